@@ -29,6 +29,7 @@ __all__ = [
     "data_file",
     "data_folder",
     "describe_environment",
+    "in_turns",
     "optional",
     "parser",
     "peak_bytes",
@@ -94,9 +95,11 @@ def _command(args, options):
         if word.startswith("--") or not words:
             words.append([])
         words[-1].append(word)
-    kept = [shlex.join(one) for one in words if one[0] not in ("--data", "--save", "--plot")]
-    data = ["--data DIR"] if "data" in options else []
-    return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *data, *kept])
+    kept = [
+        shlex.join(one) for one in words if one[0] not in ("--data", "--cells", "--save", "--plot")
+    ]
+    folders = [f"--{name} DIR" for name in ("data", "cells") if name in options]
+    return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *folders, *kept])
 
 
 def parser(doc, *, data=False, threads=True):
@@ -213,6 +216,28 @@ def print_threads(calls, rounds=5):
     say(f"\nOne thread and all, least of {rounds} rounds:")
     names = [f"ms, {n} thread{'s' * (n != 1)}" for n in numbers]
     print_table(["", *names, "times faster"], rows)
+
+
+def in_turns(calls, rounds, number):
+    """CPU seconds of calls that take turns, each `number` times in a row.
+
+    The values of `calls` are tuples of calls; shape (n_tuples, calls of a tuple, rounds).
+    """
+    for one in calls.values():
+        for call in one:
+            _seconds(call, number)
+    times = [
+        [[_seconds(call, number) for call in one] for one in calls.values()] for _ in range(rounds)
+    ]
+    return np.moveaxis(times, 0, -1)
+
+
+def _seconds(call, number):
+    """Mean CPU time of some calls in a row."""
+    start = time.process_time()
+    for _ in range(number):
+        call()
+    return (time.process_time() - start) / number
 
 
 def peak_bytes(call):

@@ -7,7 +7,7 @@ from _letor import Part
 
 from skcalrank import load_movielens
 
-__all__ = ["FILES", "NAME", "film_folds"]
+__all__ = ["FILES", "NAME", "film_folds", "film_table"]
 
 NAME = "MovieLens-100K"
 FILES = [f"ml-100k/u.{part}" for part in ("data", "genre", "item", "user")]
@@ -34,6 +34,18 @@ def film_folds(folder, seed):
     fold_of, part_of = (rng.permutation(n_users) % count for count in (N_FOLDS, N_PARTS))
     order = np.argsort(data.user, kind="stable")
     return [_fold(data, order, fold_of == fold, part_of) for fold in range(N_FOLDS)]
+
+
+def film_table(folder, rows_of):
+    """Return table, grades and users of some users, with statistics of films by all others.
+
+    `rows_of` takes the user of each rating and returns the rows of whole users.
+    """
+    data = load_movielens(folder / "ml-100k")
+    rows = rows_of(data.user)
+    others = ~np.isin(data.user, data.user[rows])
+    statistics = _statistics(data, others)[data.film]
+    return _table(data, statistics).iloc[rows], data.y[rows] - 1.0, data.user[rows]
 
 
 def _fold(data, order, is_test_user, part_of):

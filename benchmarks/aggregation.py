@@ -119,6 +119,7 @@ def made(n_queries, d=136, seed=0):
 
 def regression(order, n, *, lam=LAMBDA, seed=0, **options):
     ranker = OrderPreservingRanker(MEASURE, loss="squared", alpha=lam * n)
+    options = {"row_weight": "judgments"} | options  # the risk of the paper
     return AggregatedRanker(ranker=ranker, order=order, random_state=seed, **options)
 
 

@@ -35,7 +35,6 @@ IR_MEASURES = {
     **{"map": "AP", "map@10": "AP@10", "mrr": "RR", "bpref": "Bpref", "judged@10": "Judged@10"},
     **{"ndcg": "nDCG", "ndcg@10": "nDCG@10", "precision@5": "P@5", "recall@20": "R@20"},
 }
-SETTINGS = {"gain": "linear", "empty": "zero", "average": False}
 
 
 def made(rng, n_queries, n_documents=60, *, ties, lowest):
@@ -54,7 +53,7 @@ def made(rng, n_queries, n_documents=60, *, ties, lowest):
 
 def beside(names, theirs, run, qrels, **options):
     """Rows: a measure, the largest difference, and how many queries differ."""
-    ours = evaluate_run(run, qrels, list(names), **SETTINGS, **options)
+    ours = evaluate_run(run, qrels, list(names), average=False, **options)
     for name in names:
         queries = [query for query in ours[name] if query in theirs[name]]
         difference = np.array([abs(ours[name][q] - theirs[name][q]) for q in queries])

@@ -18,7 +18,7 @@ import numpy as np
 from _common import describe_environment, optional, parser, print_table
 
 import skcalrank
-from skcalrank import NDCGRanker, tabular_ranker
+from skcalrank import NDCGRanker, TabularRanker
 from skcalrank.metrics import ndcg_score
 
 ROOT = str(Path(skcalrank.__file__).parent)
@@ -75,9 +75,9 @@ def table_calls(pandas, rng, y, qid):
             "stock": rng.integers(0, 9, n),
         }
     )
-    ranker = tabular_ranker(n_jobs=1).fit(frame, y, qid)
+    ranker = TabularRanker(n_jobs=1).fit(frame, y, qid)
     return {
-        "tabular_ranker().fit": lambda: tabular_ranker(n_jobs=1).fit(frame, y, qid),
+        "TabularRanker().fit": lambda: TabularRanker(n_jobs=1).fit(frame, y, qid),
         "its predict": lambda: ranker.predict(frame, qid),
     }
 

@@ -7,6 +7,7 @@ ORDER = (
     "plot_choose_alpha.py",
     "plot_gam_ranker.py",
     "plot_explain_order.py",
+    "plot_explain_table.py",
     "plot_boosted_trees.py",
     "plot_label_ranking.py",
     "plot_clicks.py",

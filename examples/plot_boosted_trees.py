@@ -56,9 +56,8 @@ for name, params in losses.items():
         **params,
         n_estimators=150,
         n_iter_no_change=30,
-        eval_set=(X_valid, y_valid, q_valid),
         n_jobs=1,
-    ).fit(X, y, qid)
+    ).fit(X, y, qid, eval_set=(X_valid, y_valid, q_valid))
     seconds = time.perf_counter() - start
     curves[name] = ranker.validation_scores_
     values[name] = ndcg_score(y_test, ranker.predict(X_test), qid=q_test, k=10, average=False)

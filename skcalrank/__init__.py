@@ -11,16 +11,19 @@ from ._dask import set_backend
 from ._version import __version__, show_versions
 
 if TYPE_CHECKING:
-    from .boosting import BoostedRanker
+    from .boosting import BoostedRanker, ExternalRanker
     from .data import (
         ClickSessions,
         CutQueriesWarning,
         MissingQidError,
         MultiLabelTarget,
         NotAMeanWarning,
+        NotGradesWarning,
         OneQueryWarning,
         PreferenceTarget,
         RankingTarget,
+        SingleDocumentsWarning,
+        UnseenLevelsWarning,
     )
     from .datasets import (
         load_digits_queries,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
         load_sushi,
         load_table,
         make_label_ranking,
+        make_offers,
         make_subset_ranking,
         sample_comparisons,
         sample_sessions,
@@ -61,7 +65,7 @@ if TYPE_CHECKING:
         StochasticAggregatedRanker,
         ValueRegularizedRanker,
     )
-    from .stacking import StackingRanker, tabular_ranker
+    from .stacking import StackingRanker, TabularRanker
 
 __all__ = [
     "AUCRanker",
@@ -74,6 +78,7 @@ __all__ = [
     "DifferenceGraphRanker",
     "ERRRanker",
     "ExpectedRankUtilityRanker",
+    "ExternalRanker",
     "LeastSquaresRanker",
     "LeastSquaresRankerCV",
     "LowRankLossClassifier",
@@ -82,6 +87,7 @@ __all__ = [
     "MultiLabelTarget",
     "NDCGRanker",
     "NotAMeanWarning",
+    "NotGradesWarning",
     "OneQueryWarning",
     "OrderPreservingRanker",
     "PairwiseDisagreementRanker",
@@ -94,9 +100,12 @@ __all__ = [
     "RBPRanker",
     "RankingTarget",
     "RecallRanker",
+    "SingleDocumentsWarning",
     "SpearmanRanker",
     "StackingRanker",
     "StochasticAggregatedRanker",
+    "TabularRanker",
+    "UnseenLevelsWarning",
     "ValueRegularizedRanker",
     "__version__",
     "get_scorer",
@@ -109,11 +118,11 @@ __all__ = [
     "load_sushi",
     "load_table",
     "make_label_ranking",
+    "make_offers",
     "make_subset_ranking",
     "sample_comparisons",
     "sample_sessions",
     "show_versions",
-    "tabular_ranker",
     "train_test_query_split",
 ]
 
@@ -126,18 +135,20 @@ _ROOMS = {
 }
 # The other public names are those of rankers.
 _NAMES = {
-    "boosting": "BoostedRanker",
+    "boosting": "BoostedRanker ExternalRanker",
     "data": (
         "ClickSessions CutQueriesWarning MissingQidError MultiLabelTarget NotAMeanWarning "
-        "OneQueryWarning PreferenceTarget RankingTarget"
+        "NotGradesWarning OneQueryWarning PreferenceTarget RankingTarget SingleDocumentsWarning "
+        "UnseenLevelsWarning"
     ),
     "datasets": (
         "load_digits_queries load_label_ranking load_letor load_movielens load_preflib load_sushi "
-        "load_table make_label_ranking make_subset_ranking sample_comparisons sample_sessions"
+        "load_table make_label_ranking make_offers make_subset_ranking sample_comparisons "
+        "sample_sessions"
     ),
     "metrics": "get_scorer get_scorer_names",
     "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",
-    "stacking": "StackingRanker tabular_ranker",
+    "stacking": "StackingRanker TabularRanker",
 }
 
 

@@ -17,6 +17,7 @@ _LAZY_FITS = (
 )
 
 Self = TypeVar("Self")
+Class = TypeVar("Class", bound=type)
 Params = ParamSpec("Params")
 Returned = TypeVar("Returned")
 
@@ -61,7 +62,7 @@ def in_memory(**columns: Any) -> tuple[Any, ...]:
 def lazy_aware(
     method: Callable[Concatenate[Self, Params], Returned],
 ) -> Callable[Concatenate[Self, Params], Returned]:
-    """Let a method of a ranker accept dask collections.
+    """Let a method of an estimator accept dask collections.
 
     Calls with arrays in memory go straight to the method.
     """
@@ -73,3 +74,13 @@ def lazy_aware(
         return method(self, *args, **kwargs)
 
     return call
+
+
+def lazy_transformer(cls: Class) -> Class:
+    """Let the methods of a transformer accept dask collections.
+
+    What scikit-learn wraps around them for `set_output` would compute the results.
+    """
+    for name in ("fit", "fit_transform", "transform"):
+        setattr(cls, name, lazy_aware(getattr(cls, name)))
+    return cls

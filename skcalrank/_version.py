@@ -5,7 +5,7 @@ __version__ = "0.2.0rc1"
 # Of the extras, what scikit-learn does not print; xgboost goes by two names.
 _OPTIONAL = (
     *("polars", "pyarrow", "skops", "dask", "distributed", "lightgbm", "xgboost", "xgboost-cpu"),
-    *("shap", "skl2onnx", "onnxruntime"),
+    *("skl2onnx", "onnxruntime"),
 )
 
 

@@ -102,6 +102,7 @@ class _QuerySplitter:
 
 
 def _queries_of(X: Any, y: Any, qid: ArrayLike | None) -> Queries:
+    check.row_order(X=X, y=y, qid=qid)
     qid = check.carried_qid(y, qid)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     check_consistent_length(X, y)

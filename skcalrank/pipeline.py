@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from inspect import signature
-from time import perf_counter
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn import config_context
 from sklearn.base import TransformerMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from .data import MissingQidError, available_if, check, tables
+from .data import (
+    MissingQidError,
+    OutOfRangeError,
+    available_if,
+    call_step,
+    check,
+    eval_sets,
+    handed_to,
+    has_method,
+    naming_eval_set,
+    tables,
+    takes_eval_set,
+    timed,
+    transform_rows,
+)
 from .data.types import ArrayLike, Floats, Ints, Labels, Matrix, Self
 
 __all__ = ["QueryPipeline", "make_query_pipeline"]
@@ -24,32 +36,18 @@ __all__ = ["QueryPipeline", "make_query_pipeline"]
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def handed_to(step: Any, method: str, **metadata: Any) -> dict[str, Any]:
-    """Return the metadata, such as the qid, to pass to a method of a step.
-
-    A method is given the parameters that its signature names, unless the step was set not to
-    request them. A step that contains other estimators, such as a ColumnTransformer, is given what
-    these request.
-    """
-    metadata = {name: value for name, value in metadata.items() if value is not None}
-    routing = get_routing_for_object(step)
-    names = signature(getattr(step, method)).parameters.keys() & metadata.keys()
-    if not names and isinstance(routing, MetadataRouter):
-        names = routing.consumes(method, metadata.keys())
-    requests = getattr(getattr(routing, method, None), "requests", {})
-    return {name: metadata[name] for name in names if requests.get(name) is not False}
-
-
-def transform_rows(step: Any, X: Any, qid: ArrayLike | None) -> Any:
-    """Transform rows by a fitted step, with the qid if the step accepts one."""
-    return _call_step(step, "transform", X, **handed_to(step, "transform", qid=qid))
-
-
-def _call_step(step, method, *args, **taken):
-    """Call a method of a step, with metadata routing to the estimators inside it if needed."""
-    # Without metadata, routing stays off: scikit-learn's TargetEncoder cannot be fitted with it.
-    with config_context(enable_metadata_routing=True) if taken else nullcontext():
-        return getattr(step, method)(*args, **taken)
+@contextmanager
+def naming_columns(steps: Sequence[Any]) -> Iterator[None]:
+    """Name the columns in errors about numbers as fitted transformers name what they return."""
+    try:
+        yield
+    except OutOfRangeError as error:
+        with suppress(AttributeError, NotImplementedError, ValueError):
+            names = None
+            for step in filter(_is_step, steps):
+                names = step.get_feature_names_out(names)
+            error.name_column(names)
+        raise
 
 
 def _of_last(method: str) -> Callable[[Method], Method]:
@@ -125,6 +123,11 @@ class QueryPipeline(Pipeline):
             tags.target_tags = get_tags(last).target_tags
         return tags
 
+    @property
+    def takes_eval_set(self) -> bool:
+        """Whether the last step is stopped early on an `eval_set`."""
+        return bool(self.steps) and takes_eval_set(self.steps[-1][1])
+
     # -- fitting ------------------------------------------------------------------
 
     def fit(
@@ -133,6 +136,8 @@ class QueryPipeline(Pipeline):
         y: Labels | None = None,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
     ) -> Self:
         """Fit the transformers, one after the other, and then the ranker.
 
@@ -146,6 +151,9 @@ class QueryPipeline(Pipeline):
             Query of each row. If None, the qid that `y` carries.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of rows, which are passed to the last step, and to steps that request them.
+        eval_set : tuple or dict of str to tuple, default=None
+            Queries for early stopping, as in :meth:`skcalrank.BoostedRanker.fit`. Their features
+            are transformed by the fitted steps, and passed to the last one.
 
         Returns
         -------
@@ -155,12 +163,47 @@ class QueryPipeline(Pipeline):
         Raises
         ------
         TypeError
-            If `sample_weight` is given and the last step does not accept it.
+            If `sample_weight` or `eval_set` is given and the last step does not accept it.
         """
+        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
+        return self._fit_steps("fit", X, y, qid, sample_weight, eval_sets(eval_set))
+
+    @available_if(lambda self: has_method(self.steps[-1][1], "fit_targets"))
+    def fit_targets(
+        self,
+        X: Matrix,
+        targets: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+    ) -> Self:
+        """Fit the transformers, and then the ranker to targets in place of labels.
+
+        Available if the last step has `fit_targets`. Transformers that read y get the targets.
+
+        Parameters
+        ----------
+        X, qid, sample_weight, eval_set
+            As in :meth:`fit`.
+        targets : array-like of shape (n_rows,) or (n, r)
+            As in :meth:`NDCGRanker.fit_targets`.
+
+        Returns
+        -------
+        self : QueryPipeline
+            The fitted pipeline.
+        """
+        check.row_order(X=X, targets=targets, qid=qid, sample_weight=sample_weight)
+        evals = eval_sets(eval_set)
+        return self._fit_steps("fit_targets", X, targets, qid, sample_weight, evals)
+
+    def _fit_steps(self, method, X, y, qid, sample_weight, evals=None):
+        """Fit the transformers, and the ranker by a method."""
         qid = check.carried_qid(y, qid)
-        X = self._fit_before(X, y, qid, sample_weight)
+        X, evals = self._fit_before(X, y, qid, sample_weight, evals or {})
         with self._timed(len(self.steps) - 1):
-            self._fit_last("fit", X, y, qid, sample_weight)
+            self._fit_last(method, X, y, qid, sample_weight, evals)
         self.has_qid_ = qid is not None
         return self
 
@@ -187,21 +230,24 @@ class QueryPipeline(Pipeline):
         self : QueryPipeline
             The fitted pipeline.
         """
+        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
         qid = check.carried_qid(y, qid)
         metadata = {"qid": qid, "sample_weight": sample_weight}
         for _, _, step in self._before():
-            adds = hasattr(step, "partial_fit")
+            adds = has_method(step, "partial_fit")
             if adds or not hasattr(self, "has_qid_"):
                 method = "partial_fit" if adds else "fit"
-                _call_step(step, method, X, y, **_asked_for(step, method, metadata))
+                call_step(step, method, X, y, **_asked_for(step, method, metadata))
             X = transform_rows(step, X, qid)
         self._fit_last("partial_fit", X, y, qid, sample_weight)
         self.has_qid_ = qid is not None
         return self
 
     def _can_add_chunks(self) -> bool:
-        return hasattr(self.steps[-1][1], "partial_fit") and all(
-            hasattr(step, "partial_fit") or not get_tags(step).requires_fit
+        return has_method(self.steps[-1][1], "partial_fit") and all(
+            has_method(step, "partial_fit")
+            or isinstance(step, FrozenEstimator)
+            or not get_tags(step).requires_fit
             for _, _, step in self._before()
         )
 
@@ -211,22 +257,25 @@ class QueryPipeline(Pipeline):
             if _is_step(step):
                 yield number, name, step
 
-    def _fit_before(self, X, y, qid, sample_weight):
-        """Fit the steps before the last, and return the transformed rows."""
+    def _fit_before(self, X, y, qid, sample_weight, evals):
+        """Fit the steps before the last, and return the transformed rows and evaluation sets."""
         self._validate_params()
         self.steps = list(self.steps)
         self._validate_steps()
-        memory = check_memory(self.memory)
+        memory, evals = check_memory(self.memory), dict(evals)
         fit_step = memory.cache(_fit_step)
         for number, name, step in self._before():
             step = step if getattr(memory, "location", None) is None else clone(step)
             with self._timed(number):
                 X, fitted = fit_step(step, X, y, qid, sample_weight)
+                for key, rows in evals.items():
+                    with naming_eval_set(key):
+                        evals[key] = rows._replace(X=transform_rows(fitted, rows.X, rows.qid))
             # A fitted step from the cache is another object.
             self.steps[number] = (name, fitted)
-        return X
+        return X, evals
 
-    def _fit_last(self, method, X, y, qid, sample_weight):
+    def _fit_last(self, method, X, y, qid, sample_weight, evals=None):
         name, last = self.steps[-1]
         if not _is_step(last):
             return
@@ -236,15 +285,18 @@ class QueryPipeline(Pipeline):
                 f"sample_weight must be None, because the last step {name!r} does not accept it in "
                 f"{method}. Leave it None, or choose a ranker that accepts weights."
             )
-        _call_step(last, method, X, y, **taken)
+        if evals:
+            if not takes_eval_set(last):
+                raise TypeError(
+                    f"eval_set must be None, because the last step {name!r} does not accept it in "
+                    f"{method}. Leave it None, or choose a ranker that is stopped early."
+                )
+            taken["eval_set"] = evals
+        with naming_columns([step for _, step in self.steps[:-1]]):
+            call_step(last, method, X, y, **taken)
 
-    @contextmanager
     def _timed(self, number):
-        start = perf_counter()
-        yield
-        if self.verbose:
-            took = perf_counter() - start
-            print(f"[{type(self).__name__}] {self._log_message(number)}, total={took:6.1f}s")
+        return timed(self.verbose, type(self).__name__, self._log_message(number))
 
     # -- methods of the fitted pipeline ---------------------------------------------
 
@@ -341,7 +393,8 @@ class QueryPipeline(Pipeline):
             1-based positions as the ranker returns them; a pandas object with the index of X if X
             is a pandas DataFrame.
         """
-        return tables.with_index_of(X, np.asarray(self._call("rank", X, qid)), "rank")
+        items = getattr(self.steps[-1][1], "item_names_in_", None)
+        return tables.with_index_of(X, np.asarray(self._call("rank", X, qid)), "rank", items)
 
     @_of_last("top_k")
     def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Ints:
@@ -386,20 +439,24 @@ class QueryPipeline(Pipeline):
     def _call(self, method, X, qid, *y, sample_weight=None, **options):
         """Return the result of a method of the last step for the transformed rows."""
         check_is_fitted(self)
-        for _, name, step in self._before():
+        qid = qid if y else check.of_one_query(qid, X)
+        labels = y[0] if y else None
+        check.row_order(X=X, y=labels, qid=qid, sample_weight=sample_weight)
+        without_rows = not y and tables.is_empty(X) and hasattr(self.steps[-1][1], "record_")
+        for _, name, step in () if without_rows else self._before():
             lacking = qid is None and getattr(self, "has_qid_", False)
             if lacking and handed_to(step, "transform", qid="any"):
                 raise MissingQidError(
                     f"QueryPipeline was fitted with a qid, {method} got none, and step {name!r} "
-                    "needs it. Pass qid=qid. Tools such as cross_val_predict and "
-                    "GridSearchCV.predict do not pass a qid to predict: loop over the splits of "
-                    "QueryKFold, call predict of best_estimator_, or score with "
+                    "needs it. Pass qid=qid, or qid=0 if all rows are one query. Tools such as "
+                    "cross_val_predict and GridSearchCV.predict do not pass a qid to predict: loop "
+                    "over the splits of QueryKFold, call predict of best_estimator_, or score with "
                     "skcalrank.metrics.get_scorer."
                 )
             X = transform_rows(step, X, qid)
         last = self.steps[-1][1]
         taken = handed_to(last, method, qid=qid, sample_weight=sample_weight)
-        return _call_step(last, method, X, *y, **taken, **options)
+        return call_step(last, method, X, *y, **taken, **options)
 
 
 def _fit_step(step, X, y, qid, sample_weight):
@@ -409,8 +466,8 @@ def _fit_step(step, X, y, qid, sample_weight):
     if getattr(type(step), "fit_transform", None) not in (None, TransformerMixin.fit_transform):
         taken = _asked_for(step, "fit_transform", metadata)
         if handed_to(step, "transform", qid=qid).keys() <= taken.keys():
-            return _call_step(step, "fit_transform", X, y, **taken), step
-    _call_step(step, "fit", X, y, **_asked_for(step, "fit", metadata))
+            return call_step(step, "fit_transform", X, y, **taken), step
+    call_step(step, "fit", X, y, **_asked_for(step, "fit", metadata))
     return transform_rows(step, X, qid), step
 
 

@@ -1,22 +1,20 @@
 """Lists of rankers and of their expected failures, for test suites."""
 
+from inspect import signature
 from typing import Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from .pipeline import QueryPipeline
-from .preprocessing import QueryContext, QueryScaler
-from .rankers import RANKERS, is_ranker, why_weights_do_not_repeat
+from .boosting import BoostedRanker, ExternalRanker
+from .rankers import RANKERS, MultiLabelRanker, is_ranker, why_weights_do_not_repeat
+from .stacking import StackingRanker, TabularRanker
 
 __all__ = ["all_rankers", "expected_failed_checks"]
 
 
 def all_rankers() -> list[tuple[str, type]]:
-    """Return the ranker classes except Boosted-, Stacking- and MultiLabelRanker, by name.
-
-    BoostedRanker with default parameters does not split the few rows of a test: check it
-    separately, with small leaves. MultiLabelRanker takes a MultiLabelTarget, and not one label of
-    each document.
+    """Return all ranker classes by name.
 
     Returns
     -------
@@ -28,13 +26,20 @@ def all_rankers() -> list[tuple[str, type]]:
     expected_failed_checks : Checks of scikit-learn that cannot hold.
     sklearn.utils.all_estimators : The same for scikit-learn.
 
+    Notes
+    -----
+    Most of them take one label of each document; MultiLabelRanker takes a
+    :class:`~skcalrank.MultiLabelTarget`. BoostedRanker with default parameters does not split the
+    few rows of a test: set a small ``min_samples_leaf``.
+
     Examples
     --------
     >>> from skcalrank.testing import all_rankers
     >>> "NDCGRanker" in dict(all_rankers())
     True
     """
-    return sorted(RANKERS.items())
+    others = (BoostedRanker, ExternalRanker, MultiLabelRanker, StackingRanker, TabularRanker)
+    return sorted({**RANKERS, **{cls.__name__: cls for cls in others}}.items())
 
 
 def expected_failed_checks(estimator: Any) -> dict[str, str]:
@@ -64,16 +69,16 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     'check_regressor_multioutput'
     """
     reasons = {}
-    if isinstance(estimator, (QueryContext, QueryScaler)):
-        reasons["check_methods_subset_invariance"] = (
-            "transformed rows depend on the other documents of their query"
-        )
-    if isinstance(estimator, QueryPipeline):
+    if isinstance(estimator, Pipeline):
         in_place = "fit changes the steps of a pipeline in place, as in scikit-learn"
         reasons["check_dont_overwrite_parameters"] = in_place
         reasons["check_estimators_overwrite_params"] = in_place
         for _, step in estimator.steps:
             reasons |= expected_failed_checks(step)
+    elif hasattr(estimator, "transform") and "qid" in signature(estimator.transform).parameters:
+        reasons["check_methods_subset_invariance"] = (
+            "transformed rows depend on the other documents of their query"
+        )
     if is_ranker(estimator):
         reasons["check_regressors_no_decision_function"] = (
             "rankers are tagged as regressors, and their surrogate values are a decision function"

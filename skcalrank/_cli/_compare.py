@@ -1,19 +1,24 @@
 """Compare rankers, models and scores of other systems on a table: ``compare``."""
 
 import time
-from contextlib import suppress
+import warnings
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ..datasets import RankingData, load_letor, open_bytes, table_format
+from ..data import UnseenLevelsWarning
+from ..datasets import Columns, RankingData, byte_lines, load_letor, table_files
 from ..evaluation import compare, cross_compare
 from ..metrics import predict_with_queries
+from ..preprocessing import TableEncoder
 from ..rankers import measure_of
 from . import _files as files
 from . import _options as options
 from . import _rankers as choices
 from . import _report as reports
+from ._columns import about_columns, of_table, text_columns
 from ._text import say
 
 
@@ -45,9 +50,9 @@ def add_options(parser):
         "without it labels must be 0 and 1, and by default binary measures and rankers are left "
         "out if they are not",
     )
-    options.add_policies(parser)
+    options.add_policies(parser, options.OF_ROWS)
     options.add_transform(parser)
-    options.add_columns(parser)
+    options.add_features(options.add_columns(parser))
     parser.set_defaults(chunk_rows=None, dtype="float64")
 
 
@@ -68,11 +73,13 @@ def run(args) -> str:
         train, test, text = _read(args, _transformed(rankers, args))
         rankers, legends = _for_gaps(rankers, train, test, args)
     measures, rankers, left_out = _for_labels(measures, rankers, train, test, args)
-    rankers = _transformed(rankers, args, train.X)
+    rankers = _transformed(rankers, args)
     if len(args.files) == 1 and not systems:
-        comparison = _cross_validated(rankers, test, measures, args)
+        with _columns_told_once():
+            comparison = _cross_validated(rankers, test, measures, args)
     else:
-        scores, seconds = _fitted(rankers, train, test)
+        with _columns_told_once():
+            scores, seconds = _fitted(rankers, train, test)
         names = reports.names_of(systems, rankers)
         for name, model in zip(names, args.models):
             rankers[name], *_, scores[name] = files.score_rows(model, path, args)
@@ -97,7 +104,8 @@ def _check_use(args, systems):
     if len(args.files) not in (1, 2):
         raise ValueError(
             "give one file to cross-validate rankers, or TRAIN and TEST, or TEST and --models or "
-            "--scores; files come before the options; compare-runs takes TREC runs"
+            "--scores; files come before the options; a table in several files is one folder, or "
+            "one pattern in quotes; compare-runs takes TREC runs"
         )
     if len(args.files) == 1 and systems and args.rankers:
         raise ValueError(
@@ -113,8 +121,8 @@ def _is_run(path) -> bool:
     """Return whether the first line of a file is one of a TREC run; pipes are not read."""
     with suppress(OSError, ValueError):
         if Path(path).is_file():
-            with open_bytes(Path(path)) as file:
-                words = file.readline(1000).split()
+            with closing(byte_lines(Path(path))) as lines:
+                words = next(lines, (1, b""))[1].split()
             return len(words) == 6 and words[1] == b"Q0"
     return False
 
@@ -123,30 +131,38 @@ def _is_run(path) -> bool:
 
 
 def _read(args, rankers):
-    """Return the data to fit, the data to measure on, and a sentence on both."""
-    # An error about missing values is one about a ranker that was named.
-    rankers = rankers.values() if args.rankers else ()
-    if table_format(Path(args.files[0])) is None:
-        data, left_out = _read_lines(args.files, rankers)
+    """Return the data to fit, the data to measure on, and a text on both."""
+    if _is_table(args):
+        data, columns = _read_tables(args)
+        left_out = ""
     else:
-        data, left_out = _read_tables(args, rankers), ""
+        # An error about missing values is one about a ranker that was named.
+        files.refuse_names(args.files[0], args.features or args.drop or list(args.columns))
+        data, left_out = _read_lines(args.files, rankers.values() if args.rankers else ())
+        columns = ""
     train, test = data[0], data[-1]
     about = f"{_describe(train, args.files[0])}, {train.X.shape[1]} features"
     if len(data) == 1:
-        return train, test, f"Cross-validated on {about}, by {args.folds} folds of whole queries."
-    text = f"Fitted on {about}; evaluated on {_describe(test, args.files[1])}.{left_out}"
-    return train, test, text
+        text = f"Cross-validated on {about}, by {args.folds} folds of whole queries."
+    else:
+        text = f"Fitted on {about}; evaluated on {_describe(test, args.files[1])}.{left_out}"
+    return train, test, f"{text} {columns}".rstrip()
 
 
-def _read_tables(args, rankers) -> list[RankingData]:
-    """Return the data of tables, with the columns of the first; frames where they hold text."""
-    data, names, categories = [], None, None
-    for path in args.files:
-        settings = {"names": names, "rankers": rankers, "categories": categories}
-        (((X, y, qid), _, categories),) = files.Reader(path, args, whole=True, **settings)
-        names = list(X.columns)
-        data.append(RankingData(X if categories else X.to_numpy(), y, qid))
-    return data
+def _is_table(args) -> bool:
+    with files.reading(args.files[0], ""):
+        return table_files(args.files[0]) is not None
+
+
+def _read_tables(args) -> tuple[list[RankingData], str]:
+    """Return the data of tables, with the columns of the first, and what these hold."""
+    settings: dict[str, Any] = {"whole": True, "of_any_kind": True}
+    ((train, _),) = files.Reader(args.files[0], args, **settings)
+    encoder = TableEncoder(args.columns or None).fit(*train)
+    settings["chosen"] = Columns(features=list(train.X.columns), text=text_columns(encoder))
+    tests = [files.Reader(path, args, **settings) for path in args.files[1:]]
+    data = [train, *(test for reader in tests for test, _ in reader)]
+    return data, f"Columns: {about_columns(encoder)}."
 
 
 def _read_lines(paths, rankers):
@@ -175,7 +191,8 @@ def _describe(data, path) -> str:
 
 def _for_gaps(rankers, train, test, args):
     """Return the rankers, or without named ones those that take missing values, and a note."""
-    if args.rankers or not (files.has_missing(train.X) or files.has_missing(test.X)):
+    gaps = [not _is_table(args) and np.isnan(data.X).any() for data in (train, test)]
+    if args.rankers or not any(gaps):
         return rankers, []
     names = choices.take_missing(np.concatenate([train.y, test.y]))
     note = (
@@ -198,10 +215,25 @@ def _for_labels(measures, rankers, train, test, args):
     return {m: measures[m] for m in rows}, {name: rankers[name] for name in columns}, left_out
 
 
-def _transformed(rankers, args, X=None):
+def _transformed(rankers, args):
     """Return the rankers behind the transforms, unless they have transforms of their own."""
-    names = {name: None if choices.has_transforms(name) else args.transform for name in rankers}
-    return {name: choices.transformed(rankers[name], names[name], X) for name in rankers}
+    wrapped = {}
+    for name, ranker in rankers.items():
+        transform = None if choices.has_transforms(name) else args.transform
+        if _is_table(args):
+            wrapped[name] = of_table(ranker, transform, args.columns)
+        else:
+            wrapped[name] = choices.transformed(ranker, transform)
+    return wrapped
+
+
+@contextmanager
+def _columns_told_once():
+    """Silence what the encoders of the rankers would say of columns of which it was said."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Column .* of X ")
+        warnings.filterwarnings("default", category=UnseenLevelsWarning)
+        yield
 
 
 # -- fits --------------------------------------------------------------------------

@@ -26,9 +26,9 @@ def add_options(parser):
         "examples:\n  skcalrank convert train.txt.gz train.parquet\n"
         "  skcalrank convert train.csv train.txt --qid-column query\n"
     )
-    options.add(parser, "file FILE", "file to read")
+    options.add_table(parser, "file FILE", "file to read")
     options.add(parser, "output OUTPUT", "file to write")
-    options.add_reading(parser)
+    options.add_reading(parser, "numbers")
     options.add_n_features(parser)
 
 

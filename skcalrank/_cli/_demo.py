@@ -14,8 +14,8 @@ from .. import (
     PairwiseLogisticRanker,
     PrecisionRanker,
     SpearmanRanker,
+    TabularRanker,
     load_digits_queries,
-    tabular_ranker,
 )
 from ..evaluation import cross_compare
 from ..measures import get_measure
@@ -42,7 +42,7 @@ AIMS = {
 MODELS = {
     "NDCGRanker": NDCGRanker(k=10),
     "BoostedRanker": BoostedRanker("ndcg@10", random_state=0, n_jobs=1),
-    "tabular_ranker": tabular_ranker("ndcg@10", random_state=0, n_jobs=1),
+    "TabularRanker": TabularRanker("ndcg@10", random_state=0, n_jobs=1),
 }
 
 _TASK = (
@@ -64,7 +64,7 @@ _WHY = (
 )
 _DIFFERENCES = (
     "NDCGRanker is linear, in closed form. BoostedRanker boosts trees with LightGBM or XGBoost if "
-    "one of them is installed, else with scikit-learn, which is slower. tabular_ranker mixes "
+    "one of them is installed, else with scikit-learn, which is slower. TabularRanker mixes "
     "linear models and trees, and takes data frames with text and missing values. Differences are "
     "to the first row, ± their standard error; seconds are CPU time of one fit."
 )

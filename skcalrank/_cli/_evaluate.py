@@ -1,14 +1,13 @@
 """Measure a model, scores or a run: ``evaluate``."""
 
-import csv
-import io
+from pathlib import Path
 
 import numpy as np
 
-from ..data import check
+from ..data import check, texts
 from ..metrics import evaluate
 from . import _options as options
-from ._compare_runs import measure_runs, run_note
+from ._compare_runs import ABOUT_DOCUMENTS, about_queries, conventions, measure_runs
 from ._files import output, read_labels, read_scores, refuse_overwriting, score_rows
 from ._rankers import MEASURES, RUN_MEASURES, TREC_MEASURES, make_measures, without_binary
 from ._report import summary
@@ -25,7 +24,8 @@ def add_options(parser):
         "  skcalrank evaluate --scores scores.txt test.txt --relevance-level 1\n"
         "  skcalrank evaluate --run run.txt --qrels qrels.txt --per-query values.csv\n"
     )
-    options.add(parser, "files MODEL FILE", "model file, and labelled rows", nargs="*")
+    text = "model file, and labelled rows, which may be a table in several files"
+    options.add(parser, "files MODEL FILE", text, nargs="*")
     text = "file with one score per line, in place of MODEL"
     options.add(parser, "--scores SCORES", text)
     options.add(parser, "--run RUN", "TREC run", dest="run_file")
@@ -44,7 +44,9 @@ def run(args) -> str:
     if args.per_query is not None:
         inputs = (*args.files, args.scores, args.run_file, args.qrels)
         refuse_overwriting(args.per_query, *inputs)
-    queries, values, note = _of_run(args) if _wants_run(args) else _of_file(args)
+    wants_run = _wants_run(args)
+    options.set_policies(args, options.OF_RUNS if wants_run else options.OF_ROWS)
+    queries, values, note = _of_run(args) if wants_run else _of_file(args)
     if args.per_query == "-":
         return _csv(queries, values).rstrip("\n")
     if args.per_query is not None:
@@ -56,11 +58,13 @@ def run(args) -> str:
 def _wants_run(args) -> bool:
     """Return whether a run is measured; raise where it is not clear what is."""
     by_run = args.run_file is not None or args.qrels is not None
-    if (args.scores is not None, by_run, len(args.files)) not in [
-        (False, False, 2),
-        (True, False, 1),
-        (False, True, 0),
-    ]:
+    by_scores, n_files = args.scores is not None, len(args.files)
+    of_model = any(Path(file).suffix == ".skops" for file in args.files)
+    if by_run:
+        is_clear = not (by_scores or n_files)
+    else:
+        is_clear = n_files > 0 and not of_model if by_scores else n_files > 1
+    if not is_clear:
         raise ValueError(
             "give MODEL and FILE, or --scores SCORES and FILE, or --run RUN and --qrels QRELS"
         )
@@ -72,17 +76,20 @@ def _wants_run(args) -> bool:
 def _of_run(args):
     """Return the names of the queries, their values by measure, and a note."""
     ((judged, values),) = measure_runs([args.run_file], args)
-    return judged.names, values, run_note(judged, args.complete)
+    counts = f"{judged.n_judged:,} of {judged.n_retrieved:,} retrieved documents are judged."
+    sentences = [f"Measured {conventions(args)} {counts}", ABOUT_DOCUMENTS]
+    sentences += about_queries(judged, args.complete)
+    return judged.names, values, " ".join(sentences)
 
 
 def _of_file(args):
     measures = make_measures(args)
     if args.scores is None:
-        model, path = args.files
-        _, y, qid, scores = score_rows(model, path, args)
+        model, *paths = args.files
+        _, y, qid, scores = score_rows(model, paths, args)
     else:
-        y, qid = read_labels(args.files[0], args)
-        scores = read_scores(args.scores, len(y), args.files[0])
+        y, qid = read_labels(args.files, args)
+        scores = read_scores(args.scores, len(y), ", ".join(args.files))
     say("")
     kept = without_binary(measures, y, args.relevance_level, args.measures)
     note = ""
@@ -112,9 +119,5 @@ def _number(value) -> str:
 
 def _csv(queries, values) -> str:
     """Write one line per query, with no value where the measure is undefined (0/0)."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["qid", *values])
-    columns = [[repr(v) if v == v else "" for v in c.tolist()] for c in values.values()]
-    writer.writerows(zip(queries, *columns))
-    return text.getvalue()
+    columns = (column.tolist() for column in values.values())
+    return texts.csv([["qid", *values], *zip(queries, *columns)])

@@ -7,23 +7,21 @@ import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import get_tags
 
 from .. import datasets
 from ..data import CHUNK_ROWS, WHOLE_BYTES
+from ..evaluation import name_of
 from ..metrics import predict_with_queries
-from ..persistence import complete_file, load_model, read_header
-from ._rankers import steps_of
+from ..persistence import complete_file, load_model
+from ._columns import chosen_by, columns_for, reads_tables, takes_missing
 from ._text import say
 
 LETOR = "expected lines 'relevance qid:Q feature:value ...' with features from 1"
-
-# Assumed ratio of the sizes of a file and of its compressed form.
-RATIO = 8
 
 _DOCUMENT = re.compile(rb"#.*?\bdocid\s*=\s*(\S+)")
 
@@ -33,17 +31,18 @@ class Chunk(NamedTuple):
 
     data: datasets.RankingData  # X is a DataFrame where features have names
     documents: list[str]  # names, else the numbers of the rows in the file, from 1
-    categories: list[str]  # columns of X that hold text
 
 
 class Reader:
     """Read the rows of a file, as the options of the command line say.
 
-    The features are those of `model`. Without a model they are the columns `names` of a table, or
-    the first `n_features` of LETOR lines. With `labels` a table without labels is an error; with
-    `whole` there is one chunk of all rows, however large the file. A feature that is missing is an
-    error unless the model, or all `rankers`, take it. Columns named in `categories` hold text;
-    with None these are found in a table that is read whole.
+    The features are those of `model`. Without a model they are the `chosen` columns of a table, by
+    default those of the options, or the first `n_features` of LETOR lines. With `labels` a table
+    without labels is an error; with `whole` there is one chunk of all rows, however large the file.
+
+    Columns of a table are as they are for a model that reads tables, and with `of_any_kind` if all
+    rows are read at once or, with `in_chunks`, if the file tells their types. All other features
+    are numbers, which may be missing only if the model, or all `rankers`, take missing values.
     """
 
     def __init__(
@@ -52,33 +51,44 @@ class Reader:
         args,
         *,
         model=None,
+        chosen=None,
         labels=True,
         documents=False,
         whole=False,
-        names=None,
+        of_any_kind=False,
+        in_chunks=False,
         n_features=None,
         rankers=(),
-        categories=(),
     ):
-        self.path, self.dtype, self.documents = Path(path), np.dtype(args.dtype), documents
-        self.chunk_rows = None if whole else args.chunk_rows
-        self.table = datasets.table_format(self.path)
-        names = getattr(model, "feature_names_in_", names)
-        if names is not None and len(names) and self.table is None:
-            raise ValueError(
-                f"{path} has numbered features, but the model was fitted to named ones "
-                f"({', '.join(map(str, names[:5]))}, ...): give a table with these columns"
-            )
-        features = None if names is None else list(names)
-        roles = args.qid_column, args.label_column, args.doc_column
-        self.columns = datasets.Columns(*roles, features, labels)
+        self.dtype, self.documents = np.dtype(args.dtype), documents
+        with reading(name_of_table(path), ""):
+            self.table = datasets.table_files(path)
+        self.path = Path(name_of_table(path)) if self.table is None else self.table.name
+        self.chunk_rows = None if whole else args.chunk_rows or self._usual_chunk()
+        if model is not None:
+            chosen = columns_for(model)
+            of_any_kind = chosen.features is not None and reads_tables(model)
+        else:
+            chosen = chosen or chosen_by(args)
+            typed = in_chunks and self.table is not None and self.table.kind.packed
+            of_any_kind = of_any_kind and (self.chunk_rows is None or typed)
+        self.of_any_kind = of_any_kind and self.table is not None
+        if self.table is None:
+            refuse_names(path, chosen.features or chosen.drop)
+        self.columns = chosen._replace(
+            qid=args.qid_column,
+            label=args.label_column,
+            document=args.doc_column,
+            labelled=labels,
+            codes=chosen.codes and self.of_any_kind,
+        )
+        self._named = model is None or chosen.features is not None
         self.n_features = getattr(model, "n_features_in_", n_features)
-        self._named = model is None or names is not None
-        self._categories = categories
-        self._whole, self._rankers, self._n_bytes = whole, (*rankers, model), 0
+        self._rankers, self._n_bytes = (*rankers, model), 0
 
     def __iter__(self) -> Iterator[Chunk]:
         n_rows, start = 0, time.perf_counter()
+        self._n_rows = None
         with reading(self.path, "" if self.table else LETOR):
             for chunk in self._table() if self.table else self._letor():
                 n_rows += len(chunk.data.qid)
@@ -89,59 +99,69 @@ class Reader:
 
     def _share(self, n_rows, seconds) -> str:
         """Say how much of the file has been read, and the time left, if its size is known."""
-        if self.table is not None and self.table.n_rows is not None:
-            share = n_rows / self.table.n_rows(self.path)
-        elif self.table is not None or self.path.suffix in datasets.OPENERS:
+        if self.table is not None:
+            self._n_rows = self._n_rows or (self.table.shape() or [0])[0]
+            if not self._n_rows:
+                return ""
+            share = n_rows / self._n_rows
+        elif self.path.suffix in datasets.OPENERS:
             return ""
         else:
             share = self._n_bytes / self.path.stat().st_size
         return f" ({share:.0%} of the file, {seconds * (1 / share - 1):,.0f} s left)"
 
-    def _rows_at_a_time(self):
-        if self._whole or self.chunk_rows is not None:
-            return self.chunk_rows
-        packed = self.table is not None and self.table.packed
-        packed = packed or self.path.suffix in datasets.OPENERS
-        size = self.path.stat().st_size * (RATIO if packed else 1)
-        return None if size <= WHOLE_BYTES else CHUNK_ROWS
+    def _usual_chunk(self):
+        with suppress(ValueError):  # of a damaged file, which will be named
+            if self.table is not None:
+                is_larger = self.table.is_larger(WHOLE_BYTES)
+            else:
+                is_larger = self.path.is_file() and datasets.is_larger_unpacked(
+                    self.path, WHOLE_BYTES
+                )
+            return CHUNK_ROWS if is_larger else None
+        return None
 
     def _letor(self):
         form = datasets.Form(self.n_features, self.dtype, labelled=self.columns.labelled)
-        first, chunk_rows = 1, self._rows_at_a_time() or sys.maxsize
+        first, chunk_rows = 1, self.chunk_rows or sys.maxsize
         for data, rows in datasets.read_chunks(self.path, form, chunk_rows):
             self._n_bytes += rows.n_bytes
             documents = _named(_documents(rows), first) if self.documents else []
             check_missing(data.X, self._rankers, rows.numbers, "line")
-            yield Chunk(data, documents, [])
+            yield Chunk(data, documents)
             first += len(data.y)
 
     def _table(self):
-        first, chunk_rows = 1, self._rows_at_a_time()
-        if self._categories or (self._categories is None and chunk_rows is None):
-            # Columns of text become categories, for which all rows are read at once.
-            X, y, qid, documents = datasets.read_frame(
-                self.path, self.columns, self._categories, dtype=self.dtype
-            )
-            categories = list(X.select_dtypes("category").columns)
-            check_missing(X.drop(columns=categories), self._rankers, 1)
-            yield Chunk(datasets.RankingData(X, y, qid), _named(documents, 1), categories)
-            return
-        names, parts = datasets.read_table(
-            self.path, self.columns, chunk_rows=chunk_rows, dtype=self.dtype
-        )
-        from pandas import DataFrame
-
+        first, dtype = 1, None if self.of_any_kind else self.dtype
+        settings = {"chunk_rows": self.chunk_rows, "dtype": dtype}
+        _, parts = datasets.read_table(self.table, self.columns, **settings)
         for X, y, qid, documents in parts:
-            frame = DataFrame(X, columns=names)
-            check_missing(frame, self._rankers, first)
-            data = datasets.RankingData(frame if self._named else X, y, qid)
-            yield Chunk(data, _named(documents, first), [])
+            if not self.of_any_kind:
+                check_missing(X, self._rankers, first)
+            data = datasets.RankingData(X if self._named else X.to_numpy(), y, qid)
+            yield Chunk(data, _named(documents, first))
             first += len(qid)
+
+
+def name_of_table(path) -> str:
+    """Return the name of a file, folder or pattern, or the names of several."""
+    return ", ".join(path) if isinstance(path, list) else str(path)
+
+
+def refuse_names(path, names):
+    """Raise if features of LETOR lines are to have names."""
+    if names:
+        raise ValueError(
+            f"{path} has numbered features, and not named ones ({', '.join(map(str, names[:5]))}): "
+            "give a table with these columns"
+        )
 
 
 def _named(documents, first) -> list[str]:
     """Return the names of documents, or the numbers of rows without one."""
-    return [str(n if d is None else d) for n, d in enumerate(documents, first)]
+    return [
+        str(n if d is None else name_of(d, f"document {n}")) for n, d in enumerate(documents, first)
+    ]
 
 
 def check_missing(X, rankers, numbers, unit="row"):
@@ -149,7 +169,7 @@ def check_missing(X, rankers, numbers, unit="row"):
 
     `numbers` are the numbers of the rows, or the number of the first.
     """
-    if all(_takes_missing(ranker) for ranker in rankers):
+    if all(ranker is None or takes_missing(ranker) for ranker in rankers):
         return
     missing = np.argwhere(np.isnan(np.asarray(X)))
     if len(missing):
@@ -160,21 +180,6 @@ def check_missing(X, rankers, numbers, unit="row"):
             f"{unit} {number}, {name} has no value (nan): fill it in, or use auto or "
             "+trees (as in ndcg+trees), which take missing values"
         )
-
-
-def has_missing(X) -> bool:
-    """Return whether a feature that is a number is missing."""
-    if hasattr(X, "select_dtypes"):
-        X = X.select_dtypes("number")
-    return bool(np.isnan(np.asarray(X, dtype=float)).any())
-
-
-def _takes_missing(ranker) -> bool:
-    if ranker is None:
-        return True
-    # Steps without validation pass missing values on.
-    tags = (get_tags(step) for _, step in steps_of(ranker))
-    return all(tag.no_validation or tag.input_tags.allow_nan for tag in tags)
 
 
 def _documents(rows):
@@ -196,7 +201,7 @@ def reading(path, expected=LETOR):
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
-        reason = textwrap.shorten(str(error), 300)
+        reason = textwrap.shorten(str(error), 3000)
         prefix = "" if reason.startswith("cannot read") else f"cannot read {path}: "
         raise ValueError(f"{prefix}{reason}{expected and f' ({expected})'}") from error
     finally:
@@ -207,7 +212,7 @@ def reading(path, expected=LETOR):
 
 
 def load_ranker(path):
-    """Return the model in a file, which scores documents one by one, and its columns of text."""
+    """Return the model in a file, which scores documents one by one."""
     ranker = load_model(path)
     if getattr(ranker, "n_items_", None) is not None:
         raise ValueError(
@@ -216,35 +221,38 @@ def load_ranker(path):
         )
     if not hasattr(ranker, "predict"):
         raise ValueError(f"{path} must hold a model with predict, got {type(ranker).__name__}")
-    return ranker, list(read_header(path)["notes"].get("categories", []))
+    return ranker
 
 
 def score_rows(model, path, args):
     """Return the model in a file; and labels, queries and scores of the rows of another file."""
-    ranker, categories = load_ranker(model)
+    ranker = load_ranker(model)
     chunks = [
         (data.y, data.qid, predict_with_queries(ranker, data.X, data.qid))
-        for data, *_ in Reader(path, args, model=ranker, categories=categories)
+        for data, _ in Reader(path, args, model=ranker)
     ]
     return ranker, *map(np.concatenate, zip(*chunks))
 
 
 def read_labels(path, args):
     """Return labels and queries of the rows of a file."""
-    chunks = [(data.y, data.qid) for data, *_ in Reader(path, args, names=[])]
+    chunks = [
+        (data.y, data.qid) for data, _ in Reader(path, args, chosen=datasets.Columns(features=[]))
+    ]
     return tuple(map(np.concatenate, zip(*chunks)))
 
 
 def read_scores(path, n_rows, file):
     """Read the scores of a file, one for each row of another file."""
     with reading(path, "expected one score per line"):
-        lines = enumerate(datasets.read_text(Path(path)).split("\n"), 1)
-        scores = np.array([_score(number, line) for number, line in lines if line.strip()])
+        lines = ((n, line) for n, line in datasets.text_lines(Path(path)) if line.strip())
+        scores = [_score(number, line) for number, line in islice(lines, n_rows + 1)]
     if len(scores) != n_rows:
+        count = "more" if len(scores) > n_rows else len(scores)
         raise ValueError(
-            f"{path} must hold a score for each of the {n_rows} rows of {file}, got {len(scores)}"
+            f"{path} must hold a score for each of the {n_rows} rows of {file}, got {count}"
         )
-    return scores
+    return np.array(scores)
 
 
 def _score(number, line):
@@ -275,13 +283,22 @@ def output(path):
 
 def refuse_overwriting(output, *inputs):
     """Raise if a file to write, or the standard output for ``-``, is one of the files to read."""
-    for path in (Path(path) for path in inputs if path is not None):
+    for path in (path for source in inputs if source is not None for path in _files_of(source)):
         for read in (path, datasets.group_file(path)):
             if read is not None and read.is_file() and _is_file(output, read):
                 name = "the standard output" if output == "-" else output
                 raise ValueError(
                     f"{name} is {read}, which is read and cannot be written: give another file"
                 )
+
+
+def _files_of(source) -> list[Path]:
+    """Return the files here that are read for a file, folder or pattern, or for several."""
+    with suppress(OSError, ValueError, ImportError):  # as the reader will say
+        table = datasets.table_files(source)
+        if table is not None:
+            return [shard.path for shard in table.shards if isinstance(shard.path, Path)]
+    return [Path(path) for path in (source if isinstance(source, list) else [source])]
 
 
 def _is_file(output, read) -> bool:

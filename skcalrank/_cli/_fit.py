@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
@@ -11,6 +12,7 @@ from ..preds import preds_for
 from ..rankers import LeastSquaresRankerCV, measure_of
 from . import _options as options
 from . import _rankers as choices
+from ._columns import columns_of, of_table
 from ._files import Reader, refuse_overwriting
 from ._text import format_table, paragraphs, say
 
@@ -21,10 +23,10 @@ def add_options(parser):
         "A ranker in closed form is the same, fitted in chunks or to the whole file.\n\n"
         "examples:\n  skcalrank fit train.txt.gz --model ndcg.skops --ranker ndcg@10 --alpha 100\n"
         "  skcalrank fit huge.txt --model ndcg.skops --chunk-rows 50000 --dtype float32\n"
-        "  skcalrank fit train.csv --model map.skops --ranker map --qid-column query\n"
+        "  skcalrank fit train.csv --model map.skops --qid-column query --drop sku\n"
         "  skcalrank fit train.txt --model cv.skops --alphas 1 100 10000 --folds 5\n"
     )
-    options.add(parser, "train TRAIN", "file to fit the ranker to")
+    options.add_table(parser, "train TRAIN", "file to fit the ranker to")
     options.add(parser, "--model FILE", "model file to write", required=True)
     text = "name of the ranker, see below; default: ndcg@10"
     options.add(parser, "--ranker NAME", text, default="ndcg@10")
@@ -42,7 +44,7 @@ def add_options(parser):
         "fit the surrogate to pairs, and rank by this prediction map: for the ranker map "
         f"{', '.join(preds_for('map'))}; for pd and kendall {', '.join(preds_for('disagreement'))}",
     )
-    options.add_reading(parser)
+    options.add_reading(parser, "of any kind")
     options.add_n_features(parser)
 
 
@@ -51,16 +53,16 @@ def run(args) -> str:
     _check_paths(args)
     ranker = choices.transformed(_unfitted(args), args.transform)
     start = time.perf_counter()
-    ranker, n_rows, n_queries, categories = _fitted(ranker, args)
+    ranker, n_rows, n_queries = _fitted(ranker, args)
     seconds = time.perf_counter() - start
-    notes = {"ranker": args.ranker, "trained_on": Path(args.train).name}
-    if categories:
-        notes["categories"] = categories
+    notes = {"ranker": args.ranker, "trained_on": ", ".join(Path(name).name for name in args.train)}
     save_model(ranker, Path(args.model), **notes, n_rows=n_rows, n_queries=n_queries)
     say("")
+    columns = columns_of(ranker)
     return paragraphs(
         f"Fitted {args.ranker} to {n_rows:,} rows of {n_queries:,} queries, "
         f"{ranker.n_features_in_} features, in {seconds:#.3g} s ({n_rows / seconds:,.0f} rows/s).",
+        f"Columns: {columns}." if columns else "",
         *_penalties(choices.ranker_in(ranker), args.folds),
         f"Written: {Path(args.model)}",
     )
@@ -77,40 +79,51 @@ def _check_paths(args):
 
 
 def _fitted(ranker, args):
-    """Return the fitted ranker, the numbers of rows and queries, and the columns of text."""
+    """Return the fitted ranker, and the numbers of rows and queries."""
     in_chunks = _takes_chunks(ranker)
-    if args.chunk_rows is not None and not in_chunks:
+    # It reads chunks several times, and learns less from them than from all rows at once.
+    several = args.chunk_rows is not None and hasattr(ranker, "fit_chunks")
+    if args.chunk_rows is not None and not (in_chunks or several):
         raise ValueError(
             f"--chunk-rows: {args.ranker} needs all rows at once, leave the option out. Rankers "
-            "without --alphas and without +REGRESSOR, and err with --max-grade, can be fitted in "
-            "chunks."
+            "without --alphas and without +REGRESSOR, auto, and err with --max-grade, can be "
+            "fitted in chunks."
         )
-    settings = {"whole": not in_chunks, "n_features": args.n_features, "categories": None}
+    settings = {"whole": not (in_chunks or several), "n_features": args.n_features}
+    settings |= {"of_any_kind": True, "in_chunks": several}
+    reader = Reader(args.train, args, rankers=[ranker], **settings)
+    if args.columns and not reader.of_any_kind:
+        raise ValueError("--columns: numbered features, and columns in chunks, are numbers")
+    if reader.of_any_kind:
+        ranker, in_chunks = choices.ranker_in(ranker), False
+        ranker = of_table(ranker, args.transform, args.columns)
     aim = {args.ranker: measure_of(choices.ranker_in(ranker))}
-    n_rows, queries = 0, set()
-    for data, _, categories in Reader(args.train, args, rankers=[ranker], **settings):
-        # This error names the option; the error of the ranker would name its parameter.
-        choices.without_binary(aim, data.y, args.relevance_level, True)
+    rows: dict[Any, int] = {}
+
+    def chunks():
+        for data, _ in reader:
+            # This error names the option; the error of the ranker would name its parameter.
+            choices.without_binary(aim, data.y, args.relevance_level, True)
+            rows.update(
+                zip(*(values.tolist() for values in np.unique(data.qid, return_counts=True)))
+            )
+            say(f"fitting {args.ranker} to {len(data.qid):,} rows")
+            yield tuple(data)
+
+    if several:
+        ranker.fit_chunks(chunks)
+        return ranker, sum(rows.values()), len(rows)
+    for chunk in chunks():
         if args.alphas is not None:
-            choices.check_folds(args.folds, data.qid, "give --alpha")
-        say(f"fitting {args.ranker} to {len(data.qid):,} rows")
-        if categories:
-            ranker, in_chunks = choices.ranker_in(ranker), False
-            ranker = choices.transformed(ranker, args.transform, data.X)
-        (ranker.partial_fit if in_chunks else ranker.fit)(*data)
-        n_rows += len(data.qid)
-        queries.update(np.unique(data.qid).tolist())
-    return ranker, n_rows, len(queries), categories
+            choices.check_folds(args.folds, chunk[2], "give --alpha")
+        (ranker.partial_fit if in_chunks else ranker.fit)(*chunk)
+    return ranker, sum(rows.values()), len(rows)
 
 
 def _unfitted(args):
     if args.transform is not None and args.ranker.partition("@")[0] == choices.AUTO:
         raise ValueError(
             f"--transform: {args.ranker} has transforms of its own, leave the option out"
-        )
-    if args.ranker in choices.PEERS:
-        raise ValueError(
-            f"{args.ranker} cannot be saved in a model file: fit and save it with its package"
         )
     ranker = choices.make_ranker(args.ranker, args.relevance_level)
     params = ranker.get_params(deep=False)

@@ -3,10 +3,11 @@
 import numpy as np
 
 from ..persistence import load_model, read_header
-from ..rankers import measure_of
+from ..rankers import calibration_of, measure_of
 from . import _options as options
+from ._columns import columns_of
 from ._rankers import ranker_in
-from ._text import format_table
+from ._text import format_table, printable
 
 
 def add_options(parser):
@@ -28,14 +29,14 @@ def run(args) -> str:
         "class": header["class"],
         **{f"  {name}": _in_short(value) for name, value in params.items()},
         "measure": "" if measure is None else measure.full_name,
-        "calibrated": "" if measure is None else _calibration(last, measure),
+        "calibrated": "" if measure is None else ": ".join(calibration_of(ranker)),
         "penalty": _penalty(last),
         "weights": _weights(last),
         "features": _features(ranker),
         "written by": f"skcalrank {header['skcalrank']}, scikit-learn {header['scikit-learn']}",
         **{name.replace("_", " "): str(value) for name, value in header["notes"].items()},
     }
-    facts = {name: value for name, value in facts.items() if value}
+    facts = {printable(name): printable(value) for name, value in facts.items() if value}
     room = max(map(len, facts))
     lines = [f"{name.ljust(room)}  {value}" for name, value in facts.items()]
     return "\n".join(lines) + _coefficients(ranker, args.coefficients)
@@ -64,21 +65,12 @@ def _penalty(ranker) -> str:
     return f"{alpha:.6g}{' of the squares of a feature' * bool(relative)}{chosen}"
 
 
-def _calibration(ranker, measure) -> str:
-    if not ranker.regresses_targets:
-        return "see the documentation of the class"
-    if measure.calibration == "always":
-        return "Fisher-consistent for the measure, with means estimated from the whole query"
-    return "Fisher-consistent for the measure on conditions, see the documentation"
-
-
 def _features(ranker) -> str:
-    names = getattr(ranker, "feature_names_in_", None)
-    if names is None:
-        count = getattr(ranker, "n_features_in_", None)
-        return "" if count is None else f"{count}, by number"
-    shown = ", ".join(map(str, names[:8]))
-    return f"{len(names)}, by name: {shown}{', ...' * (len(names) > 8)}"
+    count = getattr(ranker, "n_features_in_", None)
+    if count is None:
+        return ""
+    columns = columns_of(ranker)
+    return f"{count}, by name: {columns}" if columns else f"{count}, by number"
 
 
 def _coefficients(ranker, n_shown) -> str:

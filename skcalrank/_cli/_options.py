@@ -8,7 +8,6 @@ from ..data import WHOLE_BYTES
 from ..datasets import TABLES
 from ..evaluation import TESTS
 from ..metrics import EMPTY, get_scorer_names
-from ._files import RATIO
 from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS, TRANSFORMS
 
 
@@ -22,10 +21,11 @@ measures; most of them take a cutoff, as in ndcg@10:
 {listed(get_scorer_names())}
 """
 ABOUT_RUNS = """\
-For runs, documents without a judgment are not relevant. Judged documents that
-were not retrieved count among the relevant ones and in the ideal ranking.
-Documents with equal scores are sorted by name from Z to A, as in trec_eval,
-whose ndcg uses --gain linear."""
+Runs are measured as trec_eval does: documents without a judgment are not
+relevant. Judged documents that were not retrieved count among the relevant
+ones and in the ideal ranking. Documents with equal scores are sorted by name
+from Z to A. The gain of ndcg is the label, and a query without a relevant
+document counts 0."""
 ABOUT_RANKERS = f"""\
 rankers, each named after the measure that it is trained for:
   {" ".join(RANKERS)}
@@ -33,21 +33,21 @@ rankers, each named after the measure that it is trained for:
   cutoff, as in ndcg@5 (ndcg is ndcg@10), and {" or ".join(f"+{n}" for n in REGRESSORS)} for another
   regressor. {AUTO} mixes linear models and boosted trees: slower, and mostly the
   best."""
-ABOUT_PEERS = f"\n  {' and '.join(PEERS)}: rankers of these packages, if installed\n"
+ABOUT_PEERS = f"\n  {', '.join(PEERS)}: rankers of these packages, if installed\n"
 ABOUT_FILES = f"""\
 the file format is inferred from the suffix:
   {", ".join(TABLES)} (text also with .gz, .bz2 or .xz) are tables
-  with named columns, for which pandas and pyarrow are needed. Features are the
-  columns of numbers; fit and compare also take columns of text, which linear
-  rankers encode as indicators. All other files hold LETOR/svmlight lines
-  'relevance qid:Q feature:value ...', plain or with .gz, .bz2 or .xz. If the
-  lines have no qid, the sizes of the queries are read from a file NAME.query
-  beside it.
+  with named columns, for which pandas and pyarrow are needed. Features are all
+  columns of numbers, truth values, categories, text and dates; in chunks, those
+  of numbers alone. A table may be in several files, which are read as one: give
+  them all, a folder, a pattern in quotes, or a URL that fsspec reads. All other
+  files hold LETOR/svmlight lines 'relevance qid:Q feature:value ...', plain or
+  with .gz, .bz2 or .xz. If the lines have no qid, the sizes of the queries are
+  read from a file NAME.query beside it.
 """
 ABOUT_CHUNKS = f"""\
-Files above {WHOLE_BYTES >> 20} MB ({WHOLE_BYTES // RATIO >> 20} MB if compressed) are read in \
-chunks, for which all rows
-of a query must be consecutive.
+Files above {WHOLE_BYTES >> 20} MB, unpacked, are read in chunks, for which all rows of a query
+must be consecutive.
 """
 
 
@@ -55,6 +55,11 @@ def add(parser, option, text, **settings):
     """Add an option, such as ``--output FILE``, or an argument, such as ``model MODEL``."""
     name, _, metavar = option.partition(" ")
     parser.add_argument(name, help=text, **settings, **({"metavar": metavar} if metavar else {}))
+
+
+def add_table(parser, option, text):
+    """Add an argument for the files of a table."""
+    add(parser, option, f"{text}; a table may be in several files", nargs="+")
 
 
 def add_count(parser, option, text, *, lowest=1, default=None):
@@ -89,22 +94,38 @@ def add_relevance_level(parser, default):
     add(parser, "--relevance-level L", f"{text}; {default}", type=float)
 
 
-def add_policies(parser):
-    """Add what measures leave open."""
+#: What measures leave open, for rows, and for runs as in trec_eval.
+OF_ROWS = {"gain": "exponential", "empty": "skip"}
+OF_RUNS = {"gain": "linear", "empty": "zero"}
+
+
+def add_policies(parser, defaults=None):
+    """Add what measures leave open; without defaults they are set by `set_policies`."""
+    if defaults is None:
+        said = {name: f"{OF_ROWS[name]}, for runs {OF_RUNS[name]}" for name in OF_ROWS}
+    else:
+        said = defaults
+        parser.set_defaults(**defaults)
     add(
         parser,
         "--gain",
-        "gain of a label for dcg and ndcg: 2^label - 1, or the label; default: exponential",
+        f"gain of a label for dcg and ndcg: 2^label - 1, or the label; default: {said['gain']}",
         choices=["exponential", "linear"],
     )
     add(
         parser,
         "--empty POLICY",
         "value of queries for which a measure is undefined (0/0): skip them, zero, one, or "
-        "error; default: skip",
+        f"error; default: {said['empty']}",
         choices=[policy for policy in EMPTY if policy != "nan"],
-        default="skip",
     )
+
+
+def set_policies(args, defaults):
+    """Set the policies that the user did not."""
+    for name, default in defaults.items():
+        if getattr(args, name) is None:
+            setattr(args, name, default)
 
 
 def add_complete(parser):
@@ -155,6 +176,7 @@ def add_n_features(parser):
 
 def add_columns(parser):
     """Add the names of the columns of a table."""
+    parser.set_defaults(features=None, drop=[], columns={})
     group = parser.add_argument_group("reading")
     for name, default, content in (
         ("qid", "qid", "queries"),
@@ -166,9 +188,32 @@ def add_columns(parser):
     return group
 
 
-def add_reading(parser):
-    """Add options for reading files."""
+class _Kinds(argparse.Action):
+    """Collect kinds of columns by name."""
+
+    def __call__(self, parser, namespace, values, _option=None):
+        pairs = [text.rpartition("=") for text in values]
+        unclear = [text for text, (name, _, kind) in zip(values, pairs) if not (name and kind)]
+        if unclear:
+            parser.error(f"argument --columns: {unclear[0]!r} is not NAME=KIND")
+        setattr(namespace, self.dest, {name: kind for name, _, kind in pairs})
+
+
+def add_features(group, *, kinds=True):
+    """Add which columns of a table are features, and what they hold."""
+    text = "columns of a table that are features; default: all others"
+    add(group, "--features NAME", text, nargs="+")
+    add(group, "--drop NAME", "columns that are no features", nargs="+", default=[])
+    if kinds:
+        text = "what columns hold if values do not tell: number, category, text, date or drop"
+        add(group, "--columns NAME=KIND", text, nargs="+", action=_Kinds, default={})
+
+
+def add_reading(parser, features=None):
+    """Add options for reading files, and for the choice of features "of any kind" or "numbers"."""
     group = add_columns(parser)
+    if features is not None:
+        add_features(group, kinds=features == "of any kind")
     add_count(group, "--chunk-rows N", "read chunks of about N rows, which end where a query ends")
-    text = "type of the features: float32 takes half the memory; default: float64"
+    text = "type of features in LETOR lines and in chunks, float32 to save memory; default: float64"
     add(group, "--dtype", text, choices=["float32", "float64"], default="float64")

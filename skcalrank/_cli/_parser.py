@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 import warnings
 from importlib import import_module
@@ -9,7 +10,7 @@ from pathlib import Path
 from textwrap import fill
 
 from .. import __version__
-from ._text import say
+from ._text import printable, say
 
 #: What each command does. Its options and its work are in the module of its name, which is loaded
 #: only for this command, since scikit-learn takes longer to import than this help to read.
@@ -47,7 +48,18 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, _line("error", message))
 
 
+# Remedies for columns that are arguments of Python, and what stands for them here.
+_REMEDIES = (
+    (r"columns=\{'([^{}]*)': 'drop'\}(, or X without it)?", r"--drop \1"),
+    (r"columns=\{'([^{}]*)': '(\w+)'\}", r"--columns \1=\2"),
+    (r"\b(Column '[^']*') of X\b", r"\1"),
+)
+
+
 def _line(kind, message) -> str:
+    message = printable(message)
+    for of_python, ours in _REMEDIES:
+        message = re.sub(of_python, ours, message)
     return f"skcalrank: {kind}: {message}\n"
 
 
@@ -85,8 +97,10 @@ def main(argv=None) -> int:
     """
     try:
         args = parse(sys.argv[1:] if argv is None else argv)
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+        from ..data import warning_once  # late, as help does not wait for it
+
+        with warnings.catch_warnings(), warning_once():
+            warnings.showwarning = _show_once()
             _print(args.run(args))
     except SystemExit as stop:
         return int(stop.code or 0)
@@ -118,13 +132,23 @@ def _fail(reason) -> int:
     return 2
 
 
-def _show_warning(message, *_):
-    say("")
-    sys.stderr.write(_line("warning", message))
+def _show_once():
+    """Return a function that shows warnings, each text once: several rankers have the same."""
+    shown = set()
+
+    def show(message, *_):
+        line = _line("warning", message)
+        if line not in shown:
+            shown.add(line)
+            say("")
+            sys.stderr.write(line)
+
+    return show
 
 
 def _print(text):
     if text:
+        text = printable(text) if sys.stdout.isatty() else text
         try:
             print(text, flush=True)
         except UnicodeEncodeError:

@@ -5,6 +5,7 @@ import argparse
 import numpy as np
 
 from ..data import check, positions
+from ..evaluation import name_of
 from ..metrics import predict_with_queries
 from . import _options as options
 from ._files import Reader, load_ranker, output, refuse_overwriting
@@ -18,7 +19,7 @@ def add_options(parser):
         "  skcalrank predict ndcg.skops test.txt --format trec --top-k 100 > run.txt\n"
     )
     options.add(parser, "model MODEL", "model file that fit wrote")
-    options.add(parser, "file FILE", "file of documents; a table needs no labels")
+    options.add_table(parser, "file FILE", "file of documents; a table needs no labels")
     text = "file to write; default: -, the standard output"
     options.add(parser, "--output FILE", text, default="-")
     options.add(
@@ -53,9 +54,8 @@ def run(args) -> str:
             "--format trec"
         )
     refuse_overwriting(args.output, args.model, args.file)
-    ranker, categories = load_ranker(args.model)
-    settings = {"labels": False, "documents": in_trec, "categories": categories}
-    reader = Reader(args.file, args, model=ranker, **settings)
+    ranker = load_ranker(args.model)
+    reader = Reader(args.file, args, model=ranker, labels=False, documents=in_trec)
     with output(args.output) as file:
         for chunk in reader:
             scores = predict_with_queries(ranker, chunk.data.X, chunk.data.qid)
@@ -73,8 +73,10 @@ def _trec(chunk, scores, args):
     rows = np.lexsort((place, queries.codes))
     rows = rows if args.top_k is None else rows[place[rows] <= args.top_k]
     for row in rows.tolist():
-        query, document = str(qid[row]), chunk.documents[row]
+        query, document = str(name_of(qid[row], "a query")), chunk.documents[row]
         for name in (query, document):
             if len(name.split()) != 1:
                 raise ValueError(f"names in a TREC run must be one word, got {name!r}")
+        if query.startswith("#"):
+            raise ValueError(f"{query!r} cannot name a query of a TREC run: # begins a comment")
         yield f"{query} Q0 {document} {place[row]} {scores[row].item()!r} {args.tag}"

@@ -8,19 +8,16 @@ from typing import Any
 
 import numpy as np
 from sklearn import preprocessing
-from sklearn.base import BaseEstimator
-from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
-from .. import StackingRanker, tabular_ranker
-from ..data import check, tables
+from .. import ExternalRanker, TabularRanker
 from ..evaluation import JUDGED_MEASURES
 from ..measures import MEASURES as ALL_MEASURES
 from ..measures import get_measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import QueryScaler, signed_log1p
 from ..rankers import RANKERS as CLASSES
-from ..rankers import measure_of
+from ..rankers import calibration_of, measure_of
 
 # -- rankers -----------------------------------------------------------------------
 
@@ -52,7 +49,7 @@ REGRESSORS = {
     "forest": partial(RandomForestRegressor, min_samples_leaf=5, n_jobs=-1, random_state=0),
 }
 
-#: Short name of tabular_ranker.
+#: Short name of TabularRanker.
 AUTO = "auto"
 
 #: Rankers of other packages, by the name of the package: class and parameters (the number of
@@ -60,6 +57,7 @@ AUTO = "auto"
 PEERS = {
     "lightgbm": ("LGBMRanker", {"objective": "lambdarank", "n_jobs": 0, "verbose": -1}),
     "xgboost": ("XGBRanker", {"objective": "rank:ndcg"}),
+    "catboost": ("CatBoostRanker", {"allow_writing_files": False, "verbose": 0}),
 }
 
 # Rankers of graded labels, then those of binary ones.
@@ -74,10 +72,10 @@ COMPARE_RANKERS = sorted(_WITHOUT_OPTIONS, key=[*_FIRST, *_WITHOUT_OPTIONS].inde
 def make_ranker(name, relevance_level=None):
     """Make a ranker from ``name[@k][+regressor]``, or the ranker of another package."""
     if name in PEERS:
-        return _Peer(name)
+        return _peer(name)
     match = re.fullmatch(r"([a-z]+)(?:@([1-9]\d*))?(?:\+([a-z]+))?", name)
     if match is not None and match[1] == AUTO and not match[3]:
-        return tabular_ranker(f"ndcg@{match[2] or 10}", random_state=0)
+        return TabularRanker(f"ndcg@{match[2] or 10}", random_state=0)
     if match is None or match[1] not in RANKERS or (match[3] or "trees") not in REGRESSORS:
         raise ValueError(
             f"Unknown ranker {name!r}: choose one of {AUTO}, {', '.join(RANKERS)}, with "
@@ -108,39 +106,17 @@ def _are_grades(labels) -> bool:
     return bool((labels == np.floor(labels)).all() and labels.min() >= 0 and labels.max() <= 30)
 
 
-class _Peer(BaseEstimator):
-    """A ranker of another package, whose fit takes the queries as our rankers do."""
-
-    def __init__(self, package):
-        self.package = package
-        cls, params = PEERS[package]
-        try:
-            self.model = getattr(import_module(package), cls)(random_state=0, **params)
-        except (ImportError, OSError) as error:
-            raise ValueError(
-                f"Ranker {package!r} needs the package {package}, which cannot be imported "
-                f"({error}): install it with 'pip install {package}', or leave the ranker out."
-            ) from error
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def fit(self, X, y, qid=None):
-        """Fit on rows grouped by query, as these packages require."""
-        labels, queries = check.target(y, qid)
-        if not _are_grades(labels):
-            raise ValueError(
-                f"Ranker {self.package!r} takes integer grades from 0 to 30 as labels."
-            )
-        self.n_features_in_ = X.shape[1]
-        self.model.fit(queries.group(X), labels, group=queries.sizes)
-        return self
-
-    def predict(self, X):
-        """Score the rows."""
-        return self.model.predict(X)
+def _peer(package):
+    """Return the ranker of another package."""
+    name, params = PEERS[package]
+    try:
+        cls = getattr(import_module(package), name)
+    except (ImportError, OSError) as error:
+        raise ValueError(
+            f"Ranker {package!r} needs the package {package}, which cannot be imported "
+            f"({error}): install it with 'pip install {package}', or leave the ranker out."
+        ) from error
+    return ExternalRanker(cls(random_state=0, **params))
 
 
 # -- transforms --------------------------------------------------------------------
@@ -155,28 +131,12 @@ TRANSFORMS = {
     "query": QueryScaler,
 }
 
-# Categories of a column beyond 100 are merged, the rarest first.
-_ENCODING = {"handle_unknown": "infrequent_if_exist", "max_categories": 100, "sparse_output": False}
 
-
-def transformed(ranker: Any, name: str | None, X: Any = None) -> Any:
-    """Return a pipeline that transforms numbers, and encodes the columns of text of X, if any.
-
-    Trees and stacked rankers take categories as they are.
-    """
-    trees = isinstance(getattr(ranker, "estimator", None), HistGradientBoostingRegressor)
-    as_they_are = trees or isinstance(ranker, StackingRanker)
-    has_text = X is not None and bool(tables.category_columns(X))
-    if name is None and (as_they_are or not has_text):
+def transformed(ranker: Any, name: str | None) -> Any:
+    """Return a ranker of numbers behind a transform, if one is named."""
+    if name is None:
         return ranker
-    columns = TRANSFORMS[name]() if name else "passthrough"
-    if has_text:
-        encoder = "passthrough" if as_they_are else preprocessing.OneHotEncoder(**_ENCODING)
-        text = ("categories", encoder, tables.category_columns)
-        columns = ColumnTransformer([text], remainder=columns)
-        if as_they_are:
-            columns.set_output(transform="pandas")
-    return QueryPipeline([("columns", columns), ("ranker", ranker)])
+    return QueryPipeline([("columns", TRANSFORMS[name]()), ("ranker", ranker)])
 
 
 def has_transforms(name) -> bool:
@@ -234,11 +194,10 @@ def make_measures(args) -> dict[str, Any]:
 
 def calibration_mark(ranker, measure) -> str:
     """Return a mark if a theorem says that the ranker is calibrated for the measure."""
-    last = ranker_in(ranker)
-    aim = measure_of(last)
-    if aim is None or not last.regresses_targets or not aim.same_targets_as(measure):
+    if ranker is None or measure is None:
         return ""
-    return ALWAYS if aim.calibration == "always" else CONDITIONALLY
+    marks = {"always": ALWAYS, "condition": CONDITIONALLY, "none": ""}
+    return marks[calibration_of(ranker, measure).holds]
 
 
 def without_binary(choice, labels, relevance_level, named):

@@ -1,7 +1,5 @@
 """Test whether systems differ, print the comparison, and write it to files, one a page of plots."""
 
-import csv
-import html
 import io
 import re
 import warnings
@@ -12,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import __version__
-from ..data import check
-from ..evaluation import Comparison
+from ..data import check, texts
+from ..evaluation import ABOUT_JUDGED, Comparison, numbers_of
 from ..metrics import evaluate
 from ._files import output, refuse_overwriting
 from ._rankers import ALWAYS, CONDITIONALLY, calibration_mark
@@ -113,6 +111,7 @@ def report(compared, args) -> str:
         _about_test(comparison),
         _CALIBRATED if any(marks) else "",
         _REFERENCES if compared.references else "",
+        ABOUT_JUDGED if comparison.judged_ else "",
         *compared.legends,
         _counts(comparison),
         *compared.notes,
@@ -124,7 +123,7 @@ def _about_test(comparison) -> str:
         return ""
     sample = "queries that count" if comparison.fold_values is None else "folds"
     return (
-        f"+ and - better and worse than {comparison.baseline} at p < .05: "
+        f"+ and - better and worse than {texts.line(comparison.baseline)} at p < .05: "
         f"{comparison.test_title}, over the {sample}."
     )
 
@@ -154,8 +153,11 @@ def _table(compared) -> str:
         if timed:
             seconds = compared.seconds.get(name)
             cells.append("" if seconds is None else f"{seconds:#.3g}" + " " * room)
+        if comparison.judged_:
+            cells.append(_estimate(comparison.judged_[name], np.nan) + " " * room)
         columns[name] = cells
-    return format_table([*comparison.measures, *["fit seconds"] * timed], columns)
+    more = ["fit seconds"] * timed + ["judged docs"] * bool(comparison.judged_)
+    return format_table([*comparison.measures, *more], columns)
 
 
 def summary(values) -> tuple[float, float]:
@@ -203,8 +205,8 @@ def _counts(comparison) -> str:
 def _page(comparison, text) -> str:
     """Return the page."""
     elements = [
-        f"<h1>{html.escape(' and '.join(comparison.measures))}</h1>",
-        f"<p>{html.escape(text)}</p>",
+        f"<h1>{texts.html(' and '.join(comparison.measures))}</h1>",
+        f"<p>{texts.html(text)}</p>",
         comparison.to_html(),
         *(_plots(comparison, measure) for measure in comparison.measures),
         "<h2>All numbers</h2>",
@@ -228,7 +230,7 @@ def _plots(comparison, measure) -> str:
         plots.append(_svg(comparison, (6, height), measure, kind="differences"))
     for system in others[:_MOST_SYSTEMS]:
         plots.append(_svg(comparison, (6, 3), measure, kind="queries", system=system))
-    return f"<h2>{html.escape(measure)}</h2>\n" + "\n".join(plots)
+    return f"<h2>{texts.html(measure)}</h2>\n" + "\n".join(plots)
 
 
 def _svg(comparison, size, measure, **which) -> str:
@@ -249,18 +251,17 @@ def _svg(comparison, size, measure, **which) -> str:
 
 def _numbers(comparison) -> str:
     """Return the frame of the comparison as a table."""
-    head, *rows = csv.reader(io.StringIO(comparison.to_csv()))
-    heads = "".join(f"<th>{html.escape(name)}</th>" for name in head)
-    lines = ("".join(f"<td>{html.escape(_short(cell))}</td>" for cell in row) for row in rows)
+    head, *rows = numbers_of(comparison)
+    heads = "".join(f"<th>{texts.html(name)}</th>" for name in head)
+    lines = ("".join(f"<td>{texts.html(_short(cell))}</td>" for cell in row) for row in rows)
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
 def _short(cell) -> str:
-    try:
-        return f"{float(cell):.4g}" if "." in cell else cell
-    except ValueError:
-        return cell
+    if cell is None or cell != cell:
+        return ""
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
 #: How a report is written, by the suffix of its file.

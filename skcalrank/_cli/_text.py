@@ -8,7 +8,24 @@ import textwrap
 def say(text):
     """Replace the line of progress on a terminal; write nothing in a pipe."""
     if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+        print(f"\r\x1b[K{printable(text)}", end="", file=sys.stderr, flush=True)
+
+
+def printable(text) -> str:
+    """Return text without characters that rule a terminal."""
+    text = str(text)
+    if text.replace("\n", "").isprintable():
+        return text  # without numpy, which help pages and their errors do not need
+    from ..data import texts
+
+    return texts.printable(text)
+
+
+def one_line(text) -> str:
+    """Return text as one line."""
+    from ..data import texts
+
+    return texts.line(text)
 
 
 def width() -> int:
@@ -16,21 +33,23 @@ def width() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def paragraphs(*texts) -> str:
+def paragraphs(*blocks) -> str:
     """Join texts by empty lines; prose is wrapped, tables are left as they are."""
     columns = min(width(), 100)
     return "\n\n".join(
-        text if "\n" in text else textwrap.fill(text, columns) for text in texts if text.strip()
+        text if "\n" in text else textwrap.fill(text, columns) for text in blocks if text.strip()
     )
 
 
 def format_table(labels, columns, n_characters=None) -> str:
     """Format columns, cells by head, beside their labels; in blocks if the width demands it."""
     n_characters = n_characters or width()
+    labels = list(map(one_line, labels))
     room = max(map(len, labels))
     blocks: list[list[list[str]]] = []
     used = n_characters + 1
     for head, cells in columns.items():
+        head = one_line(head)
         needed = 1 + max(map(len, (head, *cells)))
         if used + needed > n_characters:
             blocks.append([["", *labels]])

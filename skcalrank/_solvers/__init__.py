@@ -7,11 +7,13 @@ from ._least_squares import (
     fit_outputs,
     fit_pooled,
     fit_regressor,
+    fit_rows,
     is_affine,
     is_closed_form,
     predict_rows,
     takes_nan,
     takes_sparse,
+    with_ties,
 )
 from ._linear_descent import ScorerFit, Units, fit_scorer, penalty_scale
 from ._moments import (
@@ -24,6 +26,6 @@ from ._moments import (
 )
 from ._pairs import PAIR_FEATURES, fit_pairs
 from ._passes import fit_centered, fit_pairwise, fit_pairwise_outputs, pair_weights
-from ._regressors import needs_non_negative
+from ._regressors import needs_non_negative, why_not_a_mean
 from ._ridge import ridge, ridge_path
 from ._stochastic import AveragedDescent

@@ -18,7 +18,16 @@ import numpy as np
 from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, KEPT_CELLS, Queries, each, one_blas_thread, warn
+from ..data import (
+    CACHE_CELLS,
+    KEPT_CELLS,
+    OutOfRangeError,
+    Queries,
+    arrays,
+    each,
+    one_blas_thread,
+    warn,
+)
 
 # Size of the Gram matrices that are multiplied at a time.
 _BLOCK_CELLS = 2 * CACHE_CELLS
@@ -56,12 +65,14 @@ def fit_bilinear(
     stops when the residual, relative to the right side and in the norm of the preconditioner, is
     at most `tol`.
     """
-    largest = float(np.abs(X).max(initial=0.0))
+    sizes = arrays.sizes_of_columns(X)
+    largest = float(sizes.max(initial=0.0))
     if largest and not _SMALLEST < largest < 1.0 / _SMALLEST:
-        raise ValueError(
+        raise OutOfRangeError(
             f"The largest absolute value in X must be between {_SMALLEST:g} and "
-            f"{1.0 / _SMALLEST:g}, so that its fourth power is in range, got {largest:g}. Scale "
-            "the features."
+            f"{1.0 / _SMALLEST:g}, so that its fourth power is in range, got {largest:g}",
+            int(sizes.argmax()),
+            "Scale the features.",
         )
     with one_blas_thread(X.shape[1] ** 2):
         right = _right_side(X, queries, values, weight)

@@ -9,7 +9,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Rows, check, first_equal_rows, one_blas_thread, tables
+from ..data import (
+    MOST_CELLS,
+    OutOfRangeError,
+    Rows,
+    arrays,
+    check,
+    first_equal_rows,
+    one_blas_thread,
+    tables,
+)
 from ._moments import pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean
 from ._ridge import square_root
@@ -98,8 +107,21 @@ def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method
                 f"X must have values in every column for {type(regressor).__name__}, got none in "
                 f"{', '.join(map(repr, names))}: drop such columns. ({error})"
             ) from error
+        if "too large for dtype" in str(error):
+            _refuse_largest(regressor, X, error)
         raise
     return _finite(regressor)
+
+
+def _refuse_largest(regressor, X, reason):
+    """Raise for values that are out of the range of a regressor."""
+    sizes = arrays.sizes_of_columns(tables.as_numbers(X))
+    raise OutOfRangeError(
+        f"X must have values that {type(regressor).__name__} can compute with, got "
+        f"{np.nanmax(sizes):.3g}",
+        int(np.nanargmax(sizes)),
+        f"Divide the column by a number. ({reason})",
+    ) from reason
 
 
 def _in_range(regressor, X):
@@ -146,8 +168,15 @@ def predict_rows(regressor, X):
     if values.ndim > 1:
         return values
     # Rounding errors of single precision may be amplified to any size, so compare all rows.
-    single = tables.is_single(X) or raw.dtype.itemsize < 8
-    near = np.arange(len(values)) if single else _nearly_equal(values)
+    return with_ties(values, X, every_row=tables.is_single(X) or raw.dtype.itemsize < 8)
+
+
+def with_ties(values, X, *, every_row=False):
+    """Return predictions that are bitwise equal for equal rows, which rounding may tell apart.
+
+    Rows are compared if their predictions are close, or every one of them.
+    """
+    near = np.arange(len(values)) if every_row else _nearly_equal(values)
     if len(near):
         values = values.copy()
         rows = tables.rows_as_numbers(_safe_indexing(X, near))

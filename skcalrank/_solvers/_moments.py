@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import diags, issparse
 
-from ..data import CACHE_CELLS, MOST_CELLS, PART_CELLS, Queries, arrays, each
+from ..data import CACHE_CELLS, MOST_CELLS, PART_CELLS, OutOfRangeError, Queries, arrays, each
 
 # Chunks have a multiple of this number of rows, for which products are fast.
 _CHUNK_ROWS = 1024
@@ -53,7 +53,7 @@ class Moments(NamedTuple):
     total: float  # sum of the weights
     mean: np.ndarray  # mean of the features, (d,)
     level: np.ndarray  # mean of the targets, (n_targets,)
-    gram: np.ndarray  # products of the features, (d, d)
+    gram: np.ndarray  # products of the features, (d, d), or their squares alone, (d,)
     moment: np.ndarray  # products of features and targets, (d, n_targets)
     # Squares of the features as units of penalties, (d,); None means the diagonal of the gram.
     squares: np.ndarray | None = None
@@ -80,7 +80,9 @@ class Moments(NamedTuple):
         The units are sums of squares. They are raised to at least a small share of the squares
         that are regressed, and are 1 for constant features, whose coefficients are zero anyway.
         """
-        diagonal = self.normal(fit_intercept)[0].diagonal()
+        diagonal = self.gram.diagonal() if self.has_products else self.gram
+        if not fit_intercept:
+            diagonal = diagonal + self.total * self.mean * self.mean
         squares = diagonal if self.squares is None else self.squares
         least = np.maximum(_LEAST_SQUARES * diagonal, np.finfo(float).tiny)
         return np.where(diagonal > 0.0, np.maximum(squares, least), 1.0)
@@ -94,6 +96,15 @@ class Moments(NamedTuple):
             self.gram + np.outer(weighted, self.mean),
             self.moment + np.outer(weighted, self.level),
         )
+
+    def without_products(self) -> Moments:
+        """Return moments with the squares of the features alone, which are of no use for a fit."""
+        return self._replace(gram=self.gram.diagonal().copy())
+
+    @property
+    def has_products(self) -> bool:
+        """Whether the products of different features are known."""
+        return self.gram.ndim == 2
 
     def of_targets(self, columns) -> Moments:
         """Return the moments for a selection of the targets."""
@@ -186,7 +197,8 @@ class WithinQueries:
         self.X, self.targets = X, targets
         self.codes = queries.codes
         self.means = _sums(X, queries, share)
-        self.levels = queries.indicator(share) @ targets
+        grouped = queries.group(targets) * share[:, None]
+        self.levels = np.add.reduceat(grouped, queries.ptr[:-1], axis=0)
         self._sizes, self._weight = queries.sizes.astype(float), weight
         self._totals, self._unit = total * self._sizes, _largest(targets)
 
@@ -321,7 +333,7 @@ def _sparse_products(X, targets, weight, means, codes):
     scaled = diags(weight) @ X
     gram, moment = (X.T @ scaled).toarray().astype(float, copy=False), scaled.T @ targets
     raw = gram.diagonal().copy()
-    _check_squares(raw, raw[abs(scaled).max(axis=0).toarray().ravel() > 0])
+    _check_squares(raw, abs(scaled).max(axis=0).toarray().ravel() > 0)
     # Centering would fill the zeros, so subtract: sum w (x-m)(x-m)' = sum w x x' - W m m'.
     totals = np.bincount(codes, weight, len(means))
     gram -= means.T @ (totals[:, None] * means)
@@ -359,7 +371,7 @@ def _products(X, rows, n_columns, prepare, note=None) -> np.ndarray:
     total = _Total(X, rows, prepare, note, (min(step, n_rows), width))
     starts = range(0, n_rows, step)
     each(total.products_of, starts, total.add, most=4 * PART_CELLS // width**2)
-    _check_squares(total.squares, total.squares[total.nonzero])
+    _check_squares(total.squares, total.nonzero)
     return total.products
 
 
@@ -410,8 +422,8 @@ class _Total:
     def add(self, result):
         """Add the result of `products_of` for the next chunk."""
         products, shift, small = result
-        squares = products.diagonal()
-        self.squares += squares[: len(self.squares)]
+        squares = products.diagonal()[: len(self.squares)]
+        self.squares += squares
         self.nonzero[small] = True
         _check_squares(squares)
         self.products += products
@@ -424,12 +436,18 @@ def _least_squares_of(dtype):
     return np.finfo(dtype).tiny / np.finfo(dtype).eps
 
 
-def _check_squares(squares, of_nonzero=()):
-    """Raise ValueError if sums of squares overflow, or underflow for features that are not zero."""
-    if not np.isfinite(squares).all():
-        raise ValueError("Squares of X must be finite, got an overflow. Scale the features.")
-    if (np.asarray(of_nonzero) < _least_squares_of(np.float64)).any():
-        raise ValueError("Squares of X must not underflow, got a tiny feature. Scale the features.")
+def _check_squares(squares, nonzero=False):
+    """Raise an error if sums of squares overflow, or underflow for features that are not zero."""
+    for problem, columns, remedy in (
+        ("be finite, got an overflow", ~np.isfinite(squares), "Divide"),
+        ("not underflow", nonzero & (squares < _least_squares_of(np.float64)), "Multiply"),
+    ):
+        if columns.any():
+            raise OutOfRangeError(
+                f"Squares of X must {problem}",
+                int(columns.argmax()),
+                f"{remedy} the column by a number, or scale all of them.",
+            )
 
 
 def product_of_rows(X, coefs, rows=None) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
-from ..data import CHUNK_ROWS, MOST_CELLS, Queries, Rows, check
+from ..data import CHUNK_ROWS, MOST_CELLS, Queries, Rows, check, has_method
 from ._bilinear import fit_bilinear
 from ._least_squares import fit_pooled, fit_rows, is_closed_form
 from ._moments import merge_all, pooled_moments
@@ -85,7 +85,7 @@ class PairRegression:
             rows = Rows(X, np.zeros(len(X)), Queries(queries.ptr), chunks.weight)
             held_out = held_out_rows(self.regressor, rows, first)
             fit_rows(self.regressor, features, targets, weights, held_out)
-        elif hasattr(self.regressor, "partial_fit"):
+        elif has_method(self.regressor, "partial_fit"):
             warn_unless_a_mean(self.regressor)
             for features, targets, weights, _ in chunks:
                 extra = {} if weight is None else {"sample_weight": weights}

@@ -10,10 +10,12 @@ With weights of rows, the pair (i, j) has the weight :math:`w_i w_j / \bar w`. T
 holds with weighted means, and a constant weight c multiplies the loss by c.
 
 If s is linear in X, the minimizer is the least-squares fit of centered targets to centered X. Any
-other regressor is fitted in several passes that alternate with the constants: in each pass, the
-targets minus the mean residual of the query in the previous pass are fitted. The first pass, which
-starts at s = 0, fits centered targets. By itself, the first pass minimizes another loss, because
-the mean of a query depends on the other documents of a row's query.
+other regressor is first fitted to the targets themselves, and then in several passes that alternate
+with the constants: in each pass, the targets minus the mean residual of the query in the previous
+pass are fitted. If the mean of the targets given the query is a function g of the row, the first
+fit is g, and every pass keeps it: :math:`v - \mathrm{mean}_q(v - g)` has the mean g given the
+query. A pass from s = 0, which fits centered targets, does not: the mean of a query depends on the
+other documents of a row's query.
 """
 
 import numpy as np
@@ -41,7 +43,7 @@ _FEW_ROWS = 100
 
 
 def fit_centered(regressor, rows: Rows, targets, *, method="fit"):
-    """Fit a regressor to targets centered within the query, which is the first pass by itself."""
+    """Fit a regressor to targets centered within the query, which is one pass from 0."""
     centered = rows.queries.centered(targets, rows.weight)
     weight = _weights_taken(regressor, rows.queries, rows.weight)
     # A closed form does not stop early.
@@ -54,8 +56,8 @@ def fit_pairwise(regressor, rows: Rows, targets, *, n_passes, method="fit"):
 
     Targets are in row order. `Ridge` and `LinearRegression` are fitted to a square root of the
     centered d x d Gram matrix, which is the same regression. Other regressors that are linear in X
-    are fitted to a centered copy of X, and all others are fitted `n_passes` times. A regressor
-    that is linear in X has no intercept, which does not affect the ranking.
+    are fitted to a centered copy of X, and all others to the targets and then `n_passes` times. A
+    regressor that is linear in X has no intercept, which does not affect the ranking.
     """
     X, queries, weight, d = rows.X, rows.queries, rows.weight, rows.X.shape[1]
     if is_closed_form(regressor) and d <= max(X.shape[0], 1000) and d * d <= MOST_CELLS:
@@ -67,16 +69,16 @@ def fit_pairwise(regressor, rows: Rows, targets, *, n_passes, method="fit"):
         return _fit_linear(regressor, rows, targets, held_out, method)
     share = _weights_taken(regressor, queries, weight) if _takes_weights(regressor) else None
 
-    def one_pass(left):
-        centered = targets - queries.levels(left, weight)
-        return fit_rows(clone(regressor), X, centered, share, held_out)
+    def fit_to(values):
+        return fit_rows(clone(regressor), X, values, share, held_out)
 
-    fitted = one_pass(targets)
+    fitted = fit_to(targets)
     if is_linear(fitted, X[:_FEW_ROWS]):
         return _fit_linear(clone(regressor), rows, targets, held_out, method)
     _weights_taken(regressor, queries, weight)
-    for _ in range(n_passes - 1):
-        fitted = one_pass(targets - predict_rows(fitted, X))
+    for _ in range(n_passes):
+        left = targets - predict_rows(fitted, X)
+        fitted = fit_to(targets - queries.levels(left, weight))
     return fitted
 
 
@@ -104,15 +106,15 @@ def _fit_linear(regressor, rows: Rows, targets, held_out, method):
 def fit_pairwise_outputs(regressor, X, targets, weight=None, *, n_passes, method="fit"):
     """Fit a regression with several outputs, for targets up to a constant per row.
 
-    Closed forms, whose first pass is exact, and ``method="partial_fit"`` make one pass.
+    Closed forms and ``method="partial_fit"`` fit centered targets, which is exact for closed forms.
     """
-    centered = targets - targets.mean(axis=1, keepdims=True)
     if is_closed_form(regressor) or method == "partial_fit":
+        centered = targets - targets.mean(axis=1, keepdims=True)
         return fit_outputs(regressor, X, centered, weight, method=method)
     regressor = of_outputs(regressor)
     look_over(regressor, None)
-    fitted = fit_rows(clone(regressor), X, centered, weight)
-    for _ in range(n_passes - 1):
+    fitted = fit_rows(clone(regressor), X, targets, weight)
+    for _ in range(n_passes):
         left = targets - predict_rows(fitted, X)
         centered = targets - left.mean(axis=1, keepdims=True)
         fitted = fit_rows(clone(regressor), X, centered, weight)

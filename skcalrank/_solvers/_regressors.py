@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone, is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
@@ -15,19 +16,21 @@ from sklearn.utils.validation import has_fit_parameter
 from ..data import CutQueriesWarning, NotAMeanWarning, Rows, warn
 from ..data.types import Ints
 
-# Names of the parameter for the loss, in scikit-learn and in libraries of boosted trees.
-_LOSSES = ("loss", "criterion", "objective", "loss_function", "application", "app")
+# Names of the parameter for the loss, in scikit-learn and in libraries of boosted trees; of
+# constants, for what they predict.
+_LOSSES = ("loss", "criterion", "objective", "loss_function", "application", "app", "strategy")
 # Losses whose minimizer is not the conditional mean, and losses that require non-negative targets,
 # in lower case without separators.
 _NOT_MEANS = re.compile(
     r"(mean|reg)?absolute(percentage)?error|mae|mape|(regression)?l1|(loglin|multi)?quantile"
     r"|regquantileerror|expectile|huber|regpseudohubererror|fair|lq|logcosh|regsquaredlogerror"
-    r"|(squared)?epsiloninsensitive"
+    r"|(squared)?epsiloninsensitive|median|constant"
 )
 _NON_NEGATIVE = re.compile(r"(reg)?(gamma|tweedie)|poisson|count")
 # Classes of regressors that never estimate the mean, and transformers that preserve means.
 _NOT_MEAN_CLASSES = re.compile(
-    r"(Huber|PassiveAggressive|Quantile|RANSAC|TheilSen)Regressor|(Linear|Nu)?SVR"
+    r"(AdaBoost|Huber|PassiveAggressive|Quantile|RANSAC|TheilSen)Regressor|(Linear|Nu)?SVR"
+    r"|FrozenEstimator"
 )
 _AFFINE = re.compile(r"(Standard|MinMax|MaxAbs|Robust)Scaler")
 # Names of the parameter for the inner regressor of a search or an ensemble.
@@ -37,7 +40,7 @@ _HOLDERS = ("estimator", "regressor", "base_estimator", "final_estimator")
 def _not_a_mean(regressor: Any) -> str | None:
     """Return what keeps a regressor, apart from those inside it, from estimating means, or None."""
     name = type(regressor).__name__
-    if _NOT_MEAN_CLASSES.fullmatch(name):
+    if _NOT_MEAN_CLASSES.fullmatch(name) or is_classifier(regressor):
         return name
     for parameter, loss in _losses(regressor):
         if _NOT_MEANS.fullmatch(_plain(loss)):
@@ -69,12 +72,24 @@ def _inside(regressor: Any) -> Iterator[Any]:
         regressor = regressor.steps[-1][1]
     yield regressor
     members = [getattr(regressor, name, None) for name in _HOLDERS]
+    members += _candidates(regressor)
     # If an ensemble has a final estimator, only this one determines what is estimated.
-    if "final_estimator" not in vars(regressor):
+    if not hasattr(regressor, "final_estimator"):
         members += [pair[1] for pair in getattr(regressor, "estimators", None) or ()]
     for member in members:
         if hasattr(member, "fit"):
             yield from _inside(member)
+
+
+def _candidates(search: Any) -> Iterator[Any]:
+    """Yield the regressors of a search with each of the words and estimators that it tries."""
+    grids = getattr(search, "param_grid", getattr(search, "param_distributions", ()))
+    for grid in [grids] if isinstance(grids, dict) else grids:
+        for name, values in grid.items():
+            # A distribution is not a list of values.
+            for value in values if isinstance(values, (list, tuple, np.ndarray)) else ():
+                if isinstance(value, str) or hasattr(value, "fit"):
+                    yield clone(search.estimator).set_params(**{name: value})
 
 
 def needs_non_negative(regressor: Any) -> bool:
@@ -86,9 +101,15 @@ def needs_non_negative(regressor: Any) -> bool:
     )
 
 
+def why_not_a_mean(regressor: Any) -> str | None:
+    """Return what keeps a regressor from estimating means, or None; None means Ridge."""
+    inside = () if regressor is None else _inside(regressor)
+    return next(filter(None, map(_not_a_mean, inside)), None)
+
+
 def warn_unless_a_mean(regressor: Any) -> None:
     """Warn if a regressor does not estimate the conditional mean of its targets."""
-    culprit = next(filter(None, map(_not_a_mean, _inside(regressor))), None)
+    culprit = why_not_a_mean(regressor)
     if culprit is not None:
         warn(
             f"{culprit} does not estimate the conditional mean of its targets, so that rankers "

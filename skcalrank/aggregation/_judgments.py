@@ -29,6 +29,10 @@ class Judgments(ABC):
         """Select queries by index; repeated indices duplicate the query."""
 
     @abstractmethod
+    def keep_only(self, ids: np.ndarray, judgments: np.ndarray) -> Judgments:
+        """Select queries by index, with as many of the judgments in turn for each of them."""
+
+    @abstractmethod
     def choose(self, chosen: np.ndarray) -> PreferenceTarget | ClickSessions:
         """Return the target of the chosen judgments, for which structures do not warn."""
 
@@ -42,6 +46,11 @@ class Judgments(ABC):
         few, many = np.flatnonzero(self.counts <= order), np.flatnonzero(self.counts > order)
         drawn = self.ptr[many][:, None] + random_subsets(self.counts[many], order, rng)
         return np.append(places(self.ptr, few)[0], drawn)
+
+    def sample(self, ids: np.ndarray, order: int, rng: np.random.RandomState) -> Judgments:
+        """Select queries with a random subset of `order` of their judgments, of which are more."""
+        drawn = self.ptr[ids][:, None] + random_subsets(self.counts[ids], order, rng)
+        return self.keep_only(ids, drawn.ravel())
 
 
 @dataclass
@@ -105,6 +114,18 @@ class PairJudgments(Judgments):
             preference_ptr,
         )
 
+    def keep_only(self, ids: Ints, judgments: Ints) -> PairJudgments:
+        queries, ptr = _queries_of(self.queries, ids), _even_ptr(ids, judgments)
+        preferences, preference_ptr = places(self.preference_ptr, judgments)
+        pair, forward = np.divmod(self.slot[preferences], 2)
+        moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(preference_ptr[ptr]))
+        n = queries.n_rows
+        key, pair = np.unique(
+            (self.first[pair] + moved) * n + self.second[pair] + moved, return_inverse=True
+        )
+        slot, weight = 2 * pair.ravel() + forward, self.weight[preferences]
+        return PairJudgments(queries, ptr, key // n, key % n, slot, weight, preference_ptr)
+
     def choose(self, chosen: Ints) -> Chosen:
         return Chosen(self, chosen)
 
@@ -159,8 +180,13 @@ class SessionJudgments(Judgments):
         return cls(grouped, ptr, _choose_sessions(sessions, np.argsort(query, kind="stable")))
 
     def keep(self, ids: Ints) -> SessionJudgments:
+        return self._with(ids, *places(self.ptr, ids))
+
+    def keep_only(self, ids: Ints, judgments: Ints) -> SessionJudgments:
+        return self._with(ids, judgments, _even_ptr(ids, judgments))
+
+    def _with(self, ids: Ints, chosen: Ints, ptr: Ints) -> SessionJudgments:
         queries = _queries_of(self.queries, ids)
-        chosen, ptr = places(self.ptr, ids)
         out = _choose_sessions(self.sessions, chosen)
         moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(out.ptr[ptr]))
         out = ClickSessions.unchecked(
@@ -198,7 +224,34 @@ def tally_of(y: Any, structure: str) -> Tally:
 
 
 def random_subsets(counts: Ints, order: int, rng: np.random.RandomState) -> Ints:
-    """Draw `order` of `counts` numbers without replacement, for each count of an array."""
+    """Draw `order` of `counts` numbers without replacement, for each count of an array.
+
+    The cost is linear in the numbers that are drawn, however many there are to draw from.
+    """
+    out = np.empty((len(counts), order), dtype=np.intp)
+    many = counts > 2 * order
+    out[~many] = _smallest_keys(counts[~many], order, rng)
+    out[many] = _first_distinct(counts[many], order, rng)
+    return out
+
+
+def _first_distinct(counts: Ints, order: int, rng: np.random.RandomState) -> Ints:
+    """Draw numbers until `order` of them are distinct; most of them are at once."""
+    out = np.floor(rng.random_sample((len(counts), order)) * counts[:, None]).astype(np.intp)
+    open_ = np.arange(len(counts))
+    while len(open_):
+        rows = np.sort(out[open_], axis=1)
+        again = np.zeros(rows.shape, dtype=bool)
+        again[:, 1:] = rows[:, 1:] == rows[:, :-1]
+        fresh = rng.random_sample(int(again.sum())) * np.repeat(counts[open_], again.sum(axis=1))
+        rows[again] = np.floor(fresh)
+        out[open_] = rows
+        open_ = open_[again.any(axis=1)]
+    return out
+
+
+def _smallest_keys(counts: Ints, order: int, rng: np.random.RandomState) -> Ints:
+    """Draw the numbers with the smallest random keys."""
     things = Queries(np.append(0, np.cumsum(counts)))
     keys = things.extend(rng.random_sample(things.n_rows))
     out = np.empty((len(counts), order), dtype=np.intp)
@@ -206,6 +259,11 @@ def random_subsets(counts: Ints, order: int, rng: np.random.RandomState) -> Ints
         smallest = np.argpartition(bucket.pad(keys, np.inf), order - 1, axis=1)
         out[bucket.ids] = smallest[:, :order]
     return out
+
+
+def _even_ptr(ids: Ints, judgments: Ints) -> Ints:
+    """Return pointers to equally many judgments of each query."""
+    return np.linspace(0, len(judgments), len(ids) + 1).round().astype(np.intp)
 
 
 def places(ptr: Ints, ids: Ints) -> tuple[Ints, Ints]:

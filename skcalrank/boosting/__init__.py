@@ -63,6 +63,23 @@ With a custom objective and ``bagging_by_query=True``, LightGBM trains on the wr
 objective raises an error when ``lightgbm.train`` is used; it cannot see the option when
 ``LGBMRanker`` is used. Bagging of rows, GOSS and DART work.
 
+Several workers
+---------------
+On a cluster, the objective of each worker is called with the labels of its own rows. The scale of
+some losses depends on the labels: ``eta`` of the losses that have one, and ``max_grade`` of the
+measure ``"err"``. Workers with other scales would minimize other losses. ``freeze``, called with
+the labels of all workers, returns the objective with their scales, so that the gradients are those
+of one loss::
+
+    objective = lightgbm_objective("err", "logistic").freeze(y, qid)
+    DaskLGBMRanker(objective=objective).fit(dask_X, dask_y, group=sizes)
+
+An objective that depends on the labels and is not frozen raises while ``DaskLGBMRanker``,
+``lightgbm.train`` with several machines, or XGBoost with several workers trains. It also raises if
+the labels of a later call make another scale than those of an earlier one, such as those of the
+folds of ``xgboost.cv``. :func:`xgboost_metric` is the mean over the queries of all workers;
+LightGBM evaluates on each worker the validation rows of this worker.
+
 As an estimator
 ---------------
 :class:`~skcalrank.BoostedRanker` does all of this in one call: early stopping on the measure over
@@ -81,14 +98,36 @@ References
    Boosting, Annals of Statistics 28, 2000 (section 4.3 on the bound of the steps).
 """
 
+from ._external import ExternalRanker, adapted, encodes, tree_scores
+from ._forest import Forest, Forests
+from ._handed import group_sizes
+from ._libraries import is_of_library, scores_of, taken_by
 from ._metrics import lightgbm_metric, xgboost_metric
-from ._objectives import group_sizes, lightgbm_objective, xgboost_objective
-from ._ranker import BoostedRanker, fit_held_out
-from ._sklearn import has_tree_parts, tree_parts
+from ._network import LostWorkerError, Place, free_port
+from ._objectives import (
+    LightGBMObjective,
+    XGBoostObjective,
+    lightgbm_objective,
+    xgboost_objective,
+)
+from ._parameters import OWN_OPTIONS, TREE_OPTIONS
+from ._ranker import (
+    BoostedRanker,
+    TreeScores,
+    check_fit_part,
+    fit_held_out,
+    fit_part,
+    naming_ranker,
+)
+from ._reading import forest_of
 from ._training import held_out
+from ._tree_parts import has_tree_parts, tree_parts
 
 __all__ = [
     "BoostedRanker",
+    "ExternalRanker",
+    "LightGBMObjective",
+    "XGBoostObjective",
     "group_sizes",
     "lightgbm_metric",
     "lightgbm_objective",

@@ -1,12 +1,22 @@
 """Interface between the ranker and a library of boosted trees."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
+import numpy as np
 from joblib import effective_n_jobs
 
-from ..data import check
+from ..data import OutOfRangeError, Rows, Workers, arrays, check
 from ..data.types import Floats
+from ._callbacks import Rounds
+from ._options import Effects
+from ._parameters import ALIASES, TREE_OPTIONS, names_in, option_in, remedy
+
+# The trees of some libraries read smaller columns as 0 (LightGBM up to 1e-35), and larger values
+# as infinite (XGBoost).
+_SMALLEST, LARGEST = 1e-31, float(np.finfo(np.float32).max)
 
 
 class Growing(ABC):
@@ -23,7 +33,8 @@ class Growing(ABC):
     kinds : list of int
         Numbers of the columns of categories.
     train, valid : Rows
-        Rows to train on, and rows to follow or None. Each query is contiguous.
+        Rows to train on, together with the workers that have others, and rows to follow or None,
+        which are those of all workers. Each query is contiguous.
     starts : tuple (ndarray or None, ndarray or None)
         Scores of these rows to which the trees are added.
     """
@@ -44,6 +55,9 @@ class Growing(ABC):
     def cut(self, n_rounds: int) -> Any:
         """Return the model that consists of the first `n_rounds` rounds."""
 
+    def close(self) -> None:  # noqa: B027
+        """End the connections to other workers."""
+
 
 class Engine(ABC):
     """A library of boosted trees."""
@@ -52,10 +66,9 @@ class Engine(ABC):
     growing: ClassVar[type[Growing]]  # its models in training
     objectives: ClassVar[tuple[str, ...]]  # names of its ranking objectives
     takes_sparse: ClassVar[bool] = False
-    # Parameters of the ranker, with the names that the library has for the same option.
-    named: ClassVar[dict[str, tuple[str, ...]]]
-    of_objectives: ClassVar[tuple[str, ...]]  # prefixes of options that only its objectives read
-    of_columns: ClassVar[tuple[str, ...]]  # names of the options that list columns of categories
+    has_workers: ClassVar[bool] = False  # whether several processes can train together
+    effects: ClassVar[Effects] = Effects({}, {})  # of its options
+    per_column: ClassVar[tuple[str, ...]] = ()  # names of options with one value per column
     boosters: ClassVar[tuple[str, ...]]  # names of the option for the kind of boosting
 
     @property
@@ -64,36 +77,31 @@ class Engine(ABC):
         remedy = f"engine={self.name!r} needs {self.name}: pip install {self.name}"
         return check.installed(self.name, remedy)
 
-    def check(self, params: dict, objective: str | None, *, stops: bool) -> None:
-        """Raise for options that repeat a parameter, are not read, or break early stopping."""
-        names = {name: parameter for parameter, names in self.named.items() for name in names}
+    def check(self, params: dict, settings: dict, *, stops: bool) -> None:
+        """Raise for options that repeat a parameter, are not read, or break early stopping.
+
+        `settings` are parameters of the ranker: the loss, None if it is not an objective of the
+        library, and the options of the trees, None if they are not given.
+        """
+        names = names_in(self.name)
         for name in params:
             if name in names:
                 raise ValueError(
                     f"engine_params must not contain {name!r}: set {names[name]}=... of the "
                     "ranker instead."
                 )
-            if name in self.of_columns:
-                raise ValueError(
-                    f"engine_params must not contain {name!r}: pass X as a data frame whose "
-                    "columns of categories have the dtype category."
-                )
-            if objective is None and name.startswith(self.of_objectives):
-                raise ValueError(
-                    f"engine_params contains {name!r}, which only the objectives of {self.name} "
-                    f"read ({', '.join(self.objectives)}): leave it out, or set loss to one of "
-                    "them."
-                )
         self._check_booster(params, stops)
+        self.effects.check(params, settings, self.name_of, self.defaults)
 
     def check_known(self, params: dict, objective: str | None) -> None:
         """Raise for options that the library does not read; by itself it would only warn."""
         unknown = self.unknown(params, objective) if params else []
         if unknown:
             names = ", ".join(map(repr, unknown))
+            hints = [remedy(name) for name in unknown if name in ALIASES]
             raise ValueError(
-                f"engine_params contains {names}, which {self.name} does not read: correct the "
-                "name, or leave it out."
+                f"engine_params contains {names}, which {self.name} does not read: "
+                f"{hints[0] if hints else 'correct the name, or leave it out.'}"
             )
 
     def _check_booster(self, params, stops):
@@ -111,8 +119,50 @@ class Engine(ABC):
         if why is not None:
             raise ValueError(f"engine_params must not contain {self.boosters[0]}={kind!r}: {why}.")
 
+    def check_rows(self, rows: Rows, names: Any, objective: str | None) -> None:
+        """Raise for rows of fit that the library would misread without an error.
+
+        `names` are those of the columns, and `objective` is that of the library, or None.
+        """
+        del objective
+        sizes = arrays.sizes_of_columns(rows.X)
+        for name, size in zip(names, sizes.tolist()):
+            if size > LARGEST:
+                raise OutOfRangeError(
+                    f"X must have values up to {LARGEST:.2g}, the largest number of single "
+                    f"precision, got {size:.3g}",
+                    name,
+                    "Divide the column by a number, or replace values that stand for missing ones "
+                    "by NaN.",
+                )
+            if 0 < size < _SMALLEST:
+                raise OutOfRangeError(
+                    f"X must have columns that reach {_SMALLEST:g}, or of 0 alone, since trees may "
+                    f"read smaller values as 0, got at most {size:.3g}",
+                    name,
+                    "Multiply the column by a number, or leave it out.",
+                )
+
     def check_with_losses(self, params: dict) -> None:  # noqa: B027
         """Raise for options that do not work with custom objectives."""
+
+    def check_columns(self, params: dict, n_columns: int) -> None:
+        """Raise for options with one value per column that do not match the columns."""
+        for name, values in params.items():
+            option = self.name_of(name)
+            if option in self.per_column and _length(values) != n_columns:
+                raise ValueError(
+                    f"engine_params[{name!r}] must have one value for each of the {n_columns} "
+                    f"columns that the trees read, got {values!r}."
+                )
+
+    def name_of(self, name: str) -> str:
+        """Return the name of an option, given one of its names."""
+        return name
+
+    def defaults(self) -> dict[str, str]:
+        """Return default values of options, as text."""
+        return {}
 
     @abstractmethod
     def unknown(self, params: dict, objective: str | None) -> list[str]:
@@ -122,17 +172,49 @@ class Engine(ABC):
     def params(self, settings: dict, engine_params: dict) -> dict:
         """Return the options of the library: `settings`, then those of the user."""
 
+    def options(self, settings: dict) -> dict:
+        """Return the options of the trees that are given, under the names of the library."""
+        given = {name: settings[name] for name in TREE_OPTIONS if settings[name] is not None}
+        options = {option_in(self.name, name): value for name, value in given.items()}
+        options.pop("", None)  # the library has no such option
+        return options
+
+    @contextmanager
+    def connected(self, workers: Workers) -> Iterator[dict]:
+        """Return a context in which workers grow trees together, and options of the library."""
+        del workers
+        yield {}
+
     @abstractmethod
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         """Return the sum of the trees for each row."""
 
     @abstractmethod
-    def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
+    def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
+        """Yield the sum of the trees up to each round for each row."""
+
+    @abstractmethod
+    def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         """Return the share of each feature in the sum of the trees, and last a constant."""
 
     @abstractmethod
     def importances(self, model: Any, n_features: int) -> Floats:
         """Return how much the splits on each feature decreased the loss."""
+
+    def check_callbacks(self, callbacks: list) -> None:
+        """Raise for callbacks that the library does not call."""
+        if callbacks:
+            raise ValueError(
+                f"callbacks must be None with engine={self.name!r}, whose trees call none, got "
+                f"{callbacks!r}. Leave it out, or set engine='lightgbm' or 'xgboost'."
+            )
+
+    def rounds(
+        self, callbacks: list, trees: Any, params: dict, measure: str, n_rounds: int
+    ) -> Rounds:
+        """Return what calls the callbacks of a user while trees grow."""
+        del callbacks, trees, params, measure, n_rounds
+        return Rounds()
 
     def dump(self, model: Any) -> Any:
         """Return a model in the form in which pickles and files store it."""
@@ -141,6 +223,13 @@ class Engine(ABC):
     def load(self, dumped: Any) -> Any:
         """Return the model from the form that `dump` returned."""
         return dumped
+
+
+def _length(values):
+    """Return the number of values of a list, or of its text such as "(1,0)"; None of others."""
+    if isinstance(values, str):
+        return values.strip("()[] ").strip(",").count(",") + 1
+    return None if isinstance(values, dict) or np.ndim(values) != 1 else len(values)
 
 
 def threads(n_jobs: int | None) -> int:

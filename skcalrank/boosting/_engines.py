@@ -13,6 +13,7 @@ from ..measures import Measure
 from ._engine import Engine
 from ._lightgbm import LightGBM
 from ._objectives import check_boosted
+from ._parameters import TREE_OPTIONS
 from ._sklearn import ScikitLearn
 from ._xgboost import XGBoost
 
@@ -66,7 +67,7 @@ def engine_of(ranker: Any) -> Engine:
     return engine
 
 
-def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
+def check_together(ranker: Any, engine: Engine, measure: Measure, has_eval_set: bool) -> None:
     """Raise for parameters that contradict each other or would have no effect."""
     if is_objective(ranker.loss):
         why = f"loss={ranker.loss!r}: set a loss of skcalrank.losses"
@@ -79,15 +80,47 @@ def check_together(ranker: Any, engine: Engine, measure: Measure) -> None:
             f"targets must be 'measure' or 'grades' for measure={measure.name!r}, which has no "
             "separable targets, got 'separable'."
         )
-    stops = ranker.eval_set is not None or bool(ranker.validation_fraction)
+    stops = has_eval_set or bool(ranker.validation_fraction)
     if ranker.start is not None:
         _check_start(ranker.start, stops)
+        if ranker.monotonic_cst is not None:
+            raise ValueError(
+                f"monotonic_cst must be None with start={ranker.start!r}, whose scores do not obey "
+                f"it, got {ranker.monotonic_cst!r}. Leave one of them out."
+            )
     params = ranker.engine_params or {}
     objective = ranker.loss if is_objective(ranker.loss) else None
-    engine.check(params, objective, stops=stops)
     if objective is None or ranker.n_models > 1:
         engine.check_with_losses(params)
+    settings = {"loss": objective} | {name: getattr(ranker, name) for name in TREE_OPTIONS}
+    engine.check(params, settings, stops=stops)
     engine.check_known(params, objective)
+
+
+def check_callbacks(engine: Engine, callbacks: list | None) -> list:
+    """Return a list of callbacks; raise for those that the library does not call."""
+    if callbacks is None:
+        return []
+    if not isinstance(callbacks, (list, tuple)):
+        raise ValueError(f"callbacks must be a list, got {callbacks!r}: pass [{callbacks!r}].")
+    engine.check_callbacks(list(callbacks))
+    return list(callbacks)
+
+
+def check_without_labels(ranker: Any, measure: Measure, has_eval_set: bool) -> None:
+    """Raise for parameters of a ranker that need labels in place of targets."""
+    if is_objective(ranker.loss):
+        raise ValueError(
+            "loss must be one of skcalrank.losses to fit targets, got "
+            f"{ranker.loss!r}, which reads labels: set loss='pairwise_squared'."
+        )
+    holds_out = ranker.validation_fraction and not has_eval_set
+    if holds_out and measure.shape != "documents":
+        raise ValueError(
+            "measure must be positional to stop early on held-out targets, got "
+            f"{ranker.measure!r}: set validation_fraction=None and n_estimators, or pass queries "
+            "with labels as eval_set."
+        )
 
 
 def _check_start(start, stops):
@@ -101,5 +134,5 @@ def _check_start(start, stops):
     if not stops:
         raise ValueError(
             f"start={start!r} needs validation queries to choose its shrinkage: set "
-            "validation_fraction or eval_set."
+            "validation_fraction, or pass eval_set to fit."
         )

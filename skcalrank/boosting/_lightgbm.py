@@ -1,14 +1,40 @@
 """LightGBM as an engine, through its public functions."""
 
+import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
+from ..data import Workers, arrays
 from ..data.types import Floats
+from ._callbacks import LightGBMRounds, Rounds
 from ._engine import Engine, Growing, threads
+from ._lightgbm_options import EFFECTS
+from ._network import free_port
+
+# Options that name a file, which LightGBM leaves out without an error if it does not exist.
+_FILES = ("forcedsplits_filename", "forcedbins_filename")
+
+# Number of rows that LightGBM reads to make bins.
+_MOST_ROWS = 200_000
+
+# Options that connect workers, which are no part of a model.
+_NETWORK = (
+    *("machines", "num_machines", "local_listen_port"),
+    *("time_out", "tree_learner", "pre_partition"),
+)
+_IN_MODEL = re.compile(rf"^\[({'|'.join(_NETWORK)}): .*\]\n", re.MULTILINE)
+
+# Names of the number of trees that are grown on the same share of the rows.
+_FREQ = {"bagging_freq", "subsample_freq"}
 
 
 class _GrowingLightGBM(Growing):
@@ -16,12 +42,46 @@ class _GrowingLightGBM(Growing):
         by_name = isinstance(objective, str)
         self._objective = None if by_name else lambda scores, _: objective(scores)
         self._module = engine.module
-        params = params | {"objective": objective if by_name else "none"}
-        data = self._data(train, starts[0], params, by_name, categorical_feature=kinds or "auto")
-        self._model = self._module.Booster(params, data)
+        network = {name: params[name] for name in _NETWORK if name in params}
+        params = {name: value for name, value in params.items() if name not in network}
+        params["objective"] = objective if by_name else "none"
+        options = {"categorical_feature": kinds or "auto"}
+        self._is_part = train.workers.size > 1
+        if self._is_part:
+            options = {"reference": self._bins(train, params, options)}
+        data = self._data(train, starts[0], params, by_name, **options)
+        if not any(map(data.construct().feature_num_bin, range(train.X.shape[1]))):
+            # LightGBM raises where it reads only zeros, or only missing categories.
+            train = replace(train, X=_unsplit(*train.X.shape))
+            data = self._data(train, starts[0], params, by_name)
+        self.model = self._module.Booster(params | network, data)
         if valid is not None:
             followed = self._data(valid, starts[1], params, by_name, reference=data)
-            self._model.add_valid(followed, "validation")
+            self.model.add_valid(followed, "validation")
+
+    def _bins(self, train, params, options):
+        """Return rows with bins that are those of all workers, from a sample of their rows.
+
+        LightGBM itself would have each worker make the bins of some columns from its own rows, and
+        miss categories that only others have.
+        """
+        step = -(-train.workers.reduce(train.n_rows, sum) // _MOST_ROWS)
+
+        def first_row(samples):
+            X = arrays.stacked(samples)
+            rows = self._module.Dataset(X, params=params, **options)
+            if not any(map(rows.construct().feature_num_bin, range(X.shape[1]))):
+                rows = self._module.Dataset(_unsplit(*X.shape), params=params)
+            with TemporaryDirectory() as folder:
+                path = Path(folder, "bins")
+                rows.subset([0]).construct().save_binary(path)
+                return path.read_bytes()
+
+        row = train.workers.reduce(_as_csr(train.X[::step]), first_row)
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "bins")
+            path.write_bytes(row)
+            return self._module.Dataset(path, params=params).construct()
 
     def _data(self, rows, start, params, by_name, **options):
         return self._module.Dataset(
@@ -35,20 +95,29 @@ class _GrowingLightGBM(Growing):
         )
 
     def grow(self):
-        self._model.update(fobj=self._objective)
+        self.model.update(fobj=self._objective)
 
     def followed(self):
         scores = []
-        self._model.eval_valid(lambda values, _: scores.append(values) or ("", 0.0, True))
+        self.model.eval_valid(lambda values, _: scores.append(values) or ("", 0.0, True))
         return scores[0]
 
     def n_rounds(self):
-        return self._model.current_iteration()
+        return self.model.current_iteration()
 
     def cut(self, n_rounds):
         # The copy does not hold the training rows.
-        text = self._model.model_to_string(num_iteration=n_rounds)
-        return self._module.Booster(model_str=text)
+        text = self.model.model_to_string(num_iteration=n_rounds)
+        return self._module.Booster(model_str=_IN_MODEL.sub("", text) if self._is_part else text)
+
+    def close(self):
+        self.model.free_network()
+
+
+def _unsplit(n_rows, n_columns):
+    """Return a matrix that no tree splits, and that LightGBM takes."""
+    first = np.ones(n_rows), (np.arange(n_rows), np.zeros(n_rows, dtype=int))
+    return csr_matrix(first, shape=(n_rows, n_columns))
 
 
 def _as_csr(X):
@@ -61,28 +130,11 @@ class LightGBM(Engine):
     name = "lightgbm"
     objectives = ("lambdarank", "rank_xendcg")
     growing = _GrowingLightGBM
-    takes_sparse = True
-    named: ClassVar = {
-        "loss": ("objective", "objective_type", "app", "application", "loss"),
-        "n_estimators": (
-            *("n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees"),
-            *("num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter"),
-        ),
-        "learning_rate": ("learning_rate", "shrinkage_rate", "eta"),
-        "max_leaves": ("num_leaves", "num_leaf", "max_leaves", "max_leaf", "max_leaf_nodes"),
-        "n_iter_no_change": (
-            *("early_stopping_round", "early_stopping_rounds", "early_stopping"),
-            "n_iter_no_change",
-        ),
-        "random_state": ("seed", "random_seed", "random_state"),
-        "n_jobs": ("num_threads", "num_thread", "nthread", "nthreads", "n_jobs"),
-        "measure": ("metric", "metrics", "metric_types"),
-        "verbose": ("verbosity", "verbose"),
-    }
-    of_objectives = ("lambdarank_", "label_gain", "max_position", "sigmoid")
-    of_columns = (
-        *("categorical_feature", "cat_feature", "categorical_column", "cat_column"),
-        "categorical_features",
+    takes_sparse = has_workers = True
+    effects = EFFECTS
+    per_column = (
+        *("feature_contri", "max_bin_by_feature"),
+        *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
     )
     boosters = ("boosting", "boosting_type", "boost")
 
@@ -91,17 +143,50 @@ class LightGBM(Engine):
             raise ValueError(
                 "engine_params must not contain bagging_by_query=True with a loss of "
                 "skcalrank.losses: LightGBM would train on the wrong rows. Leave it out; "
-                "bagging_fraction then draws rows."
+                "subsample then draws rows."
             )
+
+    def check(self, params: dict, settings: dict, *, stops: bool) -> None:
+        super().check(params, settings, stops=stops)
+        if settings["subsample"] is not None:
+            self._check_subsample(params)
+        for name, value in params.items():
+            if self.name_of(name) in _FILES and value != "" and not Path(str(value)).is_file():
+                raise ValueError(
+                    f"engine_params[{name!r}] must be the name of a file, got {value!r}, which "
+                    "does not exist. LightGBM would train without it."
+                )
+
+    def _check_subsample(self, params):
+        """Raise for options with which LightGBM would not read a share of the rows."""
+        for name, value in params.items():
+            never = self.name_of(name) == "bagging_freq" and int(value) <= 0
+            if never or value == "goss":
+                raise ValueError(
+                    f"subsample must be None with engine_params[{name!r}]={value!r}, with which "
+                    "LightGBM does not read it. Leave one of them out."
+                )
+
+    def name_of(self, name: str) -> str:
+        return (self._names() or {}).get(name, name)
+
+    def defaults(self) -> dict[str, str]:
+        return self._settings({})
 
     def unknown(self, params: dict, objective: str | None) -> list[str]:
         del objective
+        known = self._names()
+        if known is None:
+            return [name for name, value in params.items() if not self._is_read(name, value)]
+        return [name for name in params if name not in known]
+
+    def _names(self):
+        """Return the option for each of its names; None if LightGBM has no such table."""
         table = getattr(self.module.basic, "_ConfigAliases", None)
         if table is None:
-            return [name for name, value in params.items() if not self._is_read(name, value)]
+            return None
         table.get()  # loads the table
-        known = {name for names in table.aliases.values() for name in names}
-        return [name for name in params if name not in known]
+        return {name: option for option, names in table.aliases.items() for name in names}
 
     def _is_read(self, name, value):
         """Return whether LightGBM reads an option: another value changes the settings.
@@ -128,8 +213,7 @@ class LightGBM(Engine):
 
     def params(self, settings: dict, engine_params: dict) -> dict:
         fixed = {
-            "learning_rate": settings["learning_rate"],
-            "num_leaves": settings["max_leaves"],
+            **self.options(settings),
             "seed": settings["seed"],
             "num_threads": threads(settings["n_jobs"]),
             "metric": "none",
@@ -138,19 +222,45 @@ class LightGBM(Engine):
             # If the filter removed all features, LightGBM would raise with a custom objective.
             "feature_pre_filter": False,
         }
+        if settings["subsample"] is not None and not _FREQ & set(engine_params):
+            fixed["bagging_freq"] = 1
         # By default LightGBM chooses by timing, and results would depend on the choice.
         if not {"force_row_wise", "force_col_wise"} & set(engine_params):
             fixed["force_row_wise"] = True
         return fixed | engine_params
 
+    @contextmanager
+    def connected(self, workers: Workers) -> Iterator[dict]:
+        if workers.size == 1:
+            yield {}
+            return
+        port = free_port()
+        machines = workers.gather(f"{workers.host}:{port}")
+        yield {
+            "machines": ",".join(machines),
+            "num_machines": workers.size,
+            "local_listen_port": port,
+            "time_out": math.ceil(workers.time_limit / 60),  # minutes
+            "tree_learner": "data",
+            "pre_partition": True,
+        }
+
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         del kinds  # stored in the model
         return model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs))
 
-    def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
+    def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
+        del kinds
+        options = {"raw_score": True, "num_iteration": 1, "num_threads": threads(n_jobs)}
+        X, scores = _as_csr(X), np.zeros(X.shape[0])
+        for number in range(model.current_iteration()):
+            scores = scores + model.predict(X, start_iteration=number, **options)
+            yield scores
+
+    def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         del kinds
         try:
-            parts: Any = model.predict(_as_csr(X), pred_contrib=True)
+            parts: Any = model.predict(_as_csr(X), pred_contrib=True, num_threads=threads(n_jobs))
         except self.module.basic.LightGBMError as error:
             raise ValueError(
                 f"LightGBM cannot split these scores into contributions of features: {error}"
@@ -160,6 +270,21 @@ class LightGBM(Engine):
     def importances(self, model: Any, n_features: int) -> Floats:
         del n_features  # LightGBM returns all features
         return model.feature_importance("gain").astype(float)
+
+    def check_callbacks(self, callbacks: list) -> None:
+        for callback in callbacks:
+            if not callable(callback):
+                raise ValueError(
+                    "callbacks must be functions, such as lightgbm.record_evaluation({}), with "
+                    f"engine='lightgbm', got {callback!r}."
+                )
+
+    def rounds(
+        self, callbacks: list, trees: Any, params: dict, measure: str, n_rounds: int
+    ) -> Rounds:
+        if not callbacks:
+            return Rounds()
+        return LightGBMRounds(self.module, callbacks, trees.model, params, measure, n_rounds)
 
     def dump(self, model: Any) -> str:
         return model.model_to_string(num_iteration=-1)

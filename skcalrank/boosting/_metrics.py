@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..data import check
-from ..measures import Measure
-from ..metrics import PreparedScore, get_scorer
-from ._objectives import Handed, Known, from_lightgbm, from_xgboost
+from ..measures import Measure, warn_of_amounts
+from ..metrics import PreparedScore, get_scorer, undefined_mean
+from ._handed import Handed, Known, from_lightgbm, from_xgboost, workers
 
 
 @dataclass(frozen=True)
@@ -27,15 +27,21 @@ class _Metric:
     def __reduce__(self):  # without what is known
         return type(self), (self.measure, self.ties, self.empty, self.name)
 
-    def value(self, handed: Handed) -> float:
-        """Return the mean of the measure over the queries."""
+    def score_of(self, handed: Handed) -> PreparedScore:
+        """Return the mean of the measure over the queries, as a function of finite scores."""
+        if handed.is_part and not self.measure.is_scaled:
+            raise ValueError(
+                f"max_grade of {self.measure.name} must be a number if several workers train, got "
+                "None, which is the largest label of all workers: set max_grade."
+            )
         if not np.isfinite(handed.scores).all():
             check.scores(handed.scores, handed.scores.shape)
-        return self._known.of(handed, self._prepared)(handed.scores)
+        return self._known.of(handed, self._prepared)
 
     def _prepared(self, handed):
         y, queries = check.target(handed.labels, handed.qid, name="y_true")
         weight = None if handed.weight is None else np.asarray(handed.weight)
+        warn_of_amounts([self.measure], y)
         return PreparedScore(self.measure, y, queries, weight, self.ties, self.empty)
 
 
@@ -50,15 +56,22 @@ class LightGBMMetric(_Metric):
     def __call__(self, y_true, y_pred, weight=None, group_sizes=None):
         """Return (name, value, True); ``lightgbm.train`` passes (scores, Dataset)."""
         handed = from_lightgbm(y_true, y_pred, weight, group_sizes)
-        return self.name, self.value(handed), True
+        return self.name, self.score_of(handed)(handed.scores), True
 
 
 class XGBoostMetric(_Metric):
     """Evaluation function returned by :func:`xgboost_metric`."""
 
     def __call__(self, scores, data):
-        """Return (name, value)."""
-        return self.name, self.value(from_xgboost(scores, data))
+        """Return (name, value); the mean over the queries of all workers, if there are several."""
+        handed = from_xgboost(scores, data)
+        if not handed.is_part:
+            return self.name, self.score_of(handed)(handed.scores)
+        # A worker may have no rows, or none that count.
+        counts = len(handed.scores) > 0 and (handed.weight is None or handed.weight.any())
+        sums = self.score_of(handed).sums(handed.scores) if counts else (0.0, 0.0)
+        total, weight = workers().allreduce(np.array(sums), workers().Op.SUM)
+        return self.name, float(total / weight) if weight else undefined_mean()
 
 
 def lightgbm_metric(
@@ -99,8 +112,8 @@ def lightgbm_metric(
     Raises
     ------
     ValueError
-        If a name or option is unknown, and while evaluating if the data have no queries or the
-        labels do not fit the measure.
+        If a name or option is unknown, and while evaluating if the data have no queries, the
+        labels do not fit the measure, or several workers train and ``max_grade`` is None.
 
     See Also
     --------
@@ -145,7 +158,8 @@ def xgboost_metric(
     metric : callable
         ``f(scores, data)`` for ``xgboost.train(..., custom_metric=f)``, where ``data`` was built
         with ``group`` or ``qid``. Returns name and value. Higher is better, so pass
-        ``maximize=True`` to ``xgboost.train``.
+        ``maximize=True`` to ``xgboost.train``. If several workers train, each must call it, and
+        the value is the mean over the queries of all of them; a worker may have none.
 
     Raises
     ------

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from ..data import (
-    QUERY_WEIGHTS,
-    MissingQidError,
-    Queries,
-    arrays,
-    check,
-    check_qid,
-    plain,
-    qid_array,
-)
-from ..data.types import ArrayLike, Ints
+from ..data import ALONE, QUERY_WEIGHTS, Queries, Workers, check, in_memory, lazy_property
+from ..data.types import ArrayLike, Floats, Self
 from ..losses import Loss, get_loss
-from ..measures import MEASURES, Measure, get_measure
+from ..measures import MEASURES, Measure, get_measure, warn_of_amounts
+from ._handed import Handed, Known, from_lightgbm, from_xgboost, refuse_bagging_by_query
 
 # Maximum step of a document. Scores are log-odds or half of them; LogitBoost uses 2 to 4.
 LONGEST_STEP = 4.0
@@ -29,151 +19,9 @@ LONGEST_STEP = 4.0
 # The libraries use single precision, in which curvatures and their sums must be positive, finite.
 _SMALLEST, _GREATEST = float(np.finfo(np.float32).tiny), 1e30
 
-# Training sets to remember: cross-validation inside a library boosts its folds in turn, with one
-# objective and one metric.
-_REMEMBERED = 16
 
-
-# -- rows as a library hands them ------------------------------------------------------------
-
-
-class Handed(NamedTuple):
-    """Rows in which each query is contiguous, as a library passes them."""
-
-    labels: Any
-    scores: np.ndarray
-    weight: Any
-    sizes: np.ndarray  # of the queries
-
-    @property
-    def qid(self) -> np.ndarray:
-        """Query of each row, numbered from 0."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
-
-
-class Known:
-    """Cache of objects computed from a training set, found again by its contents."""
-
-    def __init__(self) -> None:
-        self._made: deque = deque(maxlen=_REMEMBERED)
-
-    def __len__(self) -> int:
-        return len(self._made)
-
-    def of(self, handed: Handed, make: Callable[[Handed], Any]) -> Any:
-        """Return ``make(handed)``, computed once for the same labels, weights and group sizes."""
-        contents = handed.labels, handed.weight, handed.sizes
-        for known, made in list(self._made):
-            if all(map(_same, known, contents)):
-                return made
-        made = make(handed)
-        # Some of the arrays are views of memory that the library owns.
-        copies = [None if array is None else np.array(array) for array in contents]
-        self._made.append((copies, made))
-        return made
-
-
-def _same(a, b):
-    return a is b if a is None or b is None else np.array_equal(a, b)
-
-
-def from_lightgbm(y_true, y_pred, weight, group_sizes) -> Handed:
-    """Read ``(labels, scores, weight, group_sizes)``, or ``(scores, Dataset)``."""
-    if hasattr(y_pred, "get_group"):
-        data = y_pred
-        y_true, y_pred = data.get_label(), y_true
-        weight, group_sizes = data.get_weight(), data.get_group()
-    if group_sizes is None:
-        raise MissingQidError(
-            "LightGBM passed no group sizes: give group=group_sizes(qid) to fit or to the Dataset."
-        )
-    return _handed(y_true, y_pred, weight, np.asarray(group_sizes))
-
-
-def refuse_bagging_by_query(data):
-    """Raise if LightGBM would use the gradients of a custom objective for the wrong rows.
-
-    `data` is the second argument of the objective: the Dataset, whose `params` are checked, when
-    called by ``lightgbm.train``; an array of scores, without any options, by ``LGBMRanker``.
-    """
-    option = (getattr(data, "params", None) or {}).get("bagging_by_query", False)
-    if str(option).lower() in ("true", "+"):
-        raise ValueError(
-            "bagging_by_query must be False with a custom objective, got True: LightGBM would "
-            "train on the wrong rows. Leave it out; bagging_fraction then draws rows."
-        )
-
-
-def from_xgboost(scores, data) -> Handed:
-    """Read ``(scores, DMatrix)``, and repeat the weight of each query for its rows."""
-    pointers = data.get_uint_info("group_ptr")
-    if len(pointers) == 0:
-        raise MissingQidError(
-            "The DMatrix has no queries: give it group=group_sizes(qid), or qid if it is sorted."
-        )
-    sizes = np.diff(pointers.astype(np.intp))
-    weight = data.get_weight()
-    weight = np.repeat(weight, sizes) if len(weight) else None
-    return _handed(data.get_label(), scores, weight, sizes)
-
-
-def _handed(labels, scores, weight, sizes):
-    scores = arrays.as_array(scores, "scores").astype(float).ravel()
-    if not len(labels) == len(scores) == sizes.sum():
-        raise ValueError(
-            "labels, scores and group sizes must agree in the number of rows, got "
-            f"{len(labels)} labels, {len(scores)} scores and group sizes with sum {sizes.sum()}."
-        )
-    return Handed(labels, scores, weight, sizes)
-
-
-def group_sizes(qid: ArrayLike) -> Ints:
-    """Return the number of documents of each query, for ``group=`` of LightGBM and XGBoost.
-
-    Parameters
-    ----------
-    qid : array-like of shape (n_rows,)
-        Query of each row, of any hashable type. The rows of each query must be contiguous, as
-        both libraries require.
-
-    Returns
-    -------
-    sizes : ndarray of int of shape (n_queries,)
-        In the order in which the queries appear.
-
-    Raises
-    ------
-    ValueError
-        If the rows of a query are not contiguous, or a qid is missing.
-
-    See Also
-    --------
-    lightgbm_objective : Calibrated objective for LightGBM.
-    xgboost_objective : Calibrated objective for XGBoost.
-    skcalrank.BoostedRanker : Takes qids of any type, in any order.
-
-    Examples
-    --------
-    >>> from skcalrank.boosting import group_sizes
-    >>> group_sizes(["b", "b", "a", "c", "c", "c"])
-    array([2, 1, 3])
-    """
-    qid = qid_array(qid)
-    queries = Queries.from_qid(check_qid(qid, len(qid)))
-    if queries.order is not None:
-        apart = int(np.flatnonzero(np.diff(queries.order) != 1)[0])
-        query = int(np.searchsorted(queries.ptr, apart, side="right")) - 1
-        raise ValueError(
-            f"The rows of each query must be contiguous, and query {plain(queries.name(query))!r} "
-            "comes in several pieces. Sort X, y and qid by np.argsort(qid, kind='stable') first."
-        )
-    return queries.sizes
-
-
-# -- losses of targets ------------------------------------------------------------------------
-
-
-class Problem(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Problem:
     """Targets of a training set, its queries and weights, and the loss scaled to the targets."""
 
     targets: np.ndarray
@@ -181,20 +29,36 @@ class Problem(NamedTuple):
     weight: np.ndarray | None
     loss: Loss
 
+    @lazy_property
+    def _derivatives(self):
+        return self.loss.prepare_derivatives(self.targets, self.queries, self.weight)
+
     def derivatives(self, scores):
         """Return the gradient of the loss and positive curvatures, of shape (n_rows,) each."""
-        gradient, curvature = self.loss.derivatives(self.targets, scores, self.queries, self.weight)
+        gradient, curvature = self._derivatives(scores)
         curvature = _steady(self.loss, gradient, curvature, self.weight)
         return gradient.clip(-_GREATEST, _GREATEST), curvature.clip(_SMALLEST, _GREATEST)
 
 
-def make_problem(measure: Measure, loss: Loss, targets, queries, weight, query_weight) -> Problem:
-    """Return the problem of boosting targets in grouped order."""
+def make_problem(
+    measure: Measure,
+    loss: Loss,
+    targets,
+    queries,
+    weight,
+    query_weight,
+    workers: Workers = ALONE,
+) -> Problem:
+    """Return the problem of boosting targets in grouped order; `workers` have other queries."""
     if measure.shape == "pairs":
         targets = loss.standardize(targets, queries)
     # As in the rankers, a document of weight 0 has no effect on the scale.
     told = targets if weight is None else targets * (weight > 0)
     loss = loss.scaled_to(told, queries)
+    if workers.size > 1 and hasattr(loss, "eta"):
+        # Without a positive target the scale is 1, which then counts on no worker or on all.
+        eta = workers.reduce(loss.eta if told.any() else 0.0, max)
+        loss = replace(loss, eta=eta or loss.eta)  # type: ignore[type-var]
     return Problem(targets, queries, loss.document_weights(queries, query_weight, weight), loss)
 
 
@@ -216,6 +80,7 @@ class _Objective:
     loss: Loss
     query_weight: str | None = None
     _known: Known = field(default_factory=Known, init=False, repr=False, compare=False)
+    _scaled: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self):
         if self.query_weight is not None:
@@ -225,16 +90,90 @@ class _Objective:
     def __reduce__(self):  # without what is known
         return type(self), (self.measure, self.loss, self.query_weight)
 
-    def derivatives(self, handed: Handed):
+    def freeze(
+        self, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Return the objective with the scales that the labels of all workers give the loss.
+
+        Some losses are scaled by the labels: ``eta`` by the largest target, ``max_grade`` of the
+        measure ``"err"`` by the largest label. On a cluster, a library passes the labels of its own
+        rows to the objective of each worker. With the scales of all labels, the gradients of the
+        workers are those of one loss.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_rows,)
+            Labels of all rows on which the workers train together. May carry its queries. Like the
+            other arguments it may be a dask collection, which is computed.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order. If None, all rows are one query.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weight of each row, if training has weights: rows of weight 0 do not count.
+
+        Returns
+        -------
+        objective : LightGBMObjective or XGBoostObjective
+            An objective that does not depend on the labels of other rows. Larger labels than those
+            in `y` are an error while training.
+
+        Raises
+        ------
+        ValueError
+            If the labels do not fit the measure, or targets do not fit the loss.
+
+        Examples
+        --------
+        >>> from skcalrank.boosting import lightgbm_objective
+        >>> lightgbm_objective("dcg", "logistic").freeze([3, 0, 1], ["a", "a", "b"]).loss
+        Logistic(eta=7.0)
+        """
+        y, qid, sample_weight = in_memory(y=y, qid=qid, sample_weight=sample_weight)
+        check.row_order(y=y, qid=qid, sample_weight=sample_weight)
+        y, queries = check.target(y, qid)
+        weight = check.sample_weight(sample_weight, len(y), queries)
+        if weight is not None:
+            weight = queries.group(weight)
+        # The libraries store labels in single precision.
+        return self._problem(y.astype(np.float32).astype(float), queries, weight)[0]
+
+    def derivatives(self, handed: Handed) -> tuple[Floats, Floats]:
         """Return the gradient of the loss and positive curvatures, of shape (n_rows,) each."""
+        if len(handed.scores) == 0:  # a worker without rows
+            return np.zeros(0), np.zeros(0)
         return self._known.of(handed, self._make_problem).derivatives(handed.scores)
 
     def _make_problem(self, handed):
         y, queries = check.target(handed.labels, handed.qid, name="y_true")
+        weight = check.sample_weight(handed.weight, len(y), queries)
+        scaled, problem = self._problem(y, queries, weight)
+        if scaled != self:
+            self._refuse_other_scales(scaled, handed.is_part)
+        return problem
+
+    def _problem(self, y, queries, weight):
+        """Return the objective with the scales of the labels, and their problem."""
+        warn_of_amounts([self.measure], y)
         measure = self.measure.scaled_to(y)
         targets = measure.score_targets(measure.labels(y), queries)
-        weight = check.sample_weight(handed.weight, len(y), queries)
-        return make_problem(measure, self.loss, targets, queries, weight, self.query_weight)
+        problem = make_problem(measure, self.loss, targets, queries, weight, self.query_weight)
+        return replace(self, measure=measure, loss=problem.loss), problem
+
+    def _refuse_other_scales(self, scaled, is_part):
+        """Raise if parts of one training set would be trained with losses of different scales."""
+        if is_part:
+            raise ValueError(
+                "The scales of the loss must be those of the labels of all workers, got the labels "
+                f"of one worker, which make the objective {scaled}. Pass objective.freeze(y, qid), "
+                "called with all labels, in place of the objective."
+            )
+        first = self._scaled.setdefault("first", scaled)
+        if scaled != first:
+            raise ValueError(
+                "All calls of an objective must have labels of one scale, got labels that make it "
+                f"{scaled} after others that made it {first}. Pass objective.freeze(y, qid), "
+                "called with all labels, in place of the objective, or a copy of it for each "
+                "training set."
+            )
 
 
 def _steady(loss, gradient, curvature, weight):
@@ -248,7 +187,17 @@ def _steady(loss, gradient, curvature, weight):
 
 
 class LightGBMObjective(_Objective):
-    """Objective returned by :func:`lightgbm_objective`."""
+    """Objective for LightGBM, which :func:`lightgbm_objective` returns.
+
+    Parameters
+    ----------
+    measure : Measure
+        Measure whose targets are boosted.
+    loss : Loss
+        Loss of targets and scores.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query, as in :func:`lightgbm_objective`.
+    """
 
     def __call__(self, y_true, y_pred, weight=None, group_sizes=None):
         """Return gradients and curvatures; ``lightgbm.train`` passes (scores, Dataset)."""
@@ -257,7 +206,17 @@ class LightGBMObjective(_Objective):
 
 
 class XGBoostObjective(_Objective):
-    """Objective returned by :func:`xgboost_objective`."""
+    """Objective for XGBoost, which :func:`xgboost_objective` returns.
+
+    Parameters
+    ----------
+    measure : Measure
+        Measure whose targets are boosted.
+    loss : Loss
+        Loss of targets and scores.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query, as in :func:`lightgbm_objective`.
+    """
 
     def __call__(self, scores, data):
         """Return gradients and curvatures."""
@@ -273,7 +232,7 @@ def lightgbm_objective(
     smoothing: float | None = None,
     query_weight: str | None = None,
     **measure_options: Any,
-) -> Callable[..., Any]:
+) -> LightGBMObjective:
     """Make a calibrated ranking objective for LightGBM.
 
     Parameters
@@ -287,7 +246,8 @@ def lightgbm_objective(
         A name in :data:`skcalrank.losses.LOSSES`, or an object of :mod:`skcalrank.losses`.
     eta, threshold, smoothing : float, default=None
         Parameters of the loss, if it has them. If `eta` is None, it is the largest target of the
-        training set; for "bregman_kl" the largest sum of the targets of a query.
+        training set; for "bregman_kl" the largest sum of the targets of a query. On a cluster,
+        :meth:`LightGBMObjective.freeze` finds it among all workers.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query of n documents: the mean loss of its pairs (of its documents, for
         pointwise losses) is multiplied by n ** 2, n or 1. None leaves the sum as it is:
@@ -300,18 +260,19 @@ def lightgbm_objective(
 
     Returns
     -------
-    objective : callable
+    objective : LightGBMObjective
         ``f(y_true, y_pred, weight, group_sizes)`` for ``LGBMRanker(objective=f)``, and
         ``f(scores, dataset)`` for ``lightgbm.train({"objective": f}, dataset)``. Returns gradient
         and curvature, each of shape (n_rows,). It can be pickled and cloned, and used for any
-        number of training sets.
+        number of training sets whose labels give the loss the same scales.
 
     Raises
     ------
     ValueError
         If a name or option is unknown, or the measure has no targets of single documents; while
         training if labels do not fit the measure, targets do not fit the loss, the data have no
-        queries, or ``lightgbm.train`` got ``bagging_by_query=True``.
+        queries, or ``lightgbm.train`` got ``bagging_by_query=True``; and if the labels of one
+        worker, or of two calls, give the loss different scales.
 
     See Also
     --------
@@ -351,7 +312,7 @@ def xgboost_objective(
     smoothing: float | None = None,
     query_weight: str | None = None,
     **measure_options: Any,
-) -> Callable[..., Any]:
+) -> XGBoostObjective:
     """Make a calibrated ranking objective for XGBoost.
 
     Parameters
@@ -361,10 +322,11 @@ def xgboost_objective(
 
     Returns
     -------
-    objective : callable
+    objective : XGBoostObjective
         ``f(scores, dtrain)`` for ``xgboost.train(params, dtrain, obj=f)``, where ``dtrain`` was
         built with ``group`` or ``qid``. Returns gradient and curvature, each of shape (n_rows,).
-        It can be pickled and copied, and used for any number of training sets.
+        It can be pickled and copied, and used for any number of training sets whose labels give
+        the loss the same scales.
 
     Raises
     ------

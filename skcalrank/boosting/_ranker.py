@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import zip_longest
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,21 +14,58 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, check, limits, refuse_lazy, tables
+from ..data import (
+    ALONE,
+    QUERY_WEIGHTS,
+    EvalSet,
+    QuerySizes,
+    Workers,
+    all_or_nothing,
+    check,
+    eval_sets,
+    lazy_aware,
+    limits,
+    naming_eval_set,
+    refuse_lazy,
+    tables,
+)
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
 from ..losses import Loss
-from ..measures import Measure
-from ..rankers import BaseRanker
+from ..measures import Measure, OfTargets
+from ..preprocessing import by_column, encoded, fit_encoded
+from ..rankers import TargetRanker
+from ._callbacks import CallbackSupportMixin, Watch, with_callbacks
 from ._engine import Engine
-from ._engines import ENGINES, check_together, engine_of, preferred
-from ._tables import learn_categories, with_numbers
-from ._training import Model, grow_models, held_out
+from ._engines import (
+    ENGINES,
+    check_callbacks,
+    check_together,
+    check_without_labels,
+    engine_of,
+    is_objective,
+    preferred,
+)
+from ._forest import Forests
+from ._model import Model
+from ._parameters import hinting, unknown
+from ._reading import forest_of
+from ._training import (
+    MOST_TRAININGS,
+    categories_of,
+    grow_models,
+    held_out,
+    warn_of_other_columns,
+    warn_of_training_queries,
+)
 
 # Lists with one element for each model if there are several models.
-_OF_MODELS = ("booster_", "best_iteration_", "validation_scores_", "start_", "start_scale_")
+_OF_MODELS = (
+    *("booster_", "best_iteration_", "validation_scores_"),
+    *("start_", "start_scale_", "evals_result_"),
+)
 
 
-class BoostedRanker(BaseRanker):
+class BoostedRanker(CallbackSupportMixin, TargetRanker):
     r"""Boosted trees of LightGBM, XGBoost or scikit-learn, with early stopping on the measure.
 
     The trees boost an order-preserving loss of the targets of a measure, and documents are sorted
@@ -86,24 +126,45 @@ class BoostedRanker(BaseRanker):
         number of rounds.
     learning_rate : float, default=0.1
         Factor of each tree.
-    max_leaves : int, default=15
+    max_leaf_nodes : int, default=15
         Maximum number of leaves of a tree.
+    min_samples_leaf : int, default=None
+        Minimum number of documents of a leaf. XGBoost weighs them by their curvature, see the
+        notes. For this parameter and the next six, None means the default of the engine.
+    l2_regularization : float, default=None
+        Number that is added to the sum of the curvatures of each leaf, in documents.
+    max_features : float, default=None
+        Share of the features, drawn anew for each split, that a split chooses from.
+    subsample : float, default=None
+        Share of the documents, drawn anew for each tree, that it is grown on; scikit-learn's trees
+        draw for every five.
+    max_bins : int, default=None
+        Maximum number of bins of the values of a column; at most 255 with scikit-learn's trees.
+    monotonic_cst : dict or array-like of shape (d,), default=None
+        1 for columns with which scores increase, -1 for those with which they decrease, 0 for
+        others: by names of the columns, such as ``{"price": -1}``, by their numbers, or for all in
+        order. Columns must hold numbers.
+    interaction_cst : {"pairwise", "no_interactions"} or list of sets, default=None
+        Names or numbers of columns that may interact, such as ``[{"price", "stars"}]``: a branch of
+        a tree splits on columns of one set only. Columns in no set make one more. "pairwise" means
+        all sets of two columns, "no_interactions" all of one.
     validation_fraction : float, default=0.2
         Share of the queries that is held out of each model for early stopping; with a single query,
         share of its documents. None or 0: nothing is held out, and there are `n_estimators` rounds.
+        Nothing is held out if :meth:`fit` is given an `eval_set`.
     n_iter_no_change : int, default=50
         Number of rounds without a better value of the measure after which training stops.
-    eval_set : tuple (X, y, qid), default=None
-        Queries for early stopping, in place of a share of the queries passed to `fit`; (X, y) if y
-        carries its queries. Like every parameter it is kept with the ranker, and in pickles; model
-        files (:mod:`skcalrank.persistence`) are written without it.
+    columns : dict, default=None
+        Kinds of columns by name, such as ``{"zip": "category", "sku": "drop"}``, where the values
+        do not tell. See :class:`~skcalrank.preprocessing.TableEncoder`.
     random_state : int, RandomState instance or None, default=None
         Seed for the draw of the validation queries and for the engine. If None, the draw
         depends on the values in X, y and `sample_weight`, and is the same in every fit. In no case
         does it depend on the order of the rows, nor on the names of the queries.
     engine_params : dict, default=None
         Further options under the names of the engine, such as ``{"feature_fraction": 0.8}`` for
-        LightGBM or ``{"colsample_bytree": 0.8}`` for XGBoost.
+        LightGBM or ``{"colsample_bytree": 0.8}`` for XGBoost. Names of the parameters above are an
+        error, and options without effect, such as ``bagging_freq`` of LightGBM without `subsample`.
     n_jobs : int, default=None
         Number of threads. None means the default of the engine, -1 one for each core.
     verbose : int, default=0
@@ -118,6 +179,10 @@ class BoostedRanker(BaseRanker):
         Number of rounds up to the best one, which are kept.
     validation_scores_ : ndarray of shape (n_rounds,), or list of these
         Mean of the measure over the validation queries after each round; empty without validation.
+        For a single model the largest is what :meth:`score` returns for an `eval_set`.
+    evals_result_ : dict of str to ndarray of shape (n_rounds,), or list of these
+        Mean of the measure over each `eval_set` after each round. An `eval_set` without a name, and
+        held-out queries, are called "validation".
     start_ : ranker or None, or list of these
         The fitted start; None if there is none, or if the trees are better without it.
     start_scale_ : float, or list of float
@@ -130,10 +195,10 @@ class BoostedRanker(BaseRanker):
         models.
     engine_ : str
         Name of the library.
-    encoder_ : OrdinalEncoder or None
-        Encoder of the categories, if X is a data frame with columns of categories or text.
+    encoder_ : TableEncoder or None
+        Reader of the columns, if X is a table or an array of objects.
     categorical_features_ : list of int
-        Numbers of these columns.
+        Numbers of the columns of categories in the table.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -141,22 +206,29 @@ class BoostedRanker(BaseRanker):
 
     See Also
     --------
-    tabular_ranker : Boosted and linear rankers, stacked in one call.
+    TabularRanker : Boosted and linear rankers, stacked in one call.
     StackingRanker : Mix of several rankers.
     OrderPreservingRanker : The same losses with a linear score.
     skcalrank.boosting : The objectives alone, for the classes of LightGBM and XGBoost.
+    skcalrank.displays.TrainingCurveDisplay : Plot of `evals_result_`.
 
     Notes
     -----
     X may be an array, a sparse matrix, or a data frame of pandas or polars. With LightGBM, zeros of
     a sparse matrix are zeros. With XGBoost, zeros count as missing in `fit` and in `predict` if
     `fit` got a sparse matrix. scikit-learn's trees do not take sparse matrices. Columns of
-    categories and of text are passed to the engine as categories; scikit-learn takes at most 255
-    in a column. A category that `fit` has not seen counts as missing, as NaN does.
+    categories are passed to the engine as categories. scikit-learn's trees tell 254 apart in a
+    column, and take all rarer ones for one. A category that `fit` has not seen counts as missing,
+    as NaN does.
+
+    XGBoost reads numbers in single precision, and `fit` warns of columns in which it makes
+    different values equal, such as seconds since 1970. Tables are read less an offset where this
+    would happen. Values beyond 3.4e38, and columns of values below 1e-31, are refused.
 
     The weights of the loss are scaled so that the mean of its curvature over the documents is 1 at
-    scores of 0. Options that are compared with sums of curvatures (`lambda_l2`,
-    `min_sum_hessian_in_leaf`, `min_child_weight`) therefore count documents, for every loss.
+    scores of 0. Options that are compared with sums of curvatures (`l2_regularization`,
+    `min_samples_leaf` with XGBoost, `min_sum_hessian_in_leaf` of LightGBM) therefore count
+    documents, for every loss. Objectives of the engines have scales of their own.
 
     With ``engine="sklearn"`` trees are fitted to Newton steps, minus gradient over curvature with
     the curvature as weight, which are recomputed every five rounds.
@@ -172,7 +244,14 @@ class BoostedRanker(BaseRanker):
     True
     """
 
+    # A Pipeline of scikit-learn does not transform an eval_set, so that a user must request it.
+    __metadata_request__fit = dict.fromkeys(
+        ["qid", "sample_weight", "X_val", "y_val", "qid_val"], True
+    )
     takes_label_form = False
+    takes_eval_set = True
+    trains_in_parts = True  # with other workers
+    _theorem: ClassVar[str] = "trees"
     _for_label_form = "SpearmanRanker(HistGradientBoostingRegressor())"
     _plan_settings: ClassVar = {
         "weights_note": "a repeated row may be held out, and counts twice in a leaf"
@@ -188,16 +267,24 @@ class BoostedRanker(BaseRanker):
         "start": limits.OWN_ERROR,
         "n_estimators": [limits.AT_LEAST_ONE],
         "learning_rate": [limits.POSITIVE],
-        "max_leaves": [limits.Integers(2)],
+        "max_leaf_nodes": [limits.Integers(2)],
+        "min_samples_leaf": [limits.AT_LEAST_ONE, None],
+        "l2_regularization": [limits.NON_NEGATIVE, None],
+        "max_features": [limits.Interval(Real, 0, 1, closed="right"), None],
+        "subsample": [limits.Interval(Real, 0, 1, closed="right"), None],
+        "max_bins": [limits.Integers(2), None],
+        "monotonic_cst": limits.OWN_ERROR,
+        "interaction_cst": limits.OWN_ERROR,
         "validation_fraction": [limits.Interval(Real, 0, 1, closed="left"), None],
         "n_iter_no_change": [limits.AT_LEAST_ONE],
-        "eval_set": limits.OWN_ERROR,
+        "columns": [Mapping, None],
         "random_state": ["random_state"],
         "engine_params": [dict, None],
         "n_jobs": [limits.Integers(), None],
         "verbose": ["verbose"],
     }
 
+    @hinting
     def __init__(
         self,
         measure: str | Measure = "ndcg@10",
@@ -210,10 +297,17 @@ class BoostedRanker(BaseRanker):
         start: Any = None,
         n_estimators: int = 2000,
         learning_rate: float = 0.1,
-        max_leaves: int = 15,
+        max_leaf_nodes: int = 15,
+        min_samples_leaf: int | None = None,
+        l2_regularization: float | None = None,
+        max_features: float | None = None,
+        subsample: float | None = None,
+        max_bins: int | None = None,
+        monotonic_cst: Mapping[Any, int] | ArrayLike | None = None,
+        interaction_cst: str | Iterable[Iterable[Any]] | None = None,
         validation_fraction: float | None = 0.2,
         n_iter_no_change: int = 50,
-        eval_set: Any = None,
+        columns: Mapping[Any, str] | None = None,
         random_state: Seed = None,
         engine_params: dict | None = None,
         n_jobs: int | None = None,
@@ -228,10 +322,17 @@ class BoostedRanker(BaseRanker):
         self.start = start
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
-        self.max_leaves = max_leaves
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.max_features = max_features
+        self.subsample = subsample
+        self.max_bins = max_bins
+        self.monotonic_cst = monotonic_cst
+        self.interaction_cst = interaction_cst
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
-        self.eval_set = eval_set
+        self.columns = columns
         self.random_state = random_state
         self.engine_params = engine_params
         self.n_jobs = n_jobs
@@ -242,28 +343,77 @@ class BoostedRanker(BaseRanker):
         engine = ENGINES.get(self.engine) if isinstance(self.engine, str) else preferred()
         tags.input_tags.sparse = engine is None or engine.takes_sparse
         tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
         return tags
 
     # -- parameters ---------------------------------------------------------------
 
-    def _check_params(self) -> Engine:
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this ranker.
+
+        Parameters
+        ----------
+        **params
+            Parameters by name, those of `start` after ``start__``.
+
+        Returns
+        -------
+        self : BoostedRanker
+            The ranker.
+
+        Raises
+        ------
+        ValueError
+            If a name is no parameter; the message tells the one that is meant.
+        """
+        known = self.get_params(deep=False)
+        for name in params:
+            if name.partition("__")[0] not in known:
+                raise ValueError(unknown(self, name))
+        return super().set_params(**params)
+
+    def _check_params(self, has_eval_set: bool = False) -> Engine:
         """Return the engine; raise for parameters that are invalid, alone or together."""
         check.params(self)
         engine = engine_of(self)
-        check_together(self, engine, self._measure())
+        check_together(self, engine, self._measure(), has_eval_set)
         return engine
 
     # -- validation ---------------------------------------------------------------
 
-    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True):
-        refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
+    def _check_problem(
+        self, plan, X, y, qid, sample_weight, *, reset=True, name="y", workers=ALONE
+    ):
+        measure = plan.measure
+        arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
+        refuse_lazy(type(self).__name__, **arguments)
+        check.row_order(**arguments)
         if reset:
-            learn_categories(self, X)
-        X = with_numbers(self, X, reset=reset)
-        return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset)
+            X = fit_encoded(X, self.columns, y, qid, workers)
+            self.encoder_ = getattr(X, "encoder", None)
+        else:
+            X = self._encoded(X)
+        is_silent = workers.size > 1 and sample_weight is not None and not np.any(sample_weight)
+        weight = None if is_silent else sample_weight
+        plan, rows = super()._check_problem(plan, X, y, qid, weight, reset=reset, name=name)
+        if workers.size > 1:
+            largest = workers.reduce(rows.y.max(), max)
+            plan = replace(plan, measure=measure.scaled_to(np.array([largest])))
+            if workers.reduce(is_silent, all):
+                check.sample_weight(sample_weight, rows.n_rows)  # raises
+        if is_silent:
+            rows = replace(rows, weight=np.zeros(rows.n_rows))
+        rows = replace(rows, table=getattr(X, "table", None), workers=workers)
+        return plan, self._without_unseen(rows)
+
+    def _encoded(self, X):
+        """Return X as the columns of fit are read, if fit got a table."""
+        return X if self.encoder_ is None else encoded(X, self.encoder_)
 
     # -- fit ----------------------------------------------------------------------
 
+    @lazy_aware
     @all_or_nothing
     def fit(
         self,
@@ -271,6 +421,12 @@ class BoostedRanker(BaseRanker):
         y: Labels,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+        X_val: Matrix | None = None,
+        y_val: Labels | None = None,
+        qid_val: ArrayLike | None = None,
+        callbacks: list | None = None,
     ) -> Self:
         """Grow trees until the measure stops improving on the validation queries.
 
@@ -287,6 +443,19 @@ class BoostedRanker(BaseRanker):
             Weight of each document in the loss. The weight of a pair is the product of both weights
             over the mean weight of the query; the weight of a query in the measure is the mean
             weight of its rows. Objectives of XGBoost need equal weights within each query.
+        eval_set : tuple or dict of str to tuple, default=None
+            Queries for early stopping, in place of a share of those in X: ``(X, y, qid)``,
+            ``(X, y, qid, sample_weight)``, or ``(X, y)`` if y carries its queries. With a dict of
+            these by name, training stops on the last one, and `evals_result_` has all of them.
+        X_val, y_val, qid_val : array-like, default=None
+            The same rows as separate arguments, for ``Pipeline(..., transform_input=["X_val"])`` of
+            scikit-learn. :class:`~skcalrank.pipeline.QueryPipeline` transforms an `eval_set`.
+        callbacks : list, default=None
+            Callbacks of the engine, which are called before and after each round: functions such as
+            ``lightgbm.reset_parameter(...)``, or objects of ``xgboost.callback.TrainingCallback``.
+            They read the measure on every set that training follows, and may stop it; the best
+            round is kept as without them. With several models, or a `start`, each training begins
+            with round 0 anew. Trees of scikit-learn have none.
 
         Returns
         -------
@@ -306,73 +475,160 @@ class BoostedRanker(BaseRanker):
         OneQueryWarning
             If y of several rows has no qid.
         CutQueriesWarning
-            If y carries its queries and rows of some of them are missing.
+            If y carries its queries and rows of some of them are missing, or if a query of X comes
+            back in `eval_set` with another number of rows.
+        UserWarning
+            If most queries of `eval_set` are queries of X, row by row; or if most of its columns
+            are distributed unlike those of X, as after a step that transforms X only.
         UndefinedMetricWarning
             If the measure is undefined on all validation queries. The first round is kept.
         """
-        engine = self._check_params()
-        plan, rows, rng = self._prepared(X, y, qid, sample_weight)
+        evals = eval_sets(eval_set, X_val, y_val, qid_val)
+        callbacks = check_callbacks(self._check_params(bool(evals)), callbacks)
+        return self._fit_part(ALONE, EvalSet(X, y, qid, sample_weight), evals, callbacks)
+
+    def _fit_part(self, workers, given, evals, callbacks=()):
+        """Grow trees with other workers, each of which has whole queries."""
+        X, y, qid, sample_weight = given
+        watch = Watch(list(callbacks), X, y, qid=qid, sample_weight=sample_weight)
+        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, workers=workers)
+        return self._train(plan, rows, plan.measure, evals, watch)
+
+    @all_or_nothing
+    def fit_targets(
+        self,
+        X: Matrix,
+        targets: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+    ) -> Self:
+        """Grow trees for targets in place of labels.
+
+        Parameters
+        ----------
+        X, targets, qid, sample_weight
+            As in :meth:`NDCGRanker.fit_targets`.
+        eval_set : tuple or dict of str to tuple, default=None
+            As in :meth:`fit`: queries with labels.
+
+        Returns
+        -------
+        self : BoostedRanker
+            The fitted ranker.
+        """
+        check.refuse_judgments(targets)
+        evals = eval_sets(eval_set)
+        self._check_params(bool(evals))
+        plan, rows = self._check_problem(
+            self._plan(), X, targets, qid, sample_weight, name="targets"
+        )
+        watch = Watch([], X, targets, qid=qid, sample_weight=sample_weight)
+        return self._fit_to_targets(plan, rows, rows.y, evals=evals, watch=watch)
+
+    def _fit_to_targets(self, plan, rows, targets, method="fit", evals=None, watch=None):
+        del method
+        check_without_labels(self, plan.measure, bool(evals))
+        # A ranker of judgments validates the rows itself, which are numbers then.
+        vars(self).setdefault("encoder_", None)
+        watch = Watch([], rows.X, targets) if watch is None else watch
+        rows = replace(rows, y=targets)
+        return self._train(plan, rows, OfTargets(plan.measure), evals or {}, watch)
+
+    def _train(self, plan, rows, measure, evals, watch):
+        """Grow the trees for a measure of the labels, or of targets in their place."""
+        rows, rng, engine, sizes = self._prepared(rows)
+        evals = self._eval_rows(evals, rows, sizes, not isinstance(measure, OfTargets))
         masks = [None] * self.n_models
-        if self.eval_set is None and self.validation_fraction:
+        if not evals and self.validation_fraction:
             share = self.validation_fraction
-            masks = held_out(rows, plan.measure, share, rng, self.n_models)
-        self._grow(plan, rows, masks, rng, engine)
+            masks = held_out(rows, measure, share, rng, self.n_models)
+        self._grow(plan, rows, masks, rng, engine, measure, evals, sizes, watch)
         return self
 
     @all_or_nothing
-    def _fit_held_out(self, X, y, qid, sample_weight, folds) -> Floats:
-        """Fit like :meth:`fit`, and return out-of-fold scores on the scale of :meth:`predict`.
+    def _fit_held_out(self, X, y, qid, sample_weight, folds, method="fit") -> Floats:
+        """Fit like a method, and return out-of-fold scores on the scale of :meth:`predict`.
 
         `folds` are the numbers of the models from which rows are held out, and which are stopped
         early on them, equal within each query: the last model for larger numbers, no model for -1.
         Rows that train every model have the score NaN.
         """
-        engine = self._check_params()
-        plan, rows, rng = self._prepared(X, y, qid, sample_weight)
+        self._check_params()
+        name = "y" if method == "fit" else "targets"
+        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, name=name)
+        measure = plan.measure
+        if name == "targets":
+            check_without_labels(self, measure, False)
+            measure = OfTargets(measure)
+        rows, rng, engine, sizes = self._prepared(rows)
+        scores = np.full(len(folds), np.nan)
         folds = np.minimum(folds[rows.numbers], self.n_models - 1)
         masks = [folds == number for number in range(self.n_models)]
-        self._grow(plan, rows, masks, rng, engine)
-        scores = np.full(rows.n_rows, np.nan)
+        watch = Watch([], X, y, qid=qid, sample_weight=sample_weight)
+        self._grow(plan, rows, masks, rng, engine, measure, {}, sizes, watch)
         for mask, model in zip(masks, self._models()):
             test = rows.take(mask)
             scores[test.numbers] = self.n_models * self._scores_of(model, test, test.codes)
         return scores
 
-    def _prepared(self, X, y, qid, sample_weight):
-        """Return the plan, the rows sorted by contents, and the random generator."""
-        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight)
+    def _prepared(self, rows):
+        """Return rows sorted by contents, a random generator, the engine, and sizes of queries."""
+        engine = engine_of(self)
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        return plan, _by_contents(rows, X), rng
+        # Of several workers none knows the names of all queries.
+        is_whole = rows.named and rows.workers.size == 1
+        sizes = QuerySizes.of(rows.queries) if is_whole else None
+        rows = rows.weighted().shared().by_contents()
+        of_table = self.encoder_ is not None
+        names = self.encoder_.get_feature_names_out() if of_table else range(self.n_features_in_)
+        engine.check_columns(self.engine_params or {}, rows.X.shape[1])
+        engine.check_rows(rows, names, self.loss if is_objective(self.loss) else None)
+        return rows, rng, engine, sizes
 
-    def _grow(self, plan, rows, masks, rng, engine):
+    @with_callbacks
+    def _grow(self, plan, rows, masks, rng, engine, measure, evals, sizes, watch):
         """Grow the trees of each model on the rows outside its mask, and set attributes."""
-        valid = None if self.eval_set is None else self._eval_rows()
-        models = grow_models(self, engine, plan.measure, rows, masks, valid, rng)
-        self.engine_ = engine.name
-        for name, values in zip(_OF_MODELS, zip(*models)):
-            setattr(self, name, list(values) if len(models) > 1 else values[0])
-        self.model_weights_ = np.ones(self.n_models)
-        if self.n_models > 1:
-            scores = [self._scores_of(model, rows, rows.codes) for model in models]
-            spreads = [rows.queries.spread(values, rows.weight) for values in scores]
-            self.model_weights_ = 1.0 / np.array(spreads)
-        self.record_ = self._record(plan, rows)
+        record = replace(self._record(plan, rows), sizes=sizes)
 
-    def _eval_rows(self):
-        eval_set = self.eval_set
-        if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
-            raise ValueError(
-                "eval_set must be a tuple (X, y, qid), or (X, y) if y carries the queries, got "
-                f"{eval_set!r}."
-            )
-        X, y, *qid = eval_set
-        try:
-            query = qid[0] if qid else None
-            _, rows = self._check_problem(self._plan(), X, y, query, None, reset=False)
-        except (ValueError, TypeError) as error:
-            kinds = ", ".join(type(argument).__name__ for argument in eval_set)
-            raise type(error)(f"Invalid eval_set, a tuple of ({kinds}): {error}") from error
-        return _by_contents(rows, X)
+        def fitted(models):
+            return self._attributes(models, rows, engine) | {"record_": record}
+
+        n_trainings = len(masks) * (1 if self.start is None else MOST_TRAININGS)
+        watch.begin(self, n_trainings, fitted)
+        models = grow_models(self, engine, measure, rows, masks, evals, rng, watch)
+        for name, value in fitted(models).items():
+            setattr(self, name, value)
+        watch.end()
+
+    def _attributes(self, models, rows, engine):
+        """Return the attributes that the models determine."""
+        weights = np.ones(len(models))
+        if len(models) > 1:
+            kinds, n_jobs = categories_of(self), self.n_jobs
+            scores = [model.scores(engine, kinds, rows, rows.codes, n_jobs) for model in models]
+            spreads = [rows.queries.spread(of, rows.weight, rows.workers) for of in scores]
+            weights = 1.0 / np.array(spreads)
+        attributes = {"engine_": engine.name, "model_weights_": weights}
+        for name, values in zip(_OF_MODELS, zip(*models)):
+            attributes[name] = list(values) if len(models) > 1 else values[0]
+        return attributes
+
+    def _eval_rows(self, evals, rows, sizes, has_labels):
+        """Return the rows of evaluation sets by name, read as those of fit."""
+        out = {}
+        for name, given in evals.items():
+            with naming_eval_set(name):
+                plan, checked = self._check_problem(self._plan(), *given, reset=False)
+                plan.measure.labels(checked.y)
+            if checked.named:
+                check.warn_of_changed_queries(sizes, given.y, checked.queries, "eval_set")
+            if name == list(evals)[-1]:  # training may follow its own rows, but not stop on them
+                warn_of_training_queries(name, checked, rows, has_labels)
+                warn_of_other_columns(name, checked, rows)
+            out[name] = checked.by_contents()
+        return out
 
     # -- what was fitted --------------------------------------------------------------
 
@@ -385,20 +641,70 @@ class BoostedRanker(BaseRanker):
 
     def _scores_of(self, model, rows, qid):
         """Return the scores of one model for validated rows."""
-        engine, kinds = ENGINES[self.engine_], self.categorical_features_
-        scores = engine.predict(model.booster, rows.X, kinds, self.n_jobs)
-        if model.start is not None:
-            scores = scores + model.start_scale * model.start.predict(rows.as_given(), qid)
-        return model.weight * scores
+        return model.scores(ENGINES[self.engine_], categories_of(self), rows, qid, self.n_jobs)
 
     def _check_rows(self, X, qid, method):
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
-        return replace(super()._check_rows(with_numbers(self, X), qid, method), table=X)
+        check.row_order(X=X, qid=qid)
+        X = self._encoded(X)
+        rows = super()._check_rows(X, qid, method)
+        return self._without_unseen(replace(rows, table=getattr(X, "table", X)))
+
+    def _without_unseen(self, rows):
+        """Return rows whose categories that fit has not seen are missing."""
+        matrix = without_unseen(rows.X, categories_of(self))
+        return rows if matrix is rows.X else replace(rows, X=matrix)
 
     def _scores(self, rows):
         qid = rows.codes if rows.named else None
         return np.sum([self._scores_of(model, rows, qid) for model in self._models()], axis=0)
+
+    def staged_predict(self, X: Matrix, qid: ArrayLike | None = None) -> Iterator[Floats]:
+        """Yield the scores of the documents after each round of boosting.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`predict`, but not lazy.
+
+        Yields
+        ------
+        scores : ndarray of shape (n_rows,)
+            Scores by the trees up to one round, added to those of the start; the last are those of
+            :meth:`predict`. With several models it is the sum of their scores, in which those with
+            fewer rounds have their last.
+
+        Examples
+        --------
+        >>> from skcalrank import BoostedRanker, load_digits_queries
+        >>> from skcalrank.metrics import ndcg_score
+        >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
+        >>> train = qid < 30
+        >>> ranker = BoostedRanker(n_estimators=20, n_jobs=1)
+        >>> ranker = ranker.fit(X[train], y[train], qid[train])
+        >>> test = X[~train], qid[~train]
+        >>> curve = [ndcg_score(y[~train], scores, qid=qid[~train], k=10)
+        ...          for scores in ranker.staged_predict(*test)]
+        >>> len(curve) == ranker.best_iteration_
+        True
+        >>> curve[-1] == ranker.score(X[~train], y[~train], qid[~train])
+        True
+        """
+        if tables.is_empty(X):
+            scores = self._of_no_rows(X, qid)
+            return (scores.copy() for _ in range(np.max(self.best_iteration_)))
+        return self._staged(self._check_rows(X, qid, "staged_predict"))
+
+    def _staged(self, rows):
+        engine, kinds = ENGINES[self.engine_], categories_of(self)
+        qid = rows.codes if rows.named else None
+        models = self._models()
+        stages = [model.staged_scores(engine, kinds, rows, qid, self.n_jobs) for model in models]
+        latest: Any = [None] * len(stages)
+        for scores in zip_longest(*stages):
+            latest = [last if new is None else new for last, new in zip(latest, scores)]
+            yield np.sum(latest, axis=0)
 
     def contributions(self, X: Matrix) -> Floats:
         """Return the scores as exact sums over the features, which are SHAP values.
@@ -411,7 +717,7 @@ class BoostedRanker(BaseRanker):
         -------
         parts : ndarray of shape (n_rows, d + 1)
             What each feature adds to the score of each row; the last column is a constant. Rows
-            sum to :meth:`decision_function`, up to the precision that the engine computes in.
+            sum to :meth:`decision_function`.
 
         Raises
         ------
@@ -419,9 +725,16 @@ class BoostedRanker(BaseRanker):
             If `start_` is not linear in the features.
         """
         rows = self._check_rows(X, None, "contributions")
-        engine, kinds = ENGINES[self.engine_], self.categorical_features_
-        parts = [model.contributions(engine, rows.X, kinds) for model in self._models()]
-        return np.sum(parts, axis=0)
+        engine, kinds = ENGINES[self.engine_], categories_of(self)
+        models = self._models()
+        parts = [model.contributions(engine, rows.X, kinds, self.n_jobs) for model in models]
+        return by_column(np.sum(parts, axis=0), self.encoder_)
+
+    @property
+    def categorical_features_(self) -> list[int]:
+        """Numbers of the columns of categories in the table that `fit` got."""
+        check_is_fitted(self)
+        return [] if self.encoder_ is None else self.encoder_.sources_[categories_of(self)].tolist()
 
     @property
     def feature_importances_(self) -> Floats:
@@ -430,7 +743,9 @@ class BoostedRanker(BaseRanker):
         return np.mean([self._importances(model.booster) for model in self._models()], axis=0)
 
     def _importances(self, booster):
-        gains = ENGINES[self.engine_].importances(booster, self.n_features_in_)
+        n_columns = self.n_features_in_ if self.encoder_ is None else len(self.encoder_.sources_)
+        gains = ENGINES[self.engine_].importances(booster, n_columns)
+        gains = by_column(gains[None], self.encoder_)[0]
         total = gains.sum()
         return gains / total if total > 0 else gains
 
@@ -448,9 +763,93 @@ class BoostedRanker(BaseRanker):
         super().__setstate__(state)
 
 
-def _by_contents(rows, X) -> Rows:
-    """Return validated rows sorted by contents, with X as the user passed it if it is a frame."""
-    return replace(rows, table=X if tables.is_frame(X) else None).by_contents()
+class TreeScores:
+    """The scores of a fitted :class:`BoostedRanker` without `start`, from its matrix.
+
+    Parameters
+    ----------
+    engine : str
+    boosters : list
+        Trees of each model.
+    weights : list of float
+        Factors of their scores.
+    n_columns : int
+        Number of columns of the matrix.
+    n_codes : dict of int to int
+        Number of codes of each column of categories.
+    name : str, default="the trees"
+        Name of the ranker, for errors.
+    """
+
+    def __init__(
+        self,
+        engine: str,
+        boosters: list,
+        weights: list[float],
+        n_columns: int,
+        n_codes: dict[int, int],
+        name: str = "the trees",
+    ) -> None:
+        self.engine, self.boosters, self.weights = engine, boosters, weights
+        self.n_columns, self.n_codes, self.kinds = n_columns, n_codes, list(n_codes)
+        self.name = name
+
+    @classmethod
+    def of(cls, ranker: BoostedRanker, name: str = "the trees") -> TreeScores | None:
+        """Return the scores of a fitted ranker; None if it adds the trees to those of a start."""
+        models = ranker._models()
+        if any(model.start is not None for model in models):
+            return None
+        boosters, weights = [m.booster for m in models], [m.weight for m in models]
+        encoder, n_columns, n_codes = ranker.encoder_, ranker.n_features_in_, {}
+        if encoder is not None:
+            n_columns = len(encoder.sources_)
+            n_codes = {number: column.n_codes for number, column in encoder.categories_.items()}
+        return cls(ranker.engine_, boosters, weights, n_columns, n_codes, name)
+
+    def of_rows(self, matrix: Floats, n_jobs: int | None) -> Floats:
+        """Return the scores of validated rows, in so many threads."""
+        engine, matrix = ENGINES[self.engine], without_unseen(matrix, self.kinds)
+        parts = [engine.predict(booster, matrix, self.kinds, n_jobs) for booster in self.boosters]
+        return np.sum([weight * part for weight, part in zip(self.weights, parts)], axis=0)
+
+    def contributions(self, matrix: Floats, n_jobs: int | None) -> Floats:
+        """Return what each column adds to the scores, up to a constant of all rows."""
+        engine, matrix = ENGINES[self.engine], without_unseen(matrix, self.kinds)
+        out = np.zeros(matrix.shape)
+        with naming_ranker(self.name):
+            for booster, weight in zip(self.boosters, self.weights):
+                parts = engine.contributions(booster, matrix, self.kinds, n_jobs)
+                out += weight * parts[:, :-1]
+        return out
+
+    def text(self) -> Any:
+        """Return the trees of the first model as its library writes them."""
+        return ENGINES[self.engine].dump(self.boosters[0])
+
+    def written(self) -> Forests:
+        """Return the trees as arrays; raise ValueError if they have no such form."""
+        weighted = zip(self.boosters, map(float, self.weights))
+        return Forests([forest_of(b, self.n_columns, self.n_codes, w) for b, w in weighted])
+
+
+@contextmanager
+def naming_ranker(name: str) -> Iterator[None]:
+    """Return a context in which errors of contributions begin with the name of the ranker."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"The scores of {name!r} cannot be explained. {error}") from error
+
+
+def without_unseen(X: Any, kinds: list[int]) -> Any:
+    """Return rows in which levels that fit has not seen are missing, in the columns of kinds."""
+    unseen = X[:, kinds] < 0 if kinds else np.zeros(0, dtype=bool)
+    if not unseen.any():
+        return X
+    matrix = X.copy()
+    matrix[:, kinds] = np.where(unseen, np.nan, matrix[:, kinds])
+    return matrix
 
 
 def _of_each(call, booster):
@@ -458,7 +857,34 @@ def _of_each(call, booster):
     return list(map(call, booster)) if isinstance(booster, list) else call(booster)
 
 
-def fit_held_out(ranker, X, y, qid, sample_weight, folds):
+def fit_held_out(ranker, X, y, qid, sample_weight, folds, method="fit"):
     """Return a fitted clone of a BoostedRanker, and its out-of-fold scores."""
     ranker = clone(ranker)
-    return ranker, ranker._fit_held_out(X, y, qid, sample_weight, folds)
+    return ranker, ranker._fit_held_out(X, y, qid, sample_weight, folds, method)
+
+
+def check_fit_part(ranker: BoostedRanker, has_eval_set: bool, callbacks: Any) -> None:
+    """Raise for parameters of a ranker that workers cannot train together."""
+    engine = ranker._check_params(has_eval_set)
+    if not engine.has_workers:
+        raise ValueError(
+            f"engine must be 'lightgbm' or 'xgboost' for dask collections, got {engine.name!r}, "
+            "whose trees grow in one process: install one of these, or pass X.compute()."
+        )
+    if ranker.start is not None:
+        raise ValueError(
+            f"start must be None for dask collections, got {ranker.start!r}: leave it out, or pass "
+            "X.compute()."
+        )
+    if callbacks:
+        raise ValueError(
+            "callbacks must be None for dask collections, whose trees grow in other processes, got "
+            f"{callbacks!r}: leave it out, or pass X.compute()."
+        )
+
+
+def fit_part(
+    ranker: BoostedRanker, workers: Workers, given: EvalSet, evals: dict[str, EvalSet]
+) -> BoostedRanker:
+    """Fit a ranker together with other workers, of which each has whole queries."""
+    return ranker._fit_part(workers, given, evals)

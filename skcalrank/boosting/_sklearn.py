@@ -1,37 +1,43 @@
-"""Histogram trees of scikit-learn as an engine, and contributions of features to their scores.
+"""Histogram trees of scikit-learn as an engine.
 
 The regressor of scikit-learn does not take a custom objective. A round of boosting is a regression,
 however: if trees are fitted to minus gradient over curvature, with the curvature as sample weight,
 the values of their leaves are Newton steps.
 """
 
+import math
 from collections import deque
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.ensemble import BaseEnsemble, HistGradientBoostingRegressor
-from sklearn.tree import BaseDecisionTree
+from numpy.random import RandomState
+from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
-from ..data import check
 from ..data.types import Floats
 from ._engine import Engine, Growing, threads
+from ._shap import Paths
+from ._walk import Rounds, Walk, trees_of
 
 # Trees per computation of the gradient: each fit of the regressor sorts all columns again.
 _ROUNDS = 5
 
-# Relative rounding error allowed in sums over trees.
-_TOLERANCE = 1e-6
-
 # Number of rows used to compute the bins of a column, and number of bins, as in scikit-learn.
 _MOST_ROWS, _BINS = 200_000, 255
 
+# Number of rows of a leaf, as in scikit-learn.
+_LEAST = 20
 
-def _trees(model):
-    """Return the trees of each round; scikit-learn has no public attribute for them."""
-    return model._predictors  # noqa: SLF001
+# Up to so many rows, operations on arrays are faster than the regressor, with the same result.
+_FEW_ROWS = 100
+
+# Weight of rows that are not drawn. Those of weight 0 would have no say in the bins.
+_NEXT_TO_NOTHING = 1e-12
 
 
 def _on(n_jobs) -> AbstractContextManager:
@@ -44,10 +50,13 @@ def _on(n_jobs) -> AbstractContextManager:
 class _GrowingHistograms(Growing):
     def __init__(self, engine, params, objective, kinds, train, valid, starts):
         del engine
-        params = dict(params)
+        params = _adapted(params, kinds, train.X.shape[1])
         self._objective, self._n_jobs = objective, params.pop("n_jobs")
-        self._X = _binned(train.X, kinds, params.get("max_bins", _BINS))
-        self._valid, self._starts = valid, starts
+        self._share, self._rng = params.pop("subsample"), RandomState(params["random_state"])
+        n_bins = params.get("max_bins", _BINS)
+        self._X = _binned(pooled(train.X, kinds, n_bins), kinds, n_bins)
+        self._valid_X = None if valid is None else pooled(valid.X, kinds, n_bins)
+        self._starts = starts
         self._n_rounds, self._scores = 0, deque()
         self._model = HistGradientBoostingRegressor(
             **params, max_iter=1, categorical_features=kinds or None
@@ -66,10 +75,19 @@ class _GrowingHistograms(Growing):
         scores = trees if start is None else trees + start
         gradient, curvature = self._objective(scores)
         self._model.set_params(max_iter=self._n_rounds + _ROUNDS)
-        self._model.fit(self._X, trees - gradient / curvature, sample_weight=curvature)
-        if self._valid is not None:
-            stages = self._model.staged_predict(self._valid.X)
+        self._model.fit(self._X, trees - gradient / curvature, sample_weight=self._drawn(curvature))
+        if self._valid_X is not None:
+            stages = self._model.staged_predict(self._valid_X)
             self._scores = deque(islice(stages, self._n_rounds, None))
+
+    def _drawn(self, curvature):
+        """Return the weights of the rows, which are next to nothing for those that are not drawn.
+
+        The rows themselves stay, so that the bins of all trees are the same.
+        """
+        if self._share is None:
+            return curvature
+        return np.where(self._rng.random(len(curvature)) < self._share, curvature, _NEXT_TO_NOTHING)
 
     def followed(self):
         scores = self._scores.popleft()
@@ -80,8 +98,28 @@ class _GrowingHistograms(Growing):
         return self._n_rounds
 
     def cut(self, n_rounds):
-        del _trees(self._model)[n_rounds:]
-        return self._model.set_params(max_iter=n_rounds)
+        model = copy(self._model)  # training may go on
+        model._predictors = Rounds(trees_of(model)[:n_rounds])  # noqa: SLF001
+        # Only a fit draws from it, and skops cannot write it with old versions of numpy.
+        model._feature_subsample_rng = None  # noqa: SLF001
+        return model.set_params(max_iter=n_rounds)
+
+
+def _adapted(params, kinds, n_columns):
+    """Return options as scikit-learn reads them."""
+    params = dict(params)
+    if params["subsample"] is not None:
+        # It also counts the rows of a leaf that are not drawn.
+        least = params.get("min_samples_leaf", _LEAST)
+        params["min_samples_leaf"] = math.ceil(least / params["subsample"])
+    if "interaction_cst" in params and kinds:
+        # The trees number columns of categories first, which scikit-learn forgets in these sets.
+        order = np.argsort(~np.isin(np.arange(n_columns), kinds), kind="stable")
+        places = np.argsort(order)
+        params["interaction_cst"] = [
+            places[columns].tolist() for columns in params["interaction_cst"]
+        ]
+    return params
 
 
 def _binned(X, kinds, n_bins):
@@ -95,22 +133,24 @@ def _binned(X, kinds, n_bins):
         there = ~np.isnan(column)
         if not there.any():
             column[:] = 0.0
-        elif number in kinds:
-            _check_kinds(number, column[there], n_bins)
-        else:
+        elif number not in kinds:
             kept = _kept(column[there][:: -(-len(column) // _MOST_ROWS)], n_bins)
             # Replace each value by the nearest kept one: trees split halfway between two values.
             column[there] = kept[np.searchsorted((kept[:-1] + kept[1:]) / 2, column[there])]
     return X
 
 
-def _check_kinds(number, values, most):
-    n_kinds = len(np.unique(values))
-    if n_kinds > most:
-        raise ValueError(
-            f"Columns of X must have at most {most} categories with engine='sklearn', got "
-            f"{n_kinds} in column {number}. Merge rare categories, or choose engine='lightgbm'."
-        )
+def pooled(X, kinds, n_bins):
+    """Return X with one code for the categories that scikit-learn has no bins for.
+
+    These are the rarest, as codes go by decreasing frequency.
+    """
+    codes = X[:, kinds]
+    if not (codes >= n_bins).any():
+        return X
+    X = X.copy()
+    X[:, kinds] = np.minimum(codes, n_bins - 1)
+    return X
 
 
 def _kept(values, n_bins):
@@ -129,21 +169,15 @@ class ScikitLearn(Engine):
     name = "sklearn"
     growing = _GrowingHistograms
     objectives = ()
-    named: ClassVar = {
-        "loss": ("loss", "quantile"),
-        "n_estimators": ("max_iter",),
-        "learning_rate": ("learning_rate",),
-        "max_leaves": ("max_leaf_nodes",),
-        "n_iter_no_change": ("n_iter_no_change", "early_stopping", "tol"),
-        "validation_fraction": ("validation_fraction",),
-        "random_state": ("random_state",),
-        "measure": ("scoring",),
-        "verbose": ("verbose",),
-        "start": ("warm_start",),
-    }
-    of_objectives = ()
-    of_columns = ("categorical_features",)
     boosters = ()
+
+    def check(self, params: dict, settings: dict, *, stops: bool) -> None:
+        super().check(params, settings, stops=stops)
+        if (settings["max_bins"] or 0) > _BINS:
+            raise ValueError(
+                f"max_bins must be at most {_BINS} with engine='sklearn', got "
+                f"{settings['max_bins']}."
+            )
 
     def unknown(self, params: dict, objective: str | None) -> list[str]:
         del objective  # scikit-learn has no ranking objectives
@@ -151,8 +185,8 @@ class ScikitLearn(Engine):
 
     def params(self, settings: dict, engine_params: dict) -> dict:
         fixed = {
-            "learning_rate": settings["learning_rate"],
-            "max_leaf_nodes": settings["max_leaves"],
+            **self.options(settings),
+            "subsample": settings["subsample"],
             "random_state": settings["seed"],
             "n_jobs": settings["n_jobs"],
             "early_stopping": False,
@@ -161,16 +195,25 @@ class ScikitLearn(Engine):
         return fixed | engine_params
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        del kinds  # stored in the model
+        X = pooled(X, kinds, model.max_bins)
+        if len(X) <= _FEW_ROWS:
+            return _walk_of(model).of_rows(X)
         with _on(n_jobs):
             return model.predict(X)
 
-    def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
-        del kinds
-        return tree_parts(model, X, model.predict(X))
+    def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
+        stages = model.staged_predict(pooled(X, kinds, model.max_bins))
+        for _ in trees_of(model):
+            with _on(n_jobs):  # not while the caller works
+                scores = next(stages)
+            yield scores
+
+    def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
+        del n_jobs  # numpy takes one thread
+        return paths_of(model).parts(pooled(X, kinds, model.max_bins))
 
     def importances(self, model: Any, n_features: int) -> Floats:
-        nodes = np.concatenate([tree.nodes for (tree,) in _trees(model)])
+        nodes = np.concatenate([tree.nodes for (tree,) in trees_of(model)])
         inner = nodes[nodes["is_leaf"] == 0]
         gains: Any = np.bincount(inner["feature_idx"], inner["gain"], minlength=n_features)
         if model.is_categorical_ is None:
@@ -180,32 +223,25 @@ class ScikitLearn(Engine):
         return gains[np.argsort(place)]
 
 
-def has_tree_parts(model: Any) -> bool:
-    """Return whether a model is a regressor of scikit-learn that consists of trees."""
-    return isinstance(model, (HistGradientBoostingRegressor, BaseEnsemble, BaseDecisionTree))
+# Walks through the models that have been asked for few rows.
+_WALKS: WeakKeyDictionary[HistGradientBoostingRegressor, Walk] = WeakKeyDictionary()
 
 
-def tree_parts(model: Any, X: Any, scores: Floats) -> Floats:
-    """Return the scores of rows as sums over the features, which are SHAP values.
+def _walk_of(model: HistGradientBoostingRegressor) -> Walk:
+    """Return the walk through the trees of a model, which is made once."""
+    walk = _WALKS.get(model)
+    if walk is None or not walk.is_of(model):
+        walk = _WALKS[model] = Walk(model)
+    return walk
 
-    The last column is a constant. Raise ValueError if shap does not know the model, or its values
-    do not sum to the scores.
-    """
-    name = type(model).__name__
-    remedy = f"Contributions to scores of {name} need shap: pip install shap"
-    shap = check.installed("shap", remedy)
-    # shap would read a split on categories as a threshold, without an error.
-    if getattr(model, "is_categorical_", None) is not None:
-        raise ValueError(
-            f"shap cannot explain {name} with columns of categories: encode them first, or use "
-            "BoostedRanker(engine='lightgbm')."
-        )
-    try:
-        explainer = shap.TreeExplainer(model)
-    except ValueError as error:
-        raise ValueError(f"shap cannot explain {name}: {error}") from error
-    values = explainer.shap_values(np.asarray(X, dtype=float), check_additivity=False)
-    parts = np.column_stack([values, np.full(len(values), np.ravel(explainer.expected_value)[0])])
-    if np.abs(parts.sum(axis=1) - scores).max() > _TOLERANCE * (1.0 + np.abs(scores).max()):
-        raise ValueError(f"The SHAP values of {name} do not sum to its scores.")
-    return parts
+
+# Their paths, of those whose scores have been explained.
+_PATHS: WeakKeyDictionary[HistGradientBoostingRegressor, Paths] = WeakKeyDictionary()
+
+
+def paths_of(model: HistGradientBoostingRegressor) -> Paths:
+    """Return the paths through the trees of a model, which are found once."""
+    paths = _PATHS.get(model)
+    if paths is None or not paths.trees.is_of(model):
+        paths = _PATHS[model] = Paths(_walk_of(model))
+    return paths

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -14,68 +14,77 @@ from sklearn.exceptions import UndefinedMetricWarning
 from ..data import Rows, warn
 from ..data.types import Bools, Floats
 from ..losses import get_loss
-from ..measures import Measure
+from ..measures import Measure, OfTargets
 from ..metrics import PreparedScore
+from ._callbacks import Values, Watch
+from ._constraints import Columns, interactions, monotonic
 from ._engine import Engine, Growing
 from ._engines import grades_for, is_objective
+from ._model import Model
 from ._objectives import Problem, make_problem
+from ._parameters import TREE_OPTIONS
 
 # Shrinkages of the start scores that are tried, besides 0 (no start).
 _SHRINKAGES = (0.5, 1.0)
 
+#: Number of times that the trees of a model with a start are grown: without it, and so shrunk.
+MOST_TRAININGS = 1 + len(_SHRINKAGES)
+
+# Largest difference of the measure between workers that have the same trees, where rounding makes
+# or breaks ties.
+_ROUNDING = 0.01
+
 # Log-odds beyond this size are probabilities of 0 or 1 in double precision.
 _LARGEST_ODDS = 30.0
+
+# Number of rows above which a fold holds no larger share: their mean hardly gains from more.
+_MOST_HELD_OUT = 200_000
+
+# Columns are unlike where their distribution functions are so far apart, over a sample of rows.
+_UNLIKE, _ENOUGH_QUERIES, _SAMPLED = 0.4, 20, 5000
 
 # Loss, targets and query weight of every second model.
 _SQUARES = ("pairwise_squared", "grades", "documents")
 
 
-class Model(NamedTuple):
-    """Trees, with the start ranker to whose scores they are added."""
-
-    booster: Any
-    n_rounds: int
-    validation_scores: Floats  # measure after each round; empty without validation
-    start: Any = None
-    start_scale: float = 0.0  # factor of the scores of the start
-    weight: float = 1.0  # factor of the sum of trees and start
-
-    @property
-    def best(self) -> float:
-        """Best value of the measure; -inf without a value."""
-        return float(np.nan_to_num(self.validation_scores, nan=-np.inf).max(initial=-np.inf))
-
-    def contributions(self, engine: Engine, X, kinds) -> Floats:
-        """Return the share of each feature in the scores, and last a constant."""
-        parts = engine.contributions(self.booster, X, kinds)
-        if self.start is None:
-            return self.weight * parts
-        if not hasattr(self.start, "coef_"):
-            raise ValueError(
-                f"start must be linear in the features (coef_) for contributions, got "
-                f"{type(self.start).__name__}. Fit without start, or with a closed form."
-            )
-        table = X.toarray() if issparse(X) else X
-        parts[:, :-1] += self.start_scale * table * self.start.coef_
-        parts[:, -1] += self.start_scale * self.start.intercept_
-        return self.weight * parts
+def categories_of(ranker: Any) -> list[int]:
+    """Return the numbers of the columns of the matrix that hold codes of categories."""
+    return [] if ranker.encoder_ is None else ranker.encoder_.categorical_
 
 
 def grow_models(
-    ranker: Any, engine: Engine, measure: Measure, rows: Rows, masks: list, valid: Rows | None, rng
+    ranker: Any,
+    engine: Engine,
+    measure: Measure,
+    rows: Rows,
+    masks: list,
+    evals: dict,
+    rng: Any,
+    watch: Watch,
 ) -> list[Model]:
     """Return the models of a ranker.
 
     `masks` holds a mask of the rows to hold out of each model, or None. A model is stopped early
-    on `valid`, or else on its held-out rows. Without `rng`, its seed is its number.
+    on the last of `evals`, rows by name, or else on its held-out rows. Without `rng`, its seed is
+    its number. Callbacks may leave out later models.
     """
-    models = []
+    models: list[Model] = []
+    settings = _settings(ranker)
+    # Rows of an eval_set have labels, also where targets are learned.
+    has_labels = bool(evals) and isinstance(measure, OfTargets)
+    stopped_by: Any = measure.measure if has_labels else measure  # type: ignore[attr-defined]
     for number, mask in enumerate(masks):
         seed = number if rng is None else int(rng.randint(2**31 - 1))
-        train, stop = (rows, valid) if mask is None else _split(ranker, rows, mask, valid)
-        training = _Training(ranker, engine, measure, number, seed, train, stop)
+        train, followed = (rows, evals) if mask is None else _split(ranker, rows, mask)
+        train = train.shared()
+        scores = {name: _score_of(stopped_by, stop) for name, stop in followed.items()}
+        training = _Training(
+            ranker, engine, settings, measure, models, seed, train, followed, scores, watch
+        )
         # One at a time, so that at most two are in memory.
         models.append(reduce(lambda a, b: b if b.best > a.best else a, training.models()))
+        if training.is_last:
+            break
     return models
 
 
@@ -83,7 +92,8 @@ def held_out(rows: Rows, measure: Measure, share: float, rng, n_folds: int) -> l
     """Return a mask of held-out rows for each fold: whole queries, or rows of a single query.
 
     Among the queries with different labels on which the measure is defined, at least one is held
-    out and at least one is not. Without `rng`, the draw depends on the contents of the rows only.
+    out and at least one is not; a fold has about 200,000 rows at most. Without `rng`, the draw
+    depends on the contents of the rows only.
     """
     labels, queries = measure.labels(rows.y), rows.queries
     informative = queries.max(labels) + queries.max(-labels) > 0
@@ -91,72 +101,182 @@ def held_out(rows: Rows, measure: Measure, share: float, rng, n_folds: int) -> l
         informative &= queries.max(rows.weight) > 0
     informative &= ~measure.undefined(labels, queries)
     seed = None if rng is None else int(rng.randint(2**31 - 1))
+    share = min(share, _MOST_HELD_OUT / rows.workers.reduce(rows.n_rows, sum))
     return rows.held_out(share, seed, n_folds=n_folds, informative=informative)
 
 
-def _split(ranker, rows, mask, valid):
-    """Return the training rows, and the rows for early stopping or None."""
-    fraction = ranker.validation_fraction
-    if mask.all() or not mask.any():
-        raise ValueError(
-            f"validation_fraction={fraction!r} of n_samples={len(mask)} rows must leave rows both "
-            "to train on and to stop early on. Pass more rows, or set validation_fraction=None "
-            "and n_estimators."
+def warn_of_training_queries(name: str, rows: Rows, training: Rows, has_labels: bool) -> None:
+    """Warn if most queries of an evaluation set are in the training rows, row by row.
+
+    Labels are compared too, if the training rows have labels and not targets.
+    """
+
+    def keys(rows):
+        alike = replace(rows, weight=None, y=rows.y if has_labels else np.zeros_like(rows.y))
+        return rows.queries.sum(rows.queries.group(alike.keys()))
+
+    known = training.workers.reduce(np.isin(keys(rows), keys(training)), np.logical_or.reduce)
+    if 2 * known.sum() > len(known):
+        # Numbers in the text would repeat the warning for each fit of a stack or search.
+        warn(
+            f"Most queries of eval_set {name!r} are queries of fit, row by row, so that training "
+            "stops on what it has learned by heart. Pass other queries, or leave eval_set out: a "
+            "share of the queries is then held out.",
+            UserWarning,
         )
-    if valid is None and fraction:
-        valid = rows.take(mask)
-    return rows.take(~mask), valid
+
+
+def warn_of_other_columns(name: str, rows: Rows, training: Rows) -> None:
+    """Warn if most columns of an evaluation set are distributed unlike those of the training rows.
+
+    Columns of a query need many queries to tell.
+    """
+    sets, enough = (rows, training), min(of.queries.n_queries for of in (rows, training))
+    if enough < _ENOUGH_QUERIES or any(issparse(of.X) for of in sets):
+        return
+    some = (of.X[:: 1 + of.n_rows // _SAMPLED].T for of in sets)
+    distances = np.array([_distance(*columns) for columns in zip(*some)])
+    if (distances > _UNLIKE).mean() > 0.5:
+        warn(
+            f"Most columns of eval_set {name!r} have other values than in X, as if a step before "
+            "the ranker had transformed X only. QueryPipeline transforms eval_set; with Pipeline "
+            'pass X_val=, y_val=, qid_val=, and transform_input=["X_val"]. If the queries come '
+            "from elsewhere on purpose, filter this warning."
+        )
+
+
+def _distance(values: Floats, others: Floats) -> float:
+    """Return the largest distance of two empirical distribution functions, without missing values.
+
+    0 if all values of one are missing.
+    """
+    both = [np.sort(column[~np.isnan(column)]) for column in (values, others)]
+    if not all(map(len, both)):
+        return 0.0
+    at = np.concatenate(both)
+    one, other = (np.searchsorted(column, at, side="right") / len(column) for column in both)
+    return float(np.abs(one - other).max())
+
+
+def _settings(ranker):
+    """Return the options of the trees, those of columns for the columns of the matrix."""
+    columns = Columns.of(ranker)
+    return {name: getattr(ranker, name) for name in TREE_OPTIONS} | {
+        "monotonic_cst": monotonic(ranker.monotonic_cst, columns),
+        "interaction_cst": interactions(ranker.interaction_cst, columns),
+    }
+
+
+def _split(ranker, rows, mask):
+    """Return the training rows, and the held-out rows by name."""
+    fraction = ranker.validation_fraction
+    n_out, n_in = rows.workers.reduce((mask.sum(), (~mask).sum()), _sums)
+    if not n_in or not n_out:
+        raise ValueError(
+            f"validation_fraction={fraction!r} of n_samples={n_in + n_out} rows must leave rows "
+            "both to train on and to stop early on. Pass more rows, or set "
+            "validation_fraction=None and n_estimators."
+        )
+    train = rows.take(~mask)
+    return train, {"validation": rows.take(mask).of_all()} if fraction else {}
+
+
+def _sums(values: list[tuple]) -> list:
+    return [sum(numbers) for numbers in zip(*values)]
+
+
+def _joined(sets: list[Rows]) -> Rows | None:
+    """Return the rows of several sets, one after the other, or None without any."""
+    if len(sets) < 2:
+        return sets[0] if sets else None
+    are_sparse = [issparse(rows.X) for rows in sets]
+    if any(are_sparse) != all(are_sparse):
+        raise ValueError("X of the sets of eval_set must all be sparse, or none, got both.")
+    return Rows.joined([replace(rows, weight=None) for rows in sets])
 
 
 class _Training:
-    """Training of one model, on `train`, with early stopping on `valid` unless it is None.
+    """Training of one model, on `train`, with early stopping on the last of `followed`, if any.
 
     The first model and every second boost the loss of the ranker, the others squares of grades.
     """
 
-    def __init__(self, ranker, engine, measure, number, seed, train, valid):
+    def __init__(
+        self,
+        ranker,
+        engine,
+        settings,
+        measure,
+        others,
+        seed,
+        train,
+        followed,
+        scores,
+        watch,
+    ):
         self.ranker, self.engine, self.measure = ranker, engine, measure
-        self.train, self.valid = train, valid
-        self.title = f"model {number + 1} " if ranker.n_models > 1 else ""
-        settings = {"seed": seed} | {
-            name: getattr(ranker, name) for name in ("learning_rate", "max_leaves", "n_jobs")
-        }
+        self.train, self.followed, self.scores = train, list(followed.values()), scores
+        self.others, self.watch, self.is_last = list(others), watch, False
+        self.ends = np.cumsum([rows.n_rows for rows in self.followed], dtype=np.intp)[:-1]
+        self.name = f"model {len(others) + 1}"
+        settings = settings | {"seed": seed, "n_jobs": ranker.n_jobs}
         self.params = engine.params(settings, ranker.engine_params or {})
         loss, targets, query_weight = ranker.loss, ranker.targets, ranker.query_weight
-        if number % 2:
+        if len(others) % 2:
             loss, targets, query_weight = _SQUARES
         # Name of an objective of the engine. The problem, a similar one, then scales the start.
         self.objective = loss if is_objective(loss) else None
         if self.objective is not None:
             loss, query_weight = "pairwise_logistic", None
         self.problem = _problem(measure, train, get_loss(loss), targets, query_weight)
-        self.score = None if valid is None else _score_of(measure, valid)
 
     def models(self) -> Iterator[Model]:
         """Yield the model without start, then one for each shrinkage of the start."""
         yield self._grow()
-        if self.ranker.start is None:
+        if self.ranker.start is None or self.is_last:
             return
-        train, valid = self.train, self.valid
+        train = self.train
         weights = {} if train.weight is None else {"sample_weight": train.weight}
         start = clone(self.ranker.start)
-        start.fit(train.as_given(), train.y, train.queries.codes, **weights)
-        scores = [start.predict(rows.as_given(), rows.queries.codes) for rows in (train, valid)]
-        scale = _best_scale(self.problem, scores[0])
+        fit = start.fit_targets if isinstance(self.measure, OfTargets) else start.fit
+        fit(train.as_given(), train.y, train.queries.codes, **weights)
+        own, *others = [
+            start.predict(rows.as_given(), rows.queries.codes) for rows in (train, *self.followed)
+        ]
+        scores = own, np.concatenate(others)
+        scale = _best_scale(self.problem, own)
         for shrinkage in _SHRINKAGES if scale else ():
             yield self._grow(start, shrinkage * scale, scores)
+            if self.is_last:
+                return
 
     def _grow(self, start=None, scale=0.0, scores=(None, None)) -> Model:
         """Return trees added to `scale` times the scores of `start`, or to 0 without a start."""
-        trees = self.engine.growing(
-            self.engine,
-            self.params,
-            self.problem.derivatives if self.objective is None else self.objective,
-            self.ranker.categorical_features_,
-            *map(self._labeled, (self.train, self.valid)),
-            tuple(None if values is None else scale * values for values in scores),
-        )
-        return Model(*self._rounds(trees), start, scale)
+        with self.engine.connected(self.train.workers) as network:
+            trees = self.engine.growing(
+                self.engine,
+                self.params | network,
+                self._derivatives if self.objective is None else self.objective,
+                categories_of(self.ranker),
+                *map(self._labeled, (self.train, _joined(self.followed))),
+                tuple(None if values is None else scale * values for values in scores),
+            )
+
+            def model(n_rounds, values):
+                curves = {name: np.array(of) for name, of in values.items()}
+                last = list(curves.values())[-1] if curves else np.zeros(0)
+                return Model(trees.cut(n_rounds), n_rounds, last, start, scale, curves)
+
+            try:
+                return model(*self._rounds(trees, model))
+            finally:
+                trees.close()
+
+    def _derivatives(self, scores):
+        derivatives = self.problem.derivatives(scores)
+        # The libraries would wait for a worker without end that has failed up to here.
+        self.train.workers.gather(None)
+        return derivatives
 
     def _labeled(self, rows):
         """Return rows with the labels that an objective of the engine reads."""
@@ -164,25 +284,65 @@ class _Training:
             return rows
         return replace(rows, y=grades_for(self.objective, self.measure.labels(rows.y)))
 
-    def _rounds(self, trees: Growing) -> tuple[Any, int, Floats]:
-        """Grow trees and keep the rounds up to the best value; without validation, all rounds."""
-        values: list[float] = []
+    def _rounds(self, trees: Growing, model: Callable[..., Model]) -> tuple[int, Values]:
+        """Grow trees; return the best number of rounds, and the values after each round.
+
+        Without validation it is the number of all rounds. `model` returns that of some rounds.
+        """
+        values: Values = {name: [] for name in self.scores}
         best, n_best, since = -np.inf, 1, 0
-        for number in range(1, self.ranker.n_estimators + 1):
+        n_rounds, measure = self.ranker.n_estimators, self.measure.full_name
+        library = self.engine.rounds(self.watch.callbacks, trees, self.params, measure, n_rounds)
+        rounds = self.watch.rounds(
+            library, self.name, n_rounds, lambda *now: [*self.others, model(*now)]
+        )
+        for number in range(1, n_rounds + 1):
+            if rounds.before(number - 1) and number > 1:
+                break
             trees.grow()
-            if self.score is not None:
-                values.append(self.score(trees.followed()))
+            latest = self._follow(trees, values)
             self._tell(number, values)
-            if self.score is None or values[-1] > best:
-                best, n_best, since = (values or [best])[-1], trees.n_rounds(), number
+            stops = rounds.after(number - 1, values)
+            if latest is None or latest > best:
+                best = best if latest is None else latest
+                n_best, since = trees.n_rounds(), number
             elif number - since >= self.ranker.n_iter_no_change:
                 break
-        return trees.cut(n_best), n_best, np.array(values)
+            if stops:
+                break
+        self.is_last = rounds.end()
+        return self._agreed(n_best, "the best round"), values
+
+    def _follow(self, trees, values):
+        """Add the values after the last round; return that of the last set, None without sets."""
+        if not values:
+            return None
+        parts = np.split(trees.followed(), self.ends)
+        latest = [score(part) for score, part in zip(self.scores.values(), parts)]
+        for name, value in zip(values, self._agreed(latest, "the measure")):
+            values[name].append(value)
+        return values[name][-1]
+
+    def _agreed(self, value, what):
+        """Return the value of the first worker, from which those of others differ by rounding."""
+        values = self.train.workers.gather(value)
+        close = {"rtol": _ROUNDING, "atol": _ROUNDING, "equal_nan": True}
+        if len(values) > 1 and not np.allclose(values, values[0], **close):
+            raise RuntimeError(
+                f"{what} must be equal on all workers, got {values}: they grow different trees. "
+                "Check that all of them have the same versions of the libraries."
+            )
+        return values[0]
 
     def _tell(self, number, values):
-        if self.ranker.verbose and number % int(self.ranker.verbose) == 0:
-            value = f"  {self.measure.full_name} {values[-1]:.5f}" if values else ""
-            print(f"{self.title}round {number}{value}")
+        every = self.train.workers.rank == 0 and int(self.ranker.verbose)
+        if every and number % every == 0:
+            told = f"{self.name} " if self.ranker.n_models > 1 else ""
+            told += f"round {number}"
+            for name, of_set in values.items():
+                title = f"{name} " if len(values) > 1 else ""
+                told += f"  {title}{self.measure.full_name} {of_set[-1]:.5f}"
+            print(told)
 
 
 def _problem(measure, rows, loss, targets, query_weight) -> Problem:
@@ -191,13 +351,23 @@ def _problem(measure, rows, loss, targets, query_weight) -> Problem:
     Options of the libraries that are compared with sums of curvatures then count documents.
     """
     values = _targets(measure, rows, targets)
-    problem = make_problem(measure, loss, values, rows.queries, rows.weight, query_weight)
+    problem = make_problem(
+        measure, loss, values, rows.queries, rows.weight, query_weight, rows.workers
+    )
     _, curvature = problem.derivatives(np.zeros(len(values)))
-    mean = curvature.mean()
+    mean = _mean_of_used(curvature, rows)
     if not mean > np.finfo(np.float32).tiny * 2:
         return problem
     weight = np.ones(len(curvature)) if problem.weight is None else problem.weight
-    return problem._replace(weight=weight / mean)
+    return replace(problem, weight=weight / mean)
+
+
+def _mean_of_used(values, rows):
+    """Return the mean of grouped values over the rows of positive weight of all workers, or 0."""
+    if rows.weight is not None:
+        values = values[rows.queries.group(rows.weight) > 0]
+    total, n = rows.workers.reduce((values.sum(), len(values)), _sums)
+    return total / n if n else 0.0
 
 
 def _targets(measure, rows, targets):
@@ -227,11 +397,12 @@ def _score_of(measure, rows) -> Callable[[Floats], float]:
 
 def _best_scale(problem: Problem, scores: Floats) -> float:
     """Return the factor >= 0 of the scores at which the loss is smallest."""
-    targets, queries, weight, loss = problem
+    loss = problem.loss
     spread = float(scores.max() - scores.min())
 
     def slope(factor):
-        _, gradient = loss.value_and_gradient(targets, factor * scores, queries, weight)
+        given = problem.targets, factor * scores, problem.queries, problem.weight
+        _, gradient = loss.value_and_gradient(*given)
         return float(gradient @ scores)
 
     if spread == 0 or slope(0.0) >= 0:

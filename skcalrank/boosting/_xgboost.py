@@ -1,14 +1,29 @@
 """XGBoost as an engine, through its public functions."""
 
+import math
 import re
 import warnings
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
+from ..data import Rows, Workers, warn
 from ..data.types import Floats
-from ._engine import Engine, Growing, threads
+from ._callbacks import Rounds, XGBoostRounds
+from ._engine import LARGEST, Engine, Growing, threads
+from ._shap import summing_to
+from ._xgboost_options import EFFECTS
+
+# Number of rows in which values that are equal in single precision are looked for. Columns with as
+# many values as XGBoost has bins may lose some.
+_MOST_ROWS, _BINS = 2000, 256
+
+# Relative difference up to which values are taken for one value with rounding errors.
+_ROUNDING = 2.0**-44
 
 
 class _GrowingXGBoost(Growing):
@@ -23,20 +38,20 @@ class _GrowingXGBoost(Growing):
             label = np.zeros(len(valid.y))
             self._valid = engine.matrix(valid.X, kinds, zeros, base_margin=starts[1], label=label)
             known.append(self._valid)
-        self._model = engine.module.Booster(params, known)
-        self._model.set_attr(zeros=zeros)
+        self.model = engine.module.Booster(params, known)
+        self.model.set_attr(zeros=zeros)
 
     def grow(self):
-        self._model.update(self._data, self.n_rounds(), fobj=self._objective)
+        self.model.update(self._data, self.n_rounds(), fobj=self._objective)
 
     def followed(self):
-        return self._model.predict(self._valid, output_margin=True).astype(float)
+        return self.model.predict(self._valid, output_margin=True).astype(float)
 
     def n_rounds(self):
-        return self._model.num_boosted_rounds()
+        return self.model.num_boosted_rounds()
 
     def cut(self, n_rounds):
-        return self._model[:n_rounds]
+        return self.model[:n_rounds]
 
 
 def _read_by_objectives(rows):
@@ -44,14 +59,47 @@ def _read_by_objectives(rows):
     options = {"label": rows.y, "group": rows.queries.sizes}
     if rows.weight is None:
         return options
-    weight = rows.weight[rows.queries.ptr[:-1]]
-    if (rows.queries.repeat(weight) != rows.weight).any():
+    return options | {"weight": rows.weight[rows.queries.ptr[:-1]]}
+
+
+def _refuse_weights_within_queries(rows):
+    weight = rows.weight
+    if weight is not None and (rows.queries.repeat(weight[rows.queries.ptr[:-1]]) != weight).any():
         raise ValueError(
             "sample_weight must be constant within each query for objectives of XGBoost, got "
             "different weights. Give the rows of a query the same weight, or choose a loss of "
             "skcalrank.losses."
         )
-    return options | {"weight": weight}
+
+
+# Held while the number of threads of a model is compared and set.
+_SETTING = Lock()
+
+
+def _is_told_apart(column):
+    """Return whether the trees tell the values of a column apart in single precision."""
+    values = np.unique(column[~np.isnan(column)])
+    equal = np.diff(values.astype(np.float32)) == 0
+    n_equal = (equal & (np.diff(values) > _ROUNDING * np.abs(values[1:]))).sum()
+    # Among many values of a continuous column some may be equal by chance.
+    return len(values) - equal.sum() >= _BINS or n_equal <= len(values) / 100
+
+
+def _in_range(values):
+    """Return numbers of which those beyond single precision are moved to its ends."""
+    ends = (end.reduce(values, axis=None, initial=0.0) for end in (np.fmax, np.fmin))
+    return values if max(map(abs, ends)) <= LARGEST else np.clip(values, -LARGEST, LARGEST)
+
+
+def _set_threads(model, n_threads):
+    """Set the number of threads of a model that has another one.
+
+    Setting it while another thread predicts is an error in that thread.
+    """
+    with _SETTING:
+        if vars(model).get("n_threads_set") != n_threads:
+            model.set_param({"nthread": n_threads})
+            model.n_threads_set = n_threads
 
 
 class XGBoost(Engine):
@@ -59,42 +107,65 @@ class XGBoost(Engine):
 
     name = "xgboost"
     growing = _GrowingXGBoost
-    takes_sparse = True
+    takes_sparse = has_workers = True
     objectives = ("rank:ndcg", "rank:pairwise", "rank:map")
-    named: ClassVar = {
-        "loss": ("objective",),
-        "n_estimators": ("n_estimators", "num_boost_round"),
-        "learning_rate": ("eta", "learning_rate"),
-        "max_leaves": ("max_leaves",),
-        "n_iter_no_change": ("early_stopping_rounds",),
-        "random_state": ("seed", "random_state"),
-        "n_jobs": ("nthread", "n_jobs"),
-        "measure": ("eval_metric", "disable_default_eval_metric"),
-        "verbose": ("verbosity",),
-    }
-    of_objectives = ("lambdarank_", "ndcg_exp_gain")
-    of_columns = ("feature_types", "enable_categorical")
+    effects = EFFECTS
     boosters = ("booster",)
 
-    def unknown(self, params: dict, objective: str | None) -> list[str]:
-        # XGBoost checks these options against the columns of the data.
-        of_columns = ("monotone_constraints", "interaction_constraints")
-        params = {name: value for name, value in params.items() if name not in of_columns}
+    def check_rows(self, rows: Rows, names: Any, objective: str | None) -> None:
+        super().check_rows(rows, names, objective)
         if objective is not None:
-            params["objective"] = objective
+            _refuse_weights_within_queries(rows)
+        if issparse(rows.X):
+            return  # of counts and flags
+        sample = rows.X[:: -(-rows.n_rows // _MOST_ROWS)].T
+        equal = [repr(name) for name, x in zip(names, sample) if not _is_told_apart(x)]
+        if equal:
+            warn(
+                "XGBoost reads numbers in single precision, which makes different values equal in "
+                f"the columns [{', '.join(equal)}] of X. Subtract a number near their values, "
+                "replace values that stand for missing ones by NaN, or choose engine='lightgbm'."
+            )
+
+    def check(self, params: dict, settings: dict, *, stops: bool) -> None:
+        super().check(params, settings, stops=stops)
+        if params.get("tree_method") == "exact":
+            raise ValueError(
+                "engine_params must not contain tree_method='exact', which does not read "
+                "max_leaf_nodes. Leave it out, or choose 'hist' or 'approx'."
+            )
+        device = str(params.get("device", "cpu"))
+        if device != "cpu" and not self.module.build_info()["USE_CUDA"]:
+            raise ValueError(
+                f"engine_params contains device={device!r}, and the installed XGBoost has no code "
+                "for it: leave it out, or install xgboost in place of xgboost-cpu."
+            )
+
+    def defaults(self) -> dict[str, str]:
+        data = self.module.DMatrix(np.zeros((2, 1)), np.zeros(2))
+        config = self.module.Booster({"verbosity": 0}, [data]).save_config()
+        return dict(re.findall(r'"(\w+)": ?"([^"]*)"', config))
+
+    def unknown(self, params: dict, objective: str | None) -> list[str]:
+        if objective is not None:
+            params = params | {"objective": objective}
         module = self.module
         with warnings.catch_warnings(record=True) as told, module.config_context(verbosity=1):
             warnings.simplefilter("always")
             data = module.DMatrix(np.zeros((2, 1)), np.zeros(2))
             # XGBoost configures the model here, and warns of options that it does not use.
-            module.Booster(params | {"verbosity": 1}, [data]).save_config()
+            try:
+                module.Booster(params | {"verbosity": 1}, [data]).save_config()
+            except module.core.XGBoostError as error:
+                reason = str(error).partition("\n")[0].rpartition(": ")[2]
+                raise ValueError(f"XGBoost refuses engine_params={params!r}: {reason}") from error
         said = " ".join(str(warning.message) for warning in told)
         listed = re.search(r"Parameters: \{(.*)\} are not used", said)
         return re.findall(r'"([^"]+)"', listed[1]) if listed else []
 
     def params(self, settings: dict, engine_params: dict) -> dict:
         fixed = {
-            **{name: settings[name] for name in ("learning_rate", "max_leaves")},
+            **self.options(settings),
             "max_depth": 0,
             "grow_policy": "lossguide",
             "tree_method": "hist",
@@ -103,7 +174,43 @@ class XGBoost(Engine):
             "verbosity": 0,
             "base_score": 0.0,
         }
+        if "monotone_constraints" in fixed:
+            fixed["monotone_constraints"] = tuple(fixed["monotone_constraints"])
+        if "interaction_constraints" in fixed:
+            # In a list, XGBoost would look for names of columns.
+            fixed["interaction_constraints"] = str(fixed["interaction_constraints"])
         return fixed | {"disable_default_eval_metric": True} | engine_params
+
+    @contextmanager
+    def connected(self, workers: Workers) -> Iterator[dict]:
+        if workers.size == 1:
+            yield {}
+            return
+        collective, limit = self.module.collective, math.ceil(workers.time_limit)
+        tracker, options = None, {}
+        try:
+            if workers.rank == 0:
+                tracker = self.module.RabitTracker(
+                    workers.size, workers.host, sortby="task", timeout=limit
+                )
+                tracker.start()
+                options = tracker.worker_args()
+            options = workers.gather(options)[0] | {"dmlc_timeout": limit}
+            # The tracker sorts the workers by their names.
+            collective.init(**options, dmlc_task_id=f"{workers.rank:09}")
+            yield {}
+            collective.finalize()
+            if tracker is not None:
+                tracker.wait_for(limit)
+        except BaseException:
+            workers.leave()  # or the others would not come to the end that this one waits for
+            with suppress(self.module.core.XGBoostError):
+                collective.finalize()
+            raise
+        finally:
+            with suppress(self.module.core.XGBoostError):
+                if tracker is not None:
+                    tracker.free()
 
     def matrix(self, X: Any, kinds: list[int], zeros: str | None, **options: Any) -> Any:
         """Return a DMatrix of the rows.
@@ -113,9 +220,12 @@ class XGBoost(Engine):
         """
         if zeros is not None:
             X = csr_matrix(X)
-            X.eliminate_zeros()
-        elif issparse(X):
-            X = X.toarray()
+            if X.count_nonzero() < X.nnz:
+                X = X.copy()  # the caller's entries stay
+                X.eliminate_zeros()
+            X.data = _in_range(X.data)
+        else:
+            X = _in_range(X.toarray() if issparse(X) else X)
         if kinds:
             types = np.where(np.isin(np.arange(X.shape[1]), kinds), "c", "q").tolist()
             options |= {"feature_types": types, "enable_categorical": True}
@@ -123,17 +233,47 @@ class XGBoost(Engine):
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         n_threads = threads(n_jobs)
-        model.set_param({"nthread": n_threads})
-        data = self.matrix(X, kinds, model.attr("zeros"), nthread=n_threads or None)
+        _set_threads(model, n_threads)
+        zeros = model.attr("zeros")
+        if zeros is None and not issparse(X):  # without the copy of a DMatrix
+            return model.inplace_predict(_in_range(X), predict_type="margin").astype(float)
+        data = self.matrix(X, kinds, zeros, nthread=n_threads or None)
         return model.predict(data, output_margin=True).astype(float)
 
-    def contributions(self, model: Any, X: Any, kinds: list[int]) -> Floats:
-        data = self.matrix(X, kinds, model.attr("zeros"))
-        return model.predict(data, pred_contribs=True).astype(float)
+    def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
+        n_threads = threads(n_jobs)
+        _set_threads(model, n_threads)
+        data = self.matrix(X, kinds, model.attr("zeros"), nthread=n_threads or None)
+        for number in range(model.num_boosted_rounds()):
+            of_round = number, number + 1
+            scores = model.predict(data, output_margin=True, iteration_range=of_round)
+            data.set_base_margin(scores)  # to which the next trees are added
+            yield scores.astype(float)
+
+    def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
+        scores, n_threads = self.predict(model, X, kinds, n_jobs), threads(n_jobs)
+        data = self.matrix(X, kinds, model.attr("zeros"), nthread=n_threads or None)
+        parts = model.predict(data, pred_contribs=True).astype(float)
+        return summing_to(parts, scores, "XGBoost")  # which adds in single precision
 
     def importances(self, model: Any, n_features: int) -> Floats:
         gains = model.get_score(importance_type="total_gain")
         return np.array([gains.get(f"f{i}", 0.0) for i in range(n_features)], dtype=float)
+
+    def check_callbacks(self, callbacks: list) -> None:
+        kind = self.module.callback.TrainingCallback
+        for callback in callbacks:
+            if not isinstance(callback, kind):
+                raise ValueError(
+                    "callbacks must be objects of xgboost.callback.TrainingCallback with "
+                    f"engine='xgboost', got {callback!r}."
+                )
+
+    def rounds(
+        self, callbacks: list, trees: Any, params: dict, measure: str, n_rounds: int
+    ) -> Rounds:
+        del params, n_rounds
+        return XGBoostRounds(callbacks, trees.model, measure) if callbacks else Rounds()
 
     def dump(self, model: Any) -> str:
         return model.save_raw("json").decode()

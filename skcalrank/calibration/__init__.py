@@ -3,6 +3,7 @@
 "Calibrated" is meant as in learning theory: Fisher-consistent, not probability calibration.
 """
 
+from ..rankers import Calibration, calibration_of
 from ._bounds import c_phi, regret_bound
 from ._conditions import (
     CONDITIONS,
@@ -22,6 +23,7 @@ from ._surrogates import SURROGATES
 __all__ = [
     "CONDITIONS",
     "SURROGATES",
+    "Calibration",
     "CalibrationGap",
     "Condition",
     "LabelDistribution",
@@ -30,6 +32,7 @@ __all__ = [
     "c_phi",
     "calibration_function",
     "calibration_gap",
+    "calibration_of",
     "dag_condition",
     "find_counterexample",
     "inconsistency_level",

@@ -39,6 +39,9 @@ class LabelDistribution:
         Probability of each outcome.
     n_documents : int
         Number of documents, r.
+    certificate : {"exact", "tangents", "not proven"} or None
+        If :func:`find_counterexample` returned the distribution, what that is based on: the
+        certificate of its :class:`CalibrationGap`. With "not proven" it may be no counterexample.
 
     Raises
     ------
@@ -68,6 +71,8 @@ class LabelDistribution:
     >>> law.target_regret("precision@1", law.expected_targets("precision@1"))
     0.0
     """
+
+    certificate: str | None = None
 
     def __init__(self, labels: ArrayLike, probabilities: ArrayLike | None = None) -> None:
         arrays.refuse_rounding(labels, "labels")
@@ -143,7 +148,8 @@ class LabelDistribution:
         labels = self.labels
         if (labels == np.rint(labels)).all():
             labels = labels.astype(int)
-        return f"LabelDistribution({labels.tolist()}, {self.probabilities.tolist()})"
+        mark = ", not proven" if self.certificate == "not proven" else ""
+        return f"LabelDistribution({labels.tolist()}, {self.probabilities.tolist()}){mark}"
 
     # -- measures -----------------------------------------------------------------
 

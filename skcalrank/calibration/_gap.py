@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,9 +44,13 @@ class CalibrationGap(NamedTuple):
         Target regret of these positions.
     certificate : {"exact", "tangents", "not proven"}
         What the gap is based on. "exact": a surrogate of the package, whose minima are closed forms
-        or those of a convex program. "tangents": another loss, found convex on all scores tried,
-        and bounded from below by its tangents at the solutions. "not proven": the gap is an
-        estimate, for a loss that is not convex, has corners, or comes too near to a gap of 0.
+        or those of a convex program. "tangents": another loss, bounded from below by its tangents
+        at the solutions, and convex as far as tried. For a `separable` loss the mean loss of
+        each document is tried on a grid of some 30,000 scores, with steps of a thousandth of their
+        distance, wherever it is less than ten times the change over a unit above its minimum; for
+        other losses 60 random midpoints, and lines through the minimum along each document and to
+        ten solutions. "not proven": the gap is an estimate, for a loss that is not convex, has
+        corners, or comes too near to a gap of 0.
     """
 
     gap: float
@@ -151,13 +156,7 @@ def calibration_gap(
     positions = all_positions(distribution.n_documents)[suboptimal]
     least, lower, u = risk.least(positions, pred)
     best = int(least.argmin())
-    gap = float(least[best]) - risk.infimum
-    if gap <= risk.error:
-        gap = 0.0
-    if gap:
-        sure = lower.min() - risk.infimum > risk.error
-    else:
-        sure = least[best] - risk.lowest <= 2 * risk.error
+    gap, certificate = risk.certify(least, lower, u)
     return CalibrationGap(
         gap,
         risk.infimum,
@@ -165,7 +164,7 @@ def calibration_gap(
         u[best],
         positions[best],
         float(values.max() - values[suboptimal][best]),
-        risk.certificate if sure else "not proven",
+        certificate,
     )
 
 
@@ -207,7 +206,8 @@ def find_counterexample(
 
     Random distributions are drawn until one has no calibration gap while the prediction loses at
     least a hundredth of the range of the measure. If none is found, nothing is proven. If one is
-    found, :func:`calibration_gap` says what it proves.
+    found, it is a proof unless its `certificate` is "not proven", which its representation shows:
+    then the loss is not convex or has corners, and the law may be no counterexample.
 
     Parameters
     ----------
@@ -216,7 +216,8 @@ def find_counterexample(
     r : int, default=3
         Number of documents.
     n_tries : int, default=1000
-        Number of distributions that are drawn.
+        Number of distributions that are drawn, which bounds the time: a custom loss takes some 40
+        milliseconds for each of 3 documents, most losses of the package take a few.
     form : {"query", "rows"}, default="query"
         With "query", scores are a function of the whole query, as in the theorems. With "rows",
         they are a function of one row, and queries share rows: the exact fit to the population is
@@ -235,7 +236,7 @@ def find_counterexample(
     Returns
     -------
     distribution : LabelDistribution, SharedRows or None
-        The first one found; None if there is none.
+        The first one found, with its `certificate`; None if there is none.
 
     Raises
     ------
@@ -280,7 +281,8 @@ def find_counterexample(
         return next((rows for rows in drawn if regret_stays(rows, surrogate, measure)), None)
     laws = (random_law(rng, r, measure) if draw is None else draw(rng) for _ in range(n_tries))
     met = (law for law in laws if _holds(condition, law, measure))
-    return next((law for law in met if _fails(surrogate, pred, measure, law)), None)
+    marked = (_marked(law, surrogate, pred, measure) for law in met)
+    return next((law for law in marked if law is not None), None)
 
 
 def random_law(rng, r, measure):
@@ -303,8 +305,11 @@ def _holds(condition, distribution, measure):
     return _CONDITIONS[condition](distribution.expected_targets(measure, pairs=True))
 
 
-def _fails(surrogate, pred, measure, distribution):
-    """Return whether there is no gap while the prediction has a regret."""
+def _marked(distribution, surrogate, pred, measure):
+    """Return a copy with a certificate if there is no gap while the prediction has a regret."""
     result = calibration_gap(surrogate, pred, measure, distribution)
-    values = distribution.order_values(measure)
-    return result.gap == 0 and result.regret > 0.01 * np.ptp(values)
+    if result.gap > 0 or result.regret <= 0.01 * np.ptp(distribution.order_values(measure)):
+        return None
+    marked = copy(distribution)
+    marked.certificate = result.certificate
+    return marked

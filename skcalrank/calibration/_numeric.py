@@ -6,9 +6,10 @@ from scipy.optimize import minimize
 from ..data import Queries
 from ._cones import largest, newton_steps, projected_newton, sorted_cones
 from ._risk import ConditionalRisk
+from ._shape import are_bowls, frame_of, grid
 
-# Gaps up to this share of the size of the risk count as zero.
-_ERROR = 1e-10
+# Slopes of the risk up to this share of those of the losses count as zero.
+_LEVEL = 1e-7
 _ROUNDING = 1e-13
 
 # A larger slack of the tangents, as a share of the size of the risk, means that there is a corner.
@@ -23,13 +24,20 @@ _STARTS = np.array([0.0, 0.1, 0.3, 1.0, 1.0, 3.0, 3.0, 10.0])
 # Numbers of pairs of scores on which convexity is tested, and of scores for the derivatives.
 _PAIRS, _POINTS = 60, 8
 
+# Scores with a risk of more than this many times the size of the risk need not be convex.
+_HIGH = 10.0
+
+# Number of solutions to which the risk is followed on a line, and share of the grid that is used.
+_LINES, _EVERY = 10, 40
+
 
 class NumericalRisk(ConditionalRisk):
     """Risk of a loss that may be neither affine in the targets, nor convex, nor order-preserving.
 
     The risk is the mean over the outcomes. A minimum on a cone is certified by the tangent at it,
     which a convex risk is nowhere below. A loss that is found not to be convex is minimized from
-    several starting points, without a certificate.
+    several starting points, without a certificate. Scores of the search are in the frame of the
+    losses (:class:`Frame`).
     """
 
     certificate = "tangents"
@@ -42,26 +50,38 @@ class NumericalRisk(ConditionalRisk):
         self.n_documents = targets.shape[1]
         rng = np.random.RandomState(0)
         self._random = rng.normal(size=(len(_STARTS), self.n_documents))
-        self._scale = self._size()
-        self.error = _ERROR * self._scale
+        with np.errstate(all="ignore"):
+            self._frame = frame_of(self._losses, self.probabilities, self.n_documents)
+            self._check_finite()
+        self._scale = self._frame.scale
+        # Rounding errors of the difference of two risks.
+        self.error = _ROUNDING * self._scale + 1e-15 * self._frame.size
+        start = np.zeros((1, self.n_documents))
+        slopes = self._slopes_by_outcome(self._frame.scores(start))[0]
+        self._steepness = self._frame.unit * float((self.probabilities @ np.abs(slopes)).max())
         self._check_slopes(rng)
-        self.convex = self.smooth = self._looks_convex(rng)
+        self.convex = self._looks_convex(rng)
         u = rng.normal(size=(_POINTS, self.n_documents))
-        moved = np.abs(self.risk(u + 1.0) - self.risk(u))
+        moved = np.abs(self._risk(u + 1.0) - self._risk(u))
         # If the risk does not change with a common shift of the scores, the shift is not searched.
-        self._shifts = bool((moved > self.error).any())
+        self._shifts = bool((moved > 1e-10 * self._scale + self.error).any())
+        self._minimize()
+        if self.convex and not self._is_bowl(self._best):
+            self.convex = False
+            self._minimize()
+        self.smooth = self.convex
+
+    def _minimize(self):
+        """Find the smallest risk of all scores."""
         steps = np.triu(np.ones((self.n_documents, self.n_documents)))
-        value, lower, u = self._solve(steps[None], np.full(self.n_documents, -np.inf))
-        self.infimum, self._lowest, self._best = float(value[0]), float(lower[0]), u[0]
-        if not self.infimum > -1e9 * self._scale:
+        value, _, u = self._solve(steps[None], np.full(self.n_documents, -np.inf))
+        self.infimum, self._best = float(value[0]), u[0]
+        tied = float(self._risk(np.zeros((1, self.n_documents)))[0])
+        if not self.infimum - tied > -1e9 * self._scale:
             raise ValueError(
                 f"The loss {self.loss.name!r} has no minimum: it must be bounded below, got "
-                f"{self.infimum:g} at scores {self._best}."
+                f"{self.infimum:g} at scores {self.minimizer()}."
             )
-
-    @property
-    def lowest(self):
-        return self._lowest
 
     # -- values -------------------------------------------------------------------
 
@@ -84,29 +104,54 @@ class NumericalRisk(ConditionalRisk):
 
     def gradient(self, u):
         """Return the gradient of the risk for every row of a stack of scores."""
-        slopes = self._by_outcome(u, lambda *rows: self.loss.derivatives(*rows)[0])
-        return np.einsum("nmi,m->ni", slopes, self.probabilities)
+        return np.einsum("nmi,m->ni", self._slopes_by_outcome(u), self.probabilities)
+
+    def _slopes_by_outcome(self, u):
+        """Return the gradient of the loss under each outcome."""
+        return self._by_outcome(u, lambda *rows: self.loss.derivatives(*rows)[0])
+
+    def _risk(self, u):
+        """Return the risk of scores in the frame."""
+        return self.risk(self._frame.scores(u))
+
+    def _gradient(self, u):
+        """Return the gradient in the frame."""
+        return self._frame.unit * self.gradient(self._frame.scores(u))
 
     def minimizer(self):
-        return self._best
+        return self._frame.scores(self._best)
 
     def least(self, positions, pred):
         steps = sorted_cones(positions)
         level = np.ones((len(steps), 1, self.n_documents))
         lowest = np.append(-np.inf, np.zeros(self.n_documents - 1))
-        return self._solve(np.concatenate([level, steps], axis=1), lowest)
+        least, lower, u = self._solve(np.concatenate([level, steps], axis=1), lowest)
+        return least, lower, self._frame.scores(u)
+
+    def certify(self, least, lower, u):
+        best = int(least.argmin())
+        gap = float(least[best]) - self.infimum
+        known = self.convex and gap <= _HIGH * self._scale
+        if not known or not self._is_bowl_towards(u[np.argsort(least)[:_LINES]]):
+            return gap if gap > self.error else 0.0, "not proven"
+        # A convex risk is smallest where its slopes are 0, whatever the scale of its values is.
+        slope = self._frame.unit * np.abs(self.gradient(u[best][None])).max()
+        if slope <= _LEVEL * self._steepness:
+            return 0.0, self.certificate
+        proven = lower.min() - self.infimum > self.error
+        return max(gap, 0.0), self.certificate if proven else "not proven"
 
     # -- checks of the loss -------------------------------------------------------
 
-    def _size(self):
-        """Return the size of the losses for small scores."""
-        losses = self._losses(np.linspace(-1, 1, 5)[:, None] * np.ones(self.n_documents))
+    def _check_finite(self):
+        """Raise unless the losses of small scores are finite."""
+        tied = self._frame.scores(np.linspace(-3.0, 3.0, 7))
+        losses = self._losses(np.repeat(tied[:, None], self.n_documents, axis=1))
         if not np.isfinite(losses).all():
             raise ValueError(
                 f"The loss {self.loss.name!r} must be finite for all finite scores, got "
-                f"{losses[~np.isfinite(losses)][0]} for scores from -1 to 1."
+                f"{losses[~np.isfinite(losses)][0]} for scores from {tied[0]:g} to {tied[-1]:g}."
             )
-        return float((np.abs(losses) @ self.probabilities).max()) or 1.0
 
     def _check_slopes(self, rng):
         """Raise unless the derivatives match the values, wherever they exist."""
@@ -114,29 +159,72 @@ class NumericalRisk(ConditionalRisk):
         width = 1e-5
         moved = u[:, None] + width * np.eye(self.n_documents)
         back = u[:, None] - width * np.eye(self.n_documents)
-        ahead, here, behind = (self.risk(x.reshape(-1, self.n_documents)) for x in (moved, u, back))
+        ahead, here, behind = (
+            self._risk(x.reshape(-1, self.n_documents)) for x in (moved, u, back)
+        )
         here = np.repeat(here, self.n_documents)
         right, left = (ahead - here) / width, (here - behind) / width
-        slopes = self.gradient(u).ravel()
-        scale = np.abs(slopes) + np.abs(right) + self._scale
+        slopes = self._gradient(u).ravel()
+        scale = np.abs(slopes) + np.abs(right) + self._scale + 1e-7 * self._frame.size
         with np.errstate(invalid="ignore"):
             wrong = np.abs((right + left) / 2 - slopes) > 1e-3 * scale
             wrong &= np.abs(right - left) < 1e-3 * scale
         if wrong.any():
-            at = int(wrong.argmax())
+            at, unit = int(wrong.argmax()), self._frame.unit
+            scores = self._frame.scores(u[at // self.n_documents])
             raise ValueError(
                 f"The derivatives of the loss {self.loss.name!r} must match its values, got "
-                f"{slopes[at]:g} for {(right + left)[at] / 2:g} in document "
-                f"{at % self.n_documents} of scores {u[at // self.n_documents]}."
+                f"{slopes[at] / unit:g} for {(right + left)[at] / 2 / unit:g} in document "
+                f"{at % self.n_documents} of scores {scores}."
             )
 
     def _looks_convex(self, rng):
         """Return whether the risk is convex on random pairs of scores."""
         ends = rng.normal(size=(2, _PAIRS, self.n_documents))
         ends *= 10.0 ** rng.uniform(-1, 1, size=(2, _PAIRS, 1))
-        first, second, between = (self.risk(x) for x in (*ends, ends.mean(axis=0)))
+        first, second, between = (self._risk(x) for x in (*ends, ends.mean(axis=0)))
         above = between - (first + second) / 2
         return bool((above <= 1e-10 * (np.abs(first) + np.abs(second) + self._scale)).all())
+
+    def _is_bowl(self, best):
+        """Return whether the risk is convex in the score of each document, on a grid of scores."""
+        steps = grid(_BOX * (1.0 + np.abs(best).max()))
+        if self.loss.separable:
+            terms = self._terms(steps)
+            lowest = terms.min(axis=1).sum() >= self.infimum - self.error
+            return lowest and self._are_bowls(steps, terms)
+        return self._are_bowls_along(np.eye(self.n_documents), steps[::_EVERY])
+
+    def _is_bowl_towards(self, u):
+        """Return whether the risk is convex on the lines from its minimum to other scores.
+
+        A sum over documents is known from :meth:`_is_bowl`.
+        """
+        if self.loss.separable:
+            return True
+        ways = (u - self.minimizer()) / self._frame.unit
+        ways = ways[np.abs(ways).max(axis=1) > 1e-9]
+        return self._are_bowls_along(ways, grid(_BOX)[::_EVERY])
+
+    def _are_bowls_along(self, ways, steps):
+        """Return whether the risk is convex on lines through its minimum."""
+        u = self._best + steps[None, :, None] * ways[:, None]
+        risk = self._risk(u.reshape(-1, self.n_documents)).reshape(len(ways), len(steps))
+        return self._are_bowls(steps, risk)
+
+    def _are_bowls(self, steps, values):
+        return are_bowls(steps, values, self._frame.sizes(steps), _HIGH * self._scale)
+
+    def _terms(self, steps):
+        """Return the mean of the term of each document, for scores in the frame."""
+        targets, which = np.unique(self.targets, return_inverse=True)
+        scores = np.tile(self._frame.scores(steps), len(targets))
+        queries = Queries.equal(len(scores), 1)
+        with np.errstate(all="ignore"):
+            terms = self.loss.evaluate(np.repeat(targets, len(steps)), scores, queries)
+        terms = np.asarray(terms, dtype=float).reshape(len(targets), -1)
+        terms = terms[which.reshape(self.targets.shape)]
+        return np.tensordot(self.probabilities, terms, 1)
 
     # -- minimization -------------------------------------------------------------
 
@@ -150,7 +238,7 @@ class NumericalRisk(ConditionalRisk):
             # Scores diverge for a loss that is not bounded below, or not finite.
             with np.errstate(all="ignore"):
                 steps, loose = self._descend(bases, lowest, start)
-            value = self.risk(_scores(steps, bases))
+            value = self._risk(_scores(steps, bases))
             if best is None:
                 best, slack, u = value, loose, steps
             better = value < best
@@ -158,7 +246,7 @@ class NumericalRisk(ConditionalRisk):
         for at in np.flatnonzero(~(slack <= _CORNER * self._scale)):
             u[at] = self._search(bases[at], lowest, u[at])
         scores = _scores(u, bases)
-        best = self.risk(scores)
+        best = self._risk(scores)
         return best, best - (slack if self.convex else np.inf), scores
 
     def _descend(self, bases, lowest, steps):
@@ -168,7 +256,7 @@ class NumericalRisk(ConditionalRisk):
             return _scores(steps, bases)
 
         def risk(steps):
-            return self.risk(scores_of(steps))
+            return self._risk(scores_of(steps))
 
         def derivatives(steps):
             gradient, hessian = self._derivatives(scores_of(steps))
@@ -179,7 +267,6 @@ class NumericalRisk(ConditionalRisk):
             gradient, hessian = derivatives(steps)
             if not self._shifts:
                 gradient[:, 0] = hessian[:, 0] = hessian[:, :, 0] = 0.0
-                hessian[:, 0, 0] = 1.0
             return gradient, hessian
 
         def loose(steps):
@@ -206,8 +293,8 @@ class NumericalRisk(ConditionalRisk):
         """Return gradients, and Hessians by differences, made positive semidefinite."""
         width = 1e-6 * (1.0 + np.abs(u))
         moved = u[:, None] + width[:, :, None] * np.eye(self.n_documents)
-        gradient = self.gradient(u)
-        ahead = self.gradient(moved.reshape(-1, self.n_documents)).reshape(moved.shape)
+        gradient = self._gradient(u)
+        ahead = self._gradient(moved.reshape(-1, self.n_documents)).reshape(moved.shape)
         with np.errstate(all="ignore"):
             hessian = (ahead - gradient[:, None]) / width[:, :, None]
         hessian = np.nan_to_num(hessian + hessian.transpose(0, 2, 1), posinf=0.0, neginf=0.0) / 2
@@ -222,7 +309,7 @@ class NumericalRisk(ConditionalRisk):
             return np.where(lowest < 0, steps, np.abs(steps))
 
         def risk(steps):
-            return self.risk(inside(steps)[None] @ basis)[0]
+            return self._risk(inside(steps)[None] @ basis)[0]
 
         options = {"xatol": 1e-9, "fatol": 1e-13 * self._scale, "maxfev": 300 * len(start)}
         result = minimize(risk, start, method="Nelder-Mead", options=options)

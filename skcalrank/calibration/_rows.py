@@ -14,6 +14,7 @@ from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
 from ._cones import projected_newton
 from ._distribution import LabelDistribution
+from ._shape import frame_of
 from ._surrogates import conditional_risk, targets_of
 
 # Relative difference up to which scores count as equal, and size of gradients that count as zero.
@@ -175,15 +176,20 @@ class SharedRows:
         risks = self._risks(surrogate, get_measure(measure))
         share = self.probabilities
 
+        def by_query(scores):
+            return np.transpose([one.risk(scores[:, d]) for one, d in zip(risks, self.documents)])
+
+        with np.errstate(all="ignore"):
+            frame = frame_of(by_query, share, self.n_kinds)
+
         def risk(scores):
-            return sum(
-                p * one.risk(scores[:, d]) for p, one, d in zip(share, risks, self.documents)
-            )
+            return by_query(frame.scores(scores)) @ share
 
         def gradient(scores):
             out = np.zeros(scores.shape)
             for p, one, d in zip(share, risks, self.documents):
-                np.add.at(out, (slice(None), d), p * one.gradient(scores[:, d]))
+                slopes = one.gradient(frame.scores(scores)[:, d])
+                np.add.at(out, (slice(None), d), frame.unit * p * slopes)
             return out
 
         def derivatives(scores):
@@ -197,14 +203,15 @@ class SharedRows:
             return slopes, ((axes * np.where(size > _FLAT * top, size, top)) @ axes.T)[None]
 
         start = np.zeros((1, self.n_kinds))
-        scale = float(np.abs(risk(np.eye(self.n_kinds))).max()) or 1.0
-        scores = projected_newton(risk, derivatives, np.positive, start, -np.inf, scale)
-        if not np.abs(gradient(scores)).max() <= _EQUAL * scale:
+        with np.errstate(all="ignore"):
+            scores = projected_newton(risk, derivatives, np.positive, start, -np.inf, frame.scale)
+            slopes = np.abs(gradient(scores))
+        if not slopes.max() <= _EQUAL * frame.scale:
             raise ValueError(
                 "surrogate must be convex and without corners, got one without a minimum that "
                 f"Newton's method finds: {surrogate!r}."
             )
-        return scores[0]
+        return frame.scores(scores[0])
 
     def _risks(self, surrogate, measure):
         """Return the conditional risk of each query, with one loss for all of them."""

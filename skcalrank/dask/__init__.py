@@ -2,6 +2,6 @@
 
 from ._cut import gather
 from ._partition import partition_by_query
-from ._rankers import run
+from ._run import run
 
 __all__ = ["partition_by_query"]

@@ -5,6 +5,7 @@ This module does not depend on rankers, and imports dask only when a dask collec
 
 from functools import partial
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from scipy.sparse import issparse
@@ -42,17 +43,24 @@ class Partitions(NamedTuple):
             for number, (frames, others) in enumerate(blocks)
         ]
 
-    def columns(self) -> list[dict[str, Any]]:
-        """Return delayed parts of every block, in one row order even if computed one by one."""
+    def in_one_order(self) -> "Partitions":
+        """Return blocks whose rows have one order, however often they are computed."""
         from dask import delayed
 
-        if self.rerun:
-            whole = delayed(_in_one_order)
-            frames = [whole(*block) for block in zip(self.frames, self.others, strict=True)]
-            return [{name: block[name] for name in self.names} for block in frames]
+        if not self.rerun:
+            return self
+        whole = delayed(_in_one_order)
+        blocks = zip(self.frames, self.others, strict=True)
+        return self._replace(
+            frames=[whole(*block) for block in blocks], others=[{}] * len(self.frames)
+        )
+
+    def columns(self) -> list[dict[str, Any]]:
+        """Return delayed parts of every block, in one row order even if computed one by one."""
+        blocks = self.in_one_order()
         return [
             {name: others[name] if name in others else frames[name] for name in self.names}
-            for frames, others in zip(self.frames, self.others, strict=True)
+            for frames, others in zip(blocks.frames, blocks.others, strict=True)
         ]
 
 
@@ -73,7 +81,7 @@ def _check_rows(number, frames, block):
             f"{in_words} rows: take all of them from one DataFrame, or from arrays of the "
             "same chunks."
         )
-    indexes = [frame.index for frame in frames.values()]
+    indexes = [frame.index for frame in frames.values() if hasattr(frame, "iloc")]
     for index in indexes[1:]:
         if not _may_be_one(indexes[0], index):
             raise ValueError(
@@ -104,6 +112,21 @@ def _in_one_order(frames, others):
     return block | {
         name: v.iloc[order] if hasattr(v, "iloc") else v[order] for name, v in columns.items()
     }
+
+
+class OnPartition:
+    """``function(*shared, *parts)``, with a token so that dask does not inspect what is shared."""
+
+    def __init__(self, function, *shared):
+        self.function, self.shared = function, shared
+        self.__name__ = function.__name__
+        self.token = uuid4().hex
+
+    def __call__(self, *parts):
+        return self.function(*self.shared, *parts)
+
+    def __dask_tokenize__(self):
+        return self.token
 
 
 def is_array(values) -> bool:

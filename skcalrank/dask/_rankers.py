@@ -3,31 +3,21 @@
 import copy
 from dataclasses import replace
 from functools import partial
-from inspect import signature
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import MissingQidError, check, is_lazy, warn
+from ..data import MissingQidError, check, is_lazy
 from ..linear_model import GramRidge, refit
-from ..metrics import measure_score
+from ..metrics import measure_score, undefined_mean
 from ..rankers import check_partitions, require_qid, scored_by
-from ._blocks import check_disjoint, collect, compute, is_frame, like, names_of, tree
+from ._blocks import OnPartition, check_disjoint, collect, compute, is_frame, like, names_of, tree
 from ._cut import partitions
 
 
-def run(ranker, method, *args, **kwargs):
-    """Call a method, decorated by ``lazy_aware``, that has lazy collections as arguments."""
-    call = signature(method).bind(ranker, *args, **kwargs)
-    call.apply_defaults()
-    return _METHODS[method.__name__](*call.arguments.values())
-
-
-def _check_named(parts, y, qid):
+def check_named(parts, y, qid):
     """Raise if all rows are one query, which is cut by several partitions."""
     if is_lazy(y):
         carried = getattr(getattr(y, "index", None), "name", None) == "qid"
@@ -57,7 +47,7 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
 
     inner = check_partitions(ranker)
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
-    _check_named(parts, y, qid)
+    check_named(parts, y, qid)
     # Statistics for another regressor than GramRidge (None for Ridge) are collected by one.
     is_other = inner is not None and not isinstance(inner, GramRidge)
     gram = GramRidge(fit_intercept=inner.fit_intercept) if is_other else clone(inner, safe=False)
@@ -121,7 +111,7 @@ def map_partitions(method, ranker, X, qid):
     width = ranker.n_items_
     if method == "rank":
         if width is None:
-            _check_named(parts, None, qid)
+            check_named(parts, None, qid)
         # Every partition waits for the check that no query is in two partitions.
         owners = tree(parts.map(_names_part, of=["qid"]), check_disjoint)
         shared.append(delayed(len)(owners))
@@ -129,23 +119,9 @@ def map_partitions(method, ranker, X, qid):
     if is_frame(X) and width is None and (qid is None or is_frame(qid)):
         # Dask can compute these together with X, as a column.
         columns = () if qid is None else (qid,)
-        return X.map_partitions(_Predict(*shared), *columns, meta=like(np.zeros(0), X._meta))
+        predict = OnPartition(_predict_rows, *shared)
+        return X.map_partitions(predict, *columns, meta=like(np.zeros(0), X._meta))
     return collect(parts.map(_predict_part, *shared), parts, width=width)
-
-
-class _Predict:
-    """Predictions for a partition, with a token so that dask does not inspect the ranker."""
-
-    def __init__(self, ranker, method):
-        self.ranker = ranker
-        self.method = self.__name__ = method
-        self.token = uuid4().hex
-
-    def __call__(self, X, qid=None):
-        return like(_predict_part(self.ranker, self.method, 0, X=X, qid=qid), X)
-
-    def __dask_tokenize__(self):
-        return self.token
 
 
 def _light(ranker):
@@ -162,6 +138,11 @@ def _forget_names(ranker):
 def _names_part(number, *, qid):
     """Return the partition of each query in it."""
     return {} if qid is None else names_of(check.queries(qid, len(qid)), number)
+
+
+def _predict_rows(ranker, method, X, qid=None):
+    """Return the predictions for one partition, as a Series."""
+    return like(_predict_part(ranker, method, 0, X=X, qid=qid), X)
 
 
 def _predict_part(ranker, method, number, *, X, qid):
@@ -183,6 +164,7 @@ def _rank_part(ranker, method, named, number, *, X, qid):
 def score_by_partition(ranker, X, y, qid, sample_weight):
     """Compute the mean of the measure over the queries from sums of the partitions."""
     check_is_fitted(ranker)
+    check.same_items(ranker, y)
     measure, y = scored_by(ranker, y)
     if not measure.is_scaled:
         raise ValueError(
@@ -190,15 +172,11 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
             "is the largest label of all partitions: set max_grade."
         )
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
-    _check_named(parts, y, qid)
+    check_named(parts, y, qid)
     sums = tree(parts.map(_score_part, _light(ranker), measure), _add_scores)
     total, weight, n_defined = compute(sums[:3])
     if not n_defined:
-        warn(
-            "The measure is undefined on every query, so its mean is NaN.",
-            UndefinedMetricWarning,
-        )
-        return np.nan
+        return undefined_mean()
     if not weight:
         raise ValueError("sample_weight must be positive on a query that counts, got zeros only.")
     return total / weight
@@ -231,7 +209,8 @@ def _add_scores(parts):
     return sum(totals), sum(weights), sum(defined), check_disjoint(list(names))
 
 
-_METHODS = {
+#: What does the work of each method of a ranker.
+METHODS = {
     "fit": fit_by_partition,
     "score": score_by_partition,
     **{name: partial(map_partitions, name) for name in ("predict", "decision_function", "rank")},

@@ -5,20 +5,39 @@ Names in ``__all__`` are public. The others, and the modules ``arrays``, ``check
 never from a private module of this subpackage.
 """
 
-from .._dask import in_memory, is_lazy, lazy_aware, refuse_lazy
+from .._dask import in_memory, is_lazy, lazy_aware, lazy_transformer, refuse_lazy
 from ._clicks import ClickSessions
-from ._exceptions import CutQueriesWarning, MissingQidError, NotAMeanWarning, OneQueryWarning, warn
+from ._equality import are_alike
+from ._eval_sets import EvalSet, eval_sets, naming_eval_set, takes_eval_set
+from ._exceptions import (
+    CutQueriesWarning,
+    MissingQidError,
+    NotAMeanWarning,
+    NotGradesWarning,
+    OneQueryWarning,
+    OutOfRangeError,
+    SingleDocumentsWarning,
+    UnseenLevelsWarning,
+    keeping_warnings,
+    warn,
+    warning_once,
+    warning_once_in_jobs,
+)
 from ._failed_fit import all_or_nothing
 from ._hash import first_equal_rows, hash_cells, hash_keys, hash_names, hash_rows
 from ._memory import CACHE_CELLS, CHUNK_ROWS, KEPT_CELLS, MOST_CELLS, PART_CELLS, WHOLE_BYTES
 from ._multilabel import MultiLabelTarget
 from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights, is_acyclic
+from ._progress import timed
 from ._properties import available_if, lazy_property
 from ._queries import Bucket, Queries, check_qid, join_qids, plain, qid_array
+from ._query_sizes import QuerySizes
 from ._ranked import TIES, Block, Ranked, positions
+from ._routing import call_step, handed_to, has_method, transform_rows
 from ._rows import QUERY_WEIGHTS, Rows, query_factors
 from ._targets import Judgments, RankingTarget, Target
 from ._threads import each, one_blas_thread
+from ._workers import ALONE, Workers, among, workers_of_fit
 from .arrays import is_missing
 
 __all__ = [
@@ -27,7 +46,10 @@ __all__ = [
     "MissingQidError",
     "MultiLabelTarget",
     "NotAMeanWarning",
+    "NotGradesWarning",
     "OneQueryWarning",
     "PreferenceTarget",
     "RankingTarget",
+    "SingleDocumentsWarning",
+    "UnseenLevelsWarning",
 ]

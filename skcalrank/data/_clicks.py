@@ -186,6 +186,11 @@ class ClickSessions(Judgments):
         )
 
     @property
+    def evidence(self) -> Ints:
+        """Number of sessions in which each row was examined, of shape (n_rows,)."""
+        return self.counts()[1]
+
+    @property
     def examined(self) -> Bools:
         """Whether each shown document was examined, of shape (n_shown,).
 

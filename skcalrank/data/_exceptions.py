@@ -3,9 +3,20 @@
 import inspect
 import os
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = os.path.join(Path(__file__).parents[1], "")
+
+# Texts of the warnings that were issued in a context of `warning_once`; None outside.
+_ISSUED: ContextVar[set[str] | None] = ContextVar("issued", default=None)
+
+# Warnings that are kept in a context of `keeping_warnings`; None outside.
+_KEPT: ContextVar[set[tuple[str, type[Warning]]] | None] = ContextVar("kept", default=None)
 
 
 class MissingQidError(ValueError):
@@ -21,6 +32,34 @@ class MissingQidError(ValueError):
     >>> issubclass(MissingQidError, ValueError)
     True
     """
+
+
+class OutOfRangeError(ValueError):
+    """Error for a column of X whose numbers are too large or too small to compute with.
+
+    Parameters
+    ----------
+    problem : str
+        What must hold, and what was found.
+    column : object, default=None
+        Number of the column, which those replace by a name who know it; None if it is unknown.
+    remedy : str, default=""
+        What the user can do.
+    """
+
+    def __init__(self, problem: str, column: Any = None, remedy: str = "") -> None:
+        super().__init__(problem, column, remedy)
+        self.problem, self.column, self.remedy = problem, column, remedy
+
+    def __str__(self) -> str:
+        if self.column is None:
+            return self.problem
+        return f"{self.problem} in column {self.column!r}. {self.remedy}"
+
+    def name_column(self, names: Sequence[Any] | None) -> None:
+        """Replace the number of the column by one of the names of all columns."""
+        if isinstance(self.column, int) and names is not None:
+            self.column = names[self.column]
 
 
 class OneQueryWarning(UserWarning):
@@ -43,14 +82,30 @@ class CutQueriesWarning(UserWarning):
 
     Measures of a part of a query are too high because its list is shorter, and targets of a part
     differ from the targets of the whole query. Issued wherever a cut query can be detected: by
-    ``fit`` and ``score`` for a part of a target that carries its queries, by
-    :class:`~skcalrank.LeastSquaresRankerCV` for its `cv`, and for regressors that set rows of
-    their own choice aside for early stopping.
+    ``fit`` and ``score`` for a part of a target that carries its queries, by ``score``, scorers and
+    `eval_set` for queries of ``fit`` that come back with another number of rows, by
+    :class:`~skcalrank.LeastSquaresRankerCV` and :class:`~skcalrank.StackingRanker` for their `cv`,
+    and for regressors that set rows of their own choice aside for early stopping.
 
     Examples
     --------
     >>> from skcalrank import CutQueriesWarning
     >>> issubclass(CutQueriesWarning, UserWarning)
+    True
+    """
+
+
+class SingleDocumentsWarning(UserWarning):
+    """Warning that nearly every query has one document, so that there is nothing to order.
+
+    Measures of such queries are perfect, and nothing can be learned from them. Usually the
+    identifiers of documents were passed as the qid. Issued by ``fit`` and ``score`` of rankers, and
+    by scorers, for at least nine queries in ten rows.
+
+    Examples
+    --------
+    >>> from skcalrank import SingleDocumentsWarning
+    >>> issubclass(SingleDocumentsWarning, UserWarning)
     True
     """
 
@@ -69,9 +124,87 @@ class NotAMeanWarning(UserWarning):
     """
 
 
+class NotGradesWarning(UserWarning):
+    """Warning that labels are amounts, such as money, and are taken for grades.
+
+    The exponential gain of DCG, NDCG and ERR is ``2^y - 1``. With labels above 31, or with many
+    different ones that are not integers, single documents outweigh all others. Pass
+    ``gain="linear"`` for amounts.
+
+    Examples
+    --------
+    >>> from skcalrank import NotGradesWarning
+    >>> issubclass(NotGradesWarning, UserWarning)
+    True
+    """
+
+
+class UnseenLevelsWarning(UserWarning):
+    """Warning that a column of categories holds no level that fit has seen.
+
+    A single new level is usual and silent. A column without one level of fit was usually converted
+    on the way, for example from integers to text.
+
+    Examples
+    --------
+    >>> from skcalrank import UnseenLevelsWarning
+    >>> issubclass(UnseenLevelsWarning, UserWarning)
+    True
+    """
+
+
+@contextmanager
+def warning_once(issued: set[str] | None = None) -> Iterator[None]:
+    """Issue warnings of one text once in this context, as those of several rankers of one X.
+
+    Those of the texts `issued`, or of the context around, are not issued again.
+    """
+    outer = _ISSUED.get() if issued is None else issued
+    token = _ISSUED.set(set() if outer is None else outer)
+    try:
+        yield
+    finally:
+        _ISSUED.reset(token)
+
+
+def warning_once_in_jobs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function for joblib that does not repeat the warnings issued before it."""
+    return partial(_call_in_job, _ISSUED.get(), function)
+
+
+def _call_in_job(
+    issued: set[str] | None, function: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    with warning_once(issued):
+        return function(*args, **kwargs)
+
+
+@contextmanager
+def keeping_warnings() -> Iterator[set[tuple[str, type[Warning]]]]:
+    """Put the warnings of the package into a set of (message, category), and issue none."""
+    kept: set[tuple[str, type[Warning]]] = set()
+    token = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(token)
+
+
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Issue a warning that points to the line outside the package that led to it."""
-    frame, level = inspect.currentframe(), 1
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    kept = _KEPT.get()
+    if kept is not None:
+        kept.add((message, category))
+        return
+    issued = _ISSUED.get()
+    if issued is not None:
+        if message in issued:
+            return
+        issued.add(message)
+    frame, level, outside = inspect.currentframe(), 1, 1
+    while frame is not None:
+        # Other packages stand between, such as joblib between a stack and its rankers.
+        if frame.f_code.co_filename.startswith(_PACKAGE):
+            outside = level + 1
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(message, category, stacklevel=outside)

@@ -5,6 +5,8 @@ from functools import wraps
 from inspect import signature
 from typing import Concatenate, ParamSpec, TypeVar
 
+from ._exceptions import OutOfRangeError, warning_once
+
 _STOPS_EARLY = "BoostedRanker has parameters for early stopping, BoostedRanker({})"
 
 # Arguments of boosting libraries for queries and early stopping, and what to pass instead.
@@ -12,9 +14,9 @@ _OF_OTHER_LIBRARIES = {
     "group": "pass qid=np.repeat(np.arange(len(group)), group), the query of each row",
     "groups": "pass qid=groups, the query of each row",
     "group_id": "pass qid=group_id, the query of each row",
-    "eval_set": _STOPS_EARLY.format("eval_set=(X, y, qid)"),
-    "eval_group": _STOPS_EARLY.format("eval_set=(X, y, qid)"),
-    "eval_qid": _STOPS_EARLY.format("eval_set=(X, y, qid)"),
+    "eval_set": "BoostedRanker.fit takes eval_set=(X, y, qid)",
+    "eval_group": "BoostedRanker.fit takes eval_set=(X, y, qid)",
+    "eval_qid": "BoostedRanker.fit takes eval_set=(X, y, qid)",
     "eval_metric": _STOPS_EARLY.format("measure='ndcg@10'"),
     "early_stopping_rounds": _STOPS_EARLY.format("n_iter_no_change=50"),
 }
@@ -50,11 +52,11 @@ def all_or_nothing(
     ...     print(counter.n)
     0
     """
-    takes_qid = "qid" in signature(method).parameters
+    taken = signature(method).parameters
 
     @wraps(method)
     def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
-        for name in kwargs if takes_qid else ():
+        for name in kwargs.keys() - taken.keys() if "qid" in taken else ():
             if name not in _OF_OTHER_LIBRARIES:
                 continue
             raise TypeError(
@@ -63,8 +65,11 @@ def all_or_nothing(
             )
         before = vars(self).copy()
         try:
-            return method(self, *args, **kwargs)
-        except BaseException:
+            with warning_once():
+                return method(self, *args, **kwargs)
+        except BaseException as error:
+            if isinstance(error, OutOfRangeError):
+                error.name_column(getattr(self, "feature_names_in_", None))
             vars(self).clear()
             vars(self).update(before)
             raise

@@ -68,6 +68,8 @@ def hash_names(names: Iterable[Any]) -> Array:
 
     Python's own ``hash`` of a string differs between processes.
     """
+    if isinstance(names, np.ndarray) and names.dtype.kind == "i":
+        return names.astype(np.int64).view(np.uint64)
     hashes: Array = np.fromiter(map(_bits, names), dtype=np.uint64)
     return hashes
 

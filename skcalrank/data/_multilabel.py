@@ -9,6 +9,7 @@ import numpy as np
 
 from . import check
 from ._queries import check_qid
+from ._row_order import index_of, row_order
 from ._targets import Judgments, Origin, chosen_rows
 from .types import Array, ArrayLike, Floats, Ints
 
@@ -65,6 +66,8 @@ class MultiLabelTarget(Judgments):
     def __init__(
         self, labels: ArrayLike, qid: ArrayLike, names: Sequence[str] | None = None
     ) -> None:
+        row_order(labels=labels, qid=qid)
+        self.index = index_of(labels) if index_of(qid) is None else index_of(qid)
         columns = getattr(labels, "columns", None) if names is None else names
         self.labels: Floats = check.labels(labels, "labels").copy()
         if self.labels.ndim != 2:
@@ -106,6 +109,7 @@ class MultiLabelTarget(Judgments):
         target = object.__new__(type(self))
         target.labels, target.qid, target.names = self.labels[rows], self.qid[rows], self.names
         target.origin = self.origin_of(rows)
+        target.index = None if self.index is None else self.index[rows]
         return target
 
     def _arrays(self) -> tuple[Array, ...]:

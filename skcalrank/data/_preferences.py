@@ -65,6 +65,9 @@ class PreferenceTarget(Judgments):
     array([0])
     """
 
+    # Names of the items in the label-ranking form, if the labels or positions had any.
+    item_names: tuple[str, ...] | None = None
+
     _remedy = (
         "pass it unchanged to PairwiseDisagreementRanker, pairwise_disagreement_loss or another "
         "function that accepts preferences."
@@ -197,6 +200,8 @@ class PreferenceTarget(Judgments):
         out = cls(winner, loser, weight, _together(winner), n_rows, qid, n_items)
         # If rows of y were removed, preferences of these rows are missing as well.
         out.origin = y.origin if isinstance(y, Target) else None
+        out.item_names = check.item_names(y)
+        out.index = check.index_of(y) if check.index_of(qid) is None else check.index_of(qid)
         return out
 
     @classmethod
@@ -213,7 +218,7 @@ class PreferenceTarget(Judgments):
         -------
         target : PreferenceTarget
         """
-        ranks = arrays.exact_ranks(positions)
+        ranks, names = arrays.exact_ranks(positions), check.item_names(positions)
         positions = arrays.as_array(positions if ranks is None else ranks + 1, "positions").astype(
             float
         )
@@ -228,7 +233,9 @@ class PreferenceTarget(Judgments):
             )
         n, r = positions.shape
         row, i, j = np.nonzero(positions[:, :, None] < positions[:, None, :])
-        return cls(row * r + i, row * r + j, np.ones(len(row)), _together(row), n, None, r)
+        out = cls(row * r + i, row * r + j, np.ones(len(row)), _together(row), n, None, r)
+        out.item_names = names
+        return out
 
     @classmethod
     def from_matrix(
@@ -356,7 +363,8 @@ class PreferenceTarget(Judgments):
         qid = None if self.qid is None else self.qid[rows]
         weight, judgment = self.weight[edge], self.judgment[edge]
         target = PreferenceTarget(winner, loser, weight, judgment, len(rows), qid, self.n_items)
-        target.origin = self.origin_of(rows)
+        target.origin, target.item_names = self.origin_of(rows), self.item_names
+        target.index = None if self.index is None else self.index[rows]
         return target
 
     def _arrays(self) -> tuple[Array, ...]:
@@ -375,6 +383,17 @@ class PreferenceTarget(Judgments):
         n_numbers = int(number.max(initial=0)) + 1
         stated = np.unique(self._query_of(self.winner) * n_numbers + number)
         return np.bincount(stated // n_numbers, minlength=queries.n_queries)
+
+    @property
+    def evidence(self) -> Ints:
+        """Number of judgments that compare each document, of shape (n_rows,) or (n, r)."""
+        stated = self.weight > 0
+        number = np.tile(_numbers(self.judgment)[stated], 2)
+        documents = np.append(self.winner[stated], self.loser[stated])
+        n_numbers = int(number.max(initial=0)) + 1
+        compared = np.unique(documents * n_numbers + number) // n_numbers
+        counts = np.bincount(compared, minlength=len(self) * (self.n_items or 1))
+        return counts if self.n_items is None else counts.reshape(-1, self.n_items)
 
     @property
     def is_silent(self) -> bool:

@@ -27,6 +27,7 @@ from scipy.sparse import csr_matrix
 
 from . import arrays
 from ._memory import CACHE_CELLS
+from ._workers import ALONE, Workers
 from .types import Array, ArrayLike, Bools, Floats, Ints
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -247,13 +248,20 @@ class Queries:
         """Return values minus the (weighted) mean of their query."""
         return values - self.levels(values, weight)
 
-    def spread(self, values: Floats, weight: Floats | None = None) -> float:
+    def spread(
+        self, values: Floats, weight: Floats | None = None, workers: Workers = ALONE
+    ) -> float:
         """Return the root mean square of centered values; 1 if they vary by rounding at most."""
         values = self.group(values)
         weight = None if weight is None or not weight.any() else self.group(weight)
-        away = values - self.repeat(self.mean(values, weight))
-        spread = float(np.sqrt(np.average(away**2, weights=weight)))
-        return spread if spread > _ROUNDING * np.abs(values).max(initial=0.0) else 1.0
+        squares = (values - self.repeat(self.mean(values, weight))) ** 2
+        if weight is not None:
+            squares = squares * weight
+        total = float(len(values) if weight is None else weight.sum())
+        terms = squares.sum(), total, np.abs(values).max(initial=0.0)
+        sums, totals, sizes = zip(*workers.gather(terms))
+        spread = float(np.sqrt(sum(sums) / sum(totals)))
+        return spread if spread > _ROUNDING * max(sizes) else 1.0
 
     # -- batches ------------------------------------------------------------------
 
@@ -282,17 +290,24 @@ class Queries:
     def pair_buckets(self) -> list[Bucket]:
         """Return batches of queries of nearly one size, whose pairs together fit in the cache."""
         if self._pair_buckets is None:
-            by_size = np.argsort(self.sizes, kind="stable")
-            sizes, first, out = self.sizes[by_size], 0, []
-            while first < self.n_queries:
-                # Queries are sorted by size, so the last query of a batch is its largest.
-                widths = sizes[first : first + max(1, CACHE_CELLS // int(sizes[first]) ** 2)]
-                fits = np.arange(1, len(widths) + 1) * widths**2 <= CACHE_CELLS
-                last = first + max(1, int(fits.sum()))
-                out.append(self._bucket(by_size[first:last]))
-                first = last
-            self._pair_buckets = out
+            self._pair_buckets = self.alike_buckets(CACHE_CELLS, 2)
         return self._pair_buckets
+
+    def alike_buckets(self, n_cells: int, power: int = 1) -> list[Bucket]:
+        """Return batches of queries of nearly one size n.
+
+        A batch is one query, or several for which the sum of ``n ** power`` is at most `n_cells`.
+        """
+        by_size = np.argsort(self.sizes, kind="stable")
+        sizes, first, out = self.sizes[by_size], 0, []
+        while first < self.n_queries:
+            # Queries are sorted by size, so the last query of a batch is its largest.
+            widths = sizes[first : first + max(1, n_cells // int(sizes[first]) ** power)]
+            fits = np.arange(1, len(widths) + 1) * widths**power <= n_cells
+            last = first + max(1, int(fits.sum()))
+            out.append(self._bucket(by_size[first:last]))
+            first = last
+        return out
 
     def _bucket(self, ids: Ints) -> Bucket:
         return Bucket.of(ids, self.ptr[ids][:, None], self.sizes[ids][:, None])
@@ -371,10 +386,11 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
     """Return identifiers as an array of length `n_rows`; raise ValueError if they are invalid."""
     qid = qid_array(qid)
     if qid.ndim != 1:
-        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.")
+        hint = " A scalar is for predict, rank and top_k alone." if qid.ndim == 0 else ""
+        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.{hint}")
     if len(qid) != n_rows:
         hint = ""
-        if qid.dtype.kind in "iuf" and qid.sum() == n_rows:
+        if n_rows and qid.dtype.kind in "iuf" and qid.sum() == n_rows:
             hint = (
                 " These look like group sizes, because they sum to the number of rows: pass "
                 "qid=np.repeat(np.arange(len(sizes)), sizes)."

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
-from . import check, tables
+from . import arrays, check, tables
 from ._hash import hash_rows, spread_bits
 from ._queries import Queries
+from ._workers import ALONE, Workers
 from .types import Array, Bools, Floats, Ints
 
 #: Weight of a query of n documents, as an exponent of n.
@@ -61,6 +63,13 @@ class Rows:
         All rows as the user passed them; None if `X` holds them.
     numbers : ndarray of shape (n_rows,), default=None
         Number of each row among those that the user passed; None if these are all of them.
+    items : tuple of str, default=None
+        Names of the items in the label-ranking form; None if they have none.
+    workers : Workers, default=ALONE
+        Who holds the other rows. What depends on the contents of rows then depends on those of all
+        of them, and must be asked for by all workers.
+    hashes : ndarray of uint64 of shape (n_rows,), default=None
+        Hashes of the features, where these are not in `X`.
     """
 
     X: Any
@@ -71,6 +80,11 @@ class Rows:
     named: bool = False
     table: Any = None
     numbers: Ints | None = None
+    items: tuple[str, ...] | None = None
+    workers: Workers = ALONE
+    hashes: Array | None = None
+    # Hashes of the rows, if they are known; of changed rows they are not.
+    _keys: Array | None = field(default=None, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -92,7 +106,7 @@ class Rows:
         """Return the rows in the form in which the user passed them."""
         if self.table is None or self.numbers is None:
             return self.X if self.table is None else self.table
-        return _safe_indexing(self.table, self.numbers)
+        return tables.take_rows(self.table, self.numbers)
 
     def in_order(self, values: Array) -> Array:
         """Return values of documents in row order, of shape (n_rows,) or (n_rows, n_items)."""
@@ -131,38 +145,122 @@ class Rows:
             queries=queries,
             weight=None if self.weight is None else self.weight[rows],
             numbers=rows if self.numbers is None else self.numbers[rows],
+            hashes=None if self.hashes is None else self.hashes[rows],
         )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        """Return the documents of parts with different queries, each of them contiguous."""
+        sizes = np.concatenate([part.queries.sizes for part in parts])
+        weights = [part.weight for part in parts if part.weight is not None]
+        return cls(
+            arrays.stacked([part.X for part in parts]),
+            np.concatenate([part.y for part in parts]),
+            Queries(np.append(0, np.cumsum(sizes))),
+            np.concatenate(weights) if len(weights) == len(parts) else None,
+        )
+
+    def of_all(self) -> Rows:
+        """Return the rows of all workers, sorted by contents."""
+        if self.workers.size == 1:
+            return self
+        bare = replace(self, table=None, numbers=None, workers=ALONE)
+        rows: Rows = self.workers.reduce(bare, Rows.joined)
+        return replace(rows, named=self.named).by_contents()
+
+    def shared(self) -> Rows:
+        """Return the rows, of a worker without rows the first query of another one."""
+        sizes = self.workers.gather(self.queries.n_queries)
+        giver, takers = int(np.argmax(sizes)), [n for n, size in enumerate(sizes) if not size]
+        if not takers:
+            return self
+        if sizes[giver] <= len(takers):
+            raise ValueError(
+                f"X must have more queries than workers to train on, got {sum(sizes)} for "
+                f"{len(sizes)}: use fewer workers, or partitions of more queries."
+            )
+        is_given = self.queries.codes < len(takers)
+        gift = None
+        if self.workers.rank == giver:
+            bare = replace(self, table=None, numbers=None, workers=ALONE)
+            gift = [bare.take(self.queries.codes == n) for n in range(len(takers))]
+        gifts = self.workers.gather(gift)[giver]
+        if self.workers.rank == giver:
+            return self.take(~is_given)
+        if self.workers.rank in takers:
+            return replace(gifts[takers.index(self.workers.rank)], workers=self.workers)
+        return self
+
+    def weighted(self) -> Rows:
+        """Return the rows without queries of weight 0, or without rows if each is a query."""
+        if self.weight is None or self.weight.all():
+            return self
+        used = self.weight > 0
+        if self.n_items is None:
+            used = (self.queries.max(self.queries.group(self.weight)) > 0)[self.queries.codes]
+        return self if used.all() else self.take(used)
 
     # -- choices that depend on the contents of the rows only -------------------------------
 
     def keys(self) -> Array:
-        """Return a hash of each row: of its features, labels and weight, not of its place."""
+        """Return a hash of each row: of its features, labels and weight, not of its place.
+
+        Equal weights count as none.
+        """
+        return self._hashed(self._hash_weights())
+
+    def _hash_weights(self) -> bool:
+        """Return whether weights are among what is hashed."""
+        weight = self.weight
+        if weight is None or self._keys is not None:
+            return False
+        low, high = self.workers.total(lambda: _ends(weight), _ends)
+        return bool(low < high)
+
+    def _hashed(self, with_weights: bool) -> Array:
+        if self._keys is not None:
+            return self._keys
         beside = self.columns(self.y)
-        if self.weight is not None:
+        if with_weights and self.weight is not None:
             beside = np.column_stack([beside, self.weight])
-        key = hash_rows(tables.rows_as_numbers(self.X)) ^ (hash_rows(beside) << np.uint64(1))
+        features = self.hashes
+        if features is None:
+            features = hash_rows(tables.rows_as_numbers(self.X))
+        key = features ^ (hash_rows(beside) << np.uint64(1))
         # Keys are summed over queries. Without the square, exchanging values between the rows of a
         # query would not change the sum.
         key ^= key >> np.uint64(31)
         keys: Array = key * key
         return keys
 
-    def by_contents(self) -> Rows:
-        """Return the rows with each query contiguous, in an order that depends on contents only."""
+    def by_contents(self, *, with_features: bool = True) -> Rows:
+        """Return the rows with each query contiguous, in an order that depends on contents only.
+
+        Without features they are not copied: X has no columns, and `numbers` tells the rows.
+        """
         key, codes = self.keys(), self.queries.codes
         of_query = self.queries.sum(self.queries.group(key))
-        rows = self.take(np.lexsort((key, codes, of_query[codes])))
-        return replace(rows, queries=Queries(rows.queries.ptr))
+        order = np.lexsort((key, codes, of_query[codes]))
+        rows = self if with_features else self.without_features()
+        rows = rows.take(order)
+        rows = replace(rows, queries=Queries(rows.queries.ptr))
+        object.__setattr__(rows, "_keys", key[order])
+        return rows
 
-    def folds(self, n_folds: int) -> list[tuple[Ints, Ints]]:
-        """Return (training rows, test rows) of folds of whole queries, or of rows of one query."""
-        key, unit = self._units()
-        by_key = np.argsort(key, kind="stable")
-        folds = np.empty(len(key), dtype=np.intp)
-        for number, (_, test) in enumerate(KFold(n_folds).split(by_key)):
-            folds[by_key[test]] = number
-        of_row = folds[unit]
-        return [(np.flatnonzero(of_row != n), np.flatnonzero(of_row == n)) for n in range(n_folds)]
+    def without_features(self) -> Rows:
+        """Return the rows with an X that has no columns."""
+        return replace(self, X=np.empty((self.n_rows, 0)))
+
+    def folds(self, n_folds: int | None = None) -> list[tuple[Ints, Ints]]:
+        """Return (training rows, test rows) of folds of whole queries, or of rows of one query.
+
+        If `n_folds` is None, of five folds or as many as there are units.
+        """
+        weigh = self._hash_weights()
+        deal = partial(_dealt, n_folds, "rows" if self._units_are_rows else "queries")
+        n, of_unit = self.workers.deal(lambda: (self._keys_of_units(weigh), self.n_rows), deal)
+        of_row = of_unit[self._units]
+        return [(np.flatnonzero(of_row != k), np.flatnonzero(of_row == k)) for k in range(n)]
 
     def held_out(
         self,
@@ -190,28 +288,85 @@ class Rows:
             Queries that rankings are compared on, of which at least one is held out and at least
             one is not; None if all of them are.
         """
-        key, unit = self._units()
-        if informative is None or self.queries.n_queries == 1:
+        draw, weigh = partial(_drawn, share, n_folds), self._hash_weights()
+        masks = self.workers.deal(lambda: self._to_draw(seed, informative, weigh), draw)
+        return [mask[self._units] for mask in masks]
+
+    def _to_draw(
+        self, seed: int | None, informative: Bools | None, with_weights: bool
+    ) -> tuple[Array, Bools]:
+        """Return the key of each unit, and whether rankings are compared on it."""
+        key = self._keys_of_units(with_weights)
+        if informative is None or len(informative) < len(key):
             informative = np.ones(len(key), dtype=bool)
         if seed is not None:
             key = spread_bits(key + spread_bits(np.array([seed], dtype=np.uint64)))
-        by_key = np.argsort(key, kind="stable")
-        of_use, silent = by_key[informative[by_key]], by_key[~informative[by_key]]
-        n_of_use = min(max(round(share * len(of_use)), 1), max(len(of_use) - 1, 0))
-        parts = [(of_use, n_of_use), (silent, round(share * len(silent)))]
-        return [self._mask(parts, number, len(key))[unit] for number in range(n_folds)]
+        return key, informative
 
-    @staticmethod
-    def _mask(parts: Sequence[tuple[Ints, int]], number: int, n_units: int) -> Bools:
-        """Return a mask of the units of a fold, which begins where the previous fold ends."""
-        mask = np.zeros(n_units, dtype=bool)
-        for units, n in parts:
-            mask[units[(number * n + np.arange(n)) % max(len(units), 1)]] = True
-        return mask
+    @property
+    def _units_are_rows(self) -> bool:
+        """Whether rows are held out, and not queries."""
+        return self.n_items is not None or (self.queries.n_queries, self.workers.size) == (1, 1)
 
-    def _units(self) -> tuple[Array, Ints]:
-        """Return the key of each unit that can be held out, and the unit of each row."""
-        key = self.keys()
-        if self.n_items is not None or self.queries.n_queries == 1:
-            return key, np.arange(self.n_rows)
-        return self.queries.sum(self.queries.group(key)), self.queries.codes
+    @property
+    def _units(self) -> Ints:
+        """Number of the unit that can be held out of each row."""
+        return np.arange(self.n_rows) if self._units_are_rows else self.queries.codes
+
+    def _keys_of_units(self, with_weights: bool) -> Array:
+        key = self._hashed(with_weights)
+        return key if self._units_are_rows else self.queries.sum(self.queries.group(key))
+
+
+def _ends(values: Any) -> tuple[Any, Any]:
+    return np.min(values, initial=np.inf), np.max(values, initial=-np.inf)
+
+
+def _dealt(
+    n_folds: int | None, units: str, parts: list[tuple[Array, int]]
+) -> list[tuple[int, Ints]]:
+    """Return the number of folds and the fold of each unit, for each worker.
+
+    Parts are, of each worker, the keys of units and the number of rows.
+    """
+    keys, n_rows = zip(*parts)
+    by_key = np.argsort(np.concatenate(keys), kind="stable")
+    n_folds = min(5, len(by_key)) if n_folds is None else n_folds
+    if not 2 <= n_folds <= len(by_key):
+        raise ValueError(
+            f"cv must be between 2 and the number of {units}, {len(by_key)} "
+            f"(n_samples={sum(n_rows)}), got {n_folds}."
+        )
+    folds = np.empty(len(by_key), dtype=np.intp)
+    for number, (_, test) in enumerate(KFold(n_folds).split(by_key)):
+        folds[by_key[test]] = number
+    return [(n_folds, part) for part in np.split(folds, _ends_of(keys))]
+
+
+def _ends_of(parts: Sequence[Array]) -> Ints:
+    """Return where the parts of concatenated arrays end, but for the last."""
+    return np.cumsum([len(part) for part in parts])[:-1]
+
+
+def _drawn(share: float, n_folds: int, parts: list[tuple[Array, Bools]]) -> list[list[Bools]]:
+    """Return the masks of the units of each worker, one for each fold.
+
+    Parts are, of each worker, the keys of units and whether rankings are compared on them.
+    """
+    by_worker, _ = zip(*parts)
+    keys, informative = map(np.concatenate, zip(*parts))
+    by_key = np.argsort(keys, kind="stable")
+    of_use, silent = by_key[informative[by_key]], by_key[~informative[by_key]]
+    n_of_use = min(max(round(share * len(of_use)), 1), max(len(of_use) - 1, 0))
+    drawn = [(of_use, n_of_use), (silent, round(share * len(silent)))]
+    ends = _ends_of(by_worker)
+    folds = [np.split(_fold(drawn, number, len(keys)), ends) for number in range(n_folds)]
+    return [list(masks) for masks in zip(*folds)]
+
+
+def _fold(parts: Sequence[tuple[Ints, int]], number: int, n_units: int) -> Bools:
+    """Return a mask of the units of a fold, which begins where the previous fold ends."""
+    mask = np.zeros(n_units, dtype=bool)
+    for units, n in parts:
+        mask[units[(number * n + np.arange(n)) % max(len(units), 1)]] = True
+    return mask

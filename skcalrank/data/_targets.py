@@ -10,6 +10,7 @@ import numpy as np
 from . import arrays
 from ._exceptions import MissingQidError
 from ._queries import Queries, check_qid, join_qids
+from ._row_order import index_of, row_order
 from .types import Array, ArrayLike, Ints
 
 
@@ -58,11 +59,14 @@ class Target:
         Number of items that every row ranks in the label-ranking form, else None.
     origin : Origin or None
         Places of the rows in the target that they were taken from; None if no row was removed.
+    index : pandas Index or None
+        Index of what the target was made of, which the rows beside it must have in the same order.
     """
 
     qid: Array | None
     n_items: int | None = None
     origin: Origin | None = None
+    index: Any = None
 
     if TYPE_CHECKING:
 
@@ -158,6 +162,7 @@ class RankingTarget(Target, np.ndarray):
     """
 
     def __new__(cls, y: ArrayLike, qid: ArrayLike) -> RankingTarget:
+        row_order(y=y, qid=qid)
         values = arrays.as_array(y, "y")
         arrays.refuse_rounding(y, "y")
         if values.ndim != 1:
@@ -169,11 +174,12 @@ class RankingTarget(Target, np.ndarray):
         # Copies: changes of the target must not change the caller's arrays, nor the reverse.
         out = values.copy().view(cls)
         out.qid = np.array(check_qid(qid, len(values)))
+        out.index = index_of(y) if index_of(qid) is None else index_of(qid)
         return out
 
     def __array_finalize__(self, obj: Any) -> None:
         # The array that a numpy function makes of this one need not have the same rows.
-        self.qid = self.origin = None
+        self._forget()
 
     def __getitem__(self, key: Any) -> Any:
         out = super().__getitem__(key)
@@ -181,6 +187,7 @@ class RankingTarget(Target, np.ndarray):
             rows = np.arange(len(self))[key]
             if rows.shape == out.shape:
                 out.qid, out.origin = self.qid[rows], self.origin_of(rows)
+                out.index = None if self.index is None else self.index[rows]
         return out
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -189,13 +196,13 @@ class RankingTarget(Target, np.ndarray):
 
     def _forget(self) -> None:
         # Writing to rows may move them, as shuffling in place does.
-        self.qid = self.origin = None
+        self.qid = self.origin = self.index = None
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         written = [*args[:1]] if func in _WRITERS else [kwargs.get("out")]
         for target in written:
             if isinstance(target, RankingTarget):
-                target.qid = target.origin = None
+                target.qid = target.origin = target.index = None
         out = super().__array_function__(func, types, args, kwargs)
         if func is not np.concatenate or np.ndim(out) != 1:
             return out
@@ -216,7 +223,7 @@ class RankingTarget(Target, np.ndarray):
 
     def _with_qid(self, out: Any) -> Any:
         if isinstance(out, RankingTarget) and out.shape == self.shape:
-            out.qid, out.origin = self.qid, self.origin
+            out.qid, out.origin, out.index = self.qid, self.origin, self.index
         return out
 
     def copy(self, order: Any = "C") -> Any:
@@ -253,7 +260,7 @@ class RankingTarget(Target, np.ndarray):
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_ranking_target, (np.asarray(self), self.qid, self.origin)
+        return _rebuild_ranking_target, (np.asarray(self), self.qid, self.origin, self.index)
 
     def __repr__(self) -> str:
         if self.ndim != 1 or self.qid is None:
@@ -263,10 +270,10 @@ class RankingTarget(Target, np.ndarray):
 
 
 def _rebuild_ranking_target(
-    values: Array, qid: Array | None, origin: Origin | None
+    values: Array, qid: Array | None, origin: Origin | None, index: Any = None
 ) -> RankingTarget:
     out = values.view(RankingTarget)
-    out.qid, out.origin = qid, origin
+    out.qid, out.origin, out.index = qid, origin, index
     return out
 
 

@@ -7,7 +7,7 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 from sklearn.utils import check_array
 
 from .._dask import refuse_lazy
@@ -197,6 +197,22 @@ def _overflows(raw: Array) -> bool:
     except OverflowError:
         return True
     return False
+
+
+def sizes_of_columns(X: Any) -> Floats:
+    """Return the largest absolute value of each column; NaN or 0 without a value."""
+    if issparse(X):
+        entries, sizes = X.tocoo(), np.zeros(X.shape[1])
+        np.fmax.at(sizes, entries.col, np.abs(entries.data))
+        return sizes
+    return np.maximum(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0))
+
+
+def stacked(parts: list[Any]) -> Any:
+    """Return the rows of several arrays, or of several sparse matrices."""
+    if len(parts) == 1:
+        return parts[0]
+    return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
 def scale_of(largest: ArrayLike) -> Floats:

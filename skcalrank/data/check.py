@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 from inspect import isclass, signature
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,16 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, ge
 from sklearn.utils.validation import validate_data
 
 from . import arrays, limits, tables
-from ._exceptions import CutQueriesWarning, OneQueryWarning, warn
+from ._exceptions import CutQueriesWarning, OneQueryWarning, SingleDocumentsWarning, warn
 from ._queries import Queries, check_qid
-from ._targets import Target
+from ._query_sizes import QuerySizes
+from ._row_order import index_of as index_of
+from ._row_order import row_order as row_order
+from ._targets import Judgments, Target
 from .types import Array, ArrayLike, Floats
+
+# Queries per row from which on a qid seems to be of documents.
+_NEARLY_ALL = 0.9
 
 
 def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
@@ -24,6 +31,7 @@ def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
 
     A pandas Series carries a qid in an index, or in a level of its index, named ``"qid"``.
     """
+    row_order(y=y, qid=qid)
     if isinstance(y, Target):
         y.check_qid_beside(qid)
         carried = y.qid
@@ -36,26 +44,61 @@ def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     return qid
 
 
-def warn_of_one_query(y: Any, qid: ArrayLike | None, caller: str) -> None:
+def warn_of_one_query(y: Any, qid: ArrayLike | None, caller: str, name: str = "y") -> None:
     """Warn if several rows of relevances are treated as one query because no qid is given."""
     if qid is not None or isinstance(y, Target):
         return
     shape = y.shape if hasattr(y, "shape") else np.shape(y)
     if shape[1:] in ((), (1,)) and shape[0] > 1:
         warn(
-            f"{caller} got y of {shape[0]} rows and no qid, so all rows count as one query. Pass "
-            "qid=qid, or y=RankingTarget(y, qid). If all rows are one query, pass "
-            "qid=np.zeros(len(y)).",
+            f"{caller} got {name} of {shape[0]} rows and no qid, so all rows count as one query. "
+            f"Pass qid=qid, or {name}=RankingTarget({name}, qid). If all rows are one query, pass "
+            f"qid=np.zeros(len({name})).",
             OneQueryWarning,
+        )
+
+
+def warn_of_single_documents(queries: Queries) -> None:
+    """Warn if there are nearly as many queries as rows, by a qid that seems to be of documents."""
+    if queries.names is not None and queries.n_queries >= max(2, _NEARLY_ALL * queries.n_rows):
+        # Without the caller, so that a ranker inside another one does not repeat it.
+        warn(
+            "The qid differs in nearly every row, so nearly every query has one document and "
+            "there is nothing to order. Pass the identifiers of queries, not of documents.",
+            SingleDocumentsWarning,
+        )
+
+
+def warn_of_changed_queries(
+    sizes: QuerySizes | None, y: Any, queries: Queries, caller: str = "score"
+) -> None:
+    """Warn if queries of a fit, with these sizes, come back with another number of rows.
+
+    A target that knows of missing rows has a warning of its own.
+    """
+    if sizes is not None and sizes.are_cut_by(queries) and not _cut_queries(y)[0].any():
+        # Numbers in the text would repeat the warning for each fold of a search.
+        warn(
+            f"{caller} got queries of fit with another number of rows, as a split gives that cuts "
+            "queries: its score is too high. Split whole queries with QueryKFold, "
+            "train_test_query_split or GroupKFold. If these are other queries, give them other "
+            "names; if candidates were cut on purpose, filter this warning.",
+            CutQueriesWarning,
+        )
+
+
+def refuse_judgments(targets: Any) -> None:
+    """Raise ValueError for targets that are not numbers of documents."""
+    if targets is None or isinstance(targets, Judgments):
+        raise ValueError(
+            "targets must be an array of one number per document, got "
+            f"{type(targets).__name__}: pass labels and judgments to fit."
         )
 
 
 def warn_of_cut_queries(y: Any, caller: str) -> None:
     """Warn if a target was sliced so that some of its queries have lost rows."""
-    if not isinstance(y, Target) or y.origin is None:
-        return
-    left, size = y.origin.arrived(y.queries())
-    cut = left < size
+    cut, left, size = _cut_queries(y)
     if cut.any():
         warn(
             f"{caller} got y with {cut.sum()} of {len(cut)} queries cut: {left[cut].sum()} of "
@@ -64,6 +107,17 @@ def warn_of_cut_queries(y: Any, caller: str) -> None:
             "purpose, build a new target: RankingTarget(np.asarray(y), y.qid).",
             CutQueriesWarning,
         )
+
+
+def _cut_queries(y: Any) -> tuple[Array, Array, Array]:
+    """Return which queries of a target have lost rows, how many are left, and how many there were.
+
+    Labels that are not sliced from a target have no queries to lose.
+    """
+    if not isinstance(y, Target) or y.origin is None:
+        return (np.zeros(0, dtype=bool),) * 3
+    left, size = y.origin.arrived(y.queries())
+    return left < size, left, size
 
 
 def _qid_of_index(y: Any) -> Any:
@@ -83,6 +137,16 @@ def queries(qid: ArrayLike | None, n_rows: int) -> Queries:
     if qid is None:
         return Queries.equal(1, n_rows)
     return Queries.from_qid(check_qid(qid, n_rows))
+
+
+def of_one_query(qid: Any, X: Any) -> Any:
+    """Return a qid of all rows of X for a scalar, which means one query; else the qid."""
+    is_scalar = isinstance(qid, (str, bytes, Number)) or getattr(qid, "ndim", None) == 0
+    if not is_scalar:
+        return qid
+    if arrays.is_missing(qid):
+        raise ValueError(f"qid must be an identifier, got a missing value, {qid}: pass qid=0.")
+    return np.zeros(tables.n_rows_of(X), dtype=np.intp)
 
 
 def target(
@@ -136,6 +200,34 @@ def one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
             "MultiLabelRanker."
         )
     return y
+
+
+def item_names(y: Any) -> tuple[str, ...] | None:
+    """Return the names of the items of the label-ranking form, if all are strings.
+
+    They are the names of the columns of y, or of the table that judgments were made from.
+    """
+    if isinstance(y, Target):
+        return getattr(y, "item_names", None)
+    names = tuple(getattr(y, "columns", ()))
+    return names if len(names) > 1 and all(isinstance(name, str) for name in names) else None
+
+
+def same_items(ranker: Any, y: Any, name: str = "y") -> None:
+    """Raise ValueError if y has other columns than those that a ranker was fitted to.
+
+    As for features, names are compared if both have them.
+    """
+    known, names = getattr(ranker, "item_names_in_", None), item_names(y)
+    if known is None or names is None or tuple(known) == names:
+        return
+    if set(known) == set(names):
+        problem, remedy = "the same names in another order", f"pass {name}[ranker.item_names_in_]"
+    else:
+        problem, remedy = f"{', '.join(names)}", "pass the items of fit"
+    raise ValueError(
+        f"{name} must have the columns of fit, {', '.join(known)}, got {problem}: {remedy}."
+    )
 
 
 def scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
@@ -203,6 +295,17 @@ def sample_weight(
     return weight
 
 
+def labels_that_count(y: Floats, queries: Queries, weight: Floats | None) -> Floats:
+    """Return labels in grouped order, 0 in queries of weight 0, whose labels set no scale.
+
+    Weights are those of documents in grouped order, or of queries.
+    """
+    if weight is None or weight.all():
+        return y
+    counts = (weight if len(weight) == queries.n_queries else queries.max(weight)) > 0
+    return np.where(queries.repeat(counts), y, 0.0)
+
+
 def query_weights(
     sample_weight: Floats | None, queries: Queries, label_form: bool
 ) -> Floats | None:
@@ -218,6 +321,8 @@ def features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **checks: 
     With ``as_it_is``, a table is checked and returned unchanged, for a regressor that reads tables.
     """
     with arrays.naming("X", "y"):
+        if isinstance(X, tables.EncodedTable):
+            return _encoded_table(estimator, X, *y, reset=checks.get("reset", True))
         if not arrays.is_plain(X):
             arrays.refuse_masked(X=X)
             arrays.refuse_other_arrays(X=X)
@@ -228,6 +333,19 @@ def features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **checks: 
         if checks.get("ensure_all_finite", True) is True and arrays.is_finite(X):
             checks["ensure_all_finite"] = False
         return validate_data(estimator, X, *y, **checks)
+
+
+def _encoded_table(estimator: Any, X: tables.EncodedTable, *y: Any, reset: bool) -> Any:
+    """Return the matrix of a table, and y if given; the estimator has the columns of the table."""
+    if reset:
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.matrix.shape[1]
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(X.encoder, name):
+                setattr(estimator, name, getattr(X.encoder, name))
+    if not y:
+        return X.matrix
+    return X.matrix, validate_data(estimator, "no_validation", *y, reset=False)
 
 
 def _checked_table(

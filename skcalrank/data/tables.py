@@ -1,26 +1,30 @@
-"""Tables that are passed to a regressor unchanged: frames, and arrays of text or objects."""
+"""Tables that are read column by column, or passed to a regressor unchanged."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import OrdinalEncoder
-from sklearn.utils import _safe_indexing
 
-from .types import Array, Floats
-
-# Remedies for columns that are not numbers.
-_ENCODE = (
-    "Encode them, as make_pipeline(make_column_transformer((OneHotEncoder("
-    "handle_unknown='ignore'), {names}), remainder='passthrough'), ranker) does, or use a "
-    "regressor that accepts them, such as "
-    "HistGradientBoostingRegressor(categorical_features='from_dtype')."
+from ._columns import (
+    Coded,
+    EncodedTable,
+    Values,
+    as_array,
+    coded,
+    column_names,
+    columns_of,
+    has_columns,
+    is_empty,
+    is_records,
+    listed,
+    n_rows_of,
+    take_rows,
 )
+from .types import Array, Floats, Ints
 
-# Prefixes of the names of dtypes of dates and times.
-_TIMES = ("date", "time", "duration")
+__all__ = ["Coded", "EncodedTable", "Values", "as_array", "coded", "column_names", "columns_of"]
+__all__ += ["has_columns", "is_empty", "is_records", "listed", "n_rows_of", "take_rows"]
 
 
 def is_frame(X: object) -> bool:
@@ -34,9 +38,7 @@ def is_frame(X: object) -> bool:
 
 def is_table(X: object) -> bool:
     """Return whether X is a frame, or a two-dimensional array of objects or text."""
-    if isinstance(X, np.ndarray):
-        return X.ndim == 2 and X.dtype.kind in "OSU"
-    return is_frame(X)
+    return is_frame(X) or (isinstance(X, np.ndarray) and has_columns(X))
 
 
 def check_table(X: Any) -> None:
@@ -47,127 +49,98 @@ def check_table(X: Any) -> None:
                 f"Found array with 0 {unit}(s) (shape={X.shape}) while a minimum of 1 is "
                 f"required: X has no {kind}."
             )
-    for name, values in _floats_of(X):
-        if values.dtype.kind == "c":
+    for name, values in _named_columns(X):
+        numbers = _numbers_in(values)
+        if numbers is not None and numbers.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: column {name!r} of X.")
-        if np.isinf(values).any():
+        if numbers is not None and np.isinf(numbers).any():
             raise ValueError(f"Input X contains infinity in column {name!r}.")
 
 
-def _floats_of(X: Any) -> Iterator[tuple[Any, Array]]:
-    """Yield the name and the values of each column of floating-point or complex numbers."""
-    if isinstance(X, np.ndarray):
-        with suppress(ValueError, TypeError):
-            yield from enumerate(X.astype(np.float64).T)
-        return
-    for number, (name, dtype) in enumerate(zip(X.columns, X.dtypes)):
-        if _kind(dtype) in "fc":
-            yield name, _numbers_in(X, number, dtype)
+def _named_columns(X: Any) -> Any:
+    """Return pairs of the name, of an array the number, and the values of each column."""
+    names = column_names(X)
+    return zip(range(X.shape[1]) if names is None else names, columns_of(X))
 
 
-def _kind(dtype: Any) -> str:
-    """Return numpy's one-letter kind of a dtype, "O" for a dtype that is not numeric."""
-    if hasattr(dtype, "kind"):
-        return "O" if str(dtype) == "category" else str(dtype.kind)
-    if dtype.is_float():
-        return "f"
-    return "i" if dtype.is_integer() else "O"
+def _numbers_in(values: Values) -> Array | None:
+    """Return the numbers of a column, which may be text that means numbers, or None."""
+    if isinstance(values, np.ndarray):
+        return values if values.dtype.kind in "biufc" else None
+    if isinstance(values, Coded) and hasattr(values.levels, "take"):
+        return None  # categories, even of numbers
+    rows = values.levels if isinstance(values, Coded) else values
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy before 1.24 only warns of rows of all lengths
+            numbers = np.array(rows)
+        return numbers if numbers.dtype.kind in "biufc" else np.array(rows, dtype=np.float64)
+    except (ValueError, TypeError):
+        return None
 
 
-def _numbers_in(X: Any, number: int, dtype: Any) -> Array:
-    """Return the numbers in a column of a frame, NaN where they are missing."""
-    column = _safe_indexing(X, number, axis=1)
-    if not hasattr(dtype, "kind"):
-        return np.asarray(column.to_numpy())
-    kind = complex if dtype.kind == "c" else float
-    return np.asarray(column.to_numpy(dtype=kind, na_value=np.nan))
+def numeric(X: Any) -> Ints:
+    """Return the numbers of the columns of a table or array that hold numbers, not text of them."""
+    if not is_table(X):
+        return np.arange(X.shape[1])
+    columns = enumerate(columns_of(X))
+    return np.array([k for k, of in columns if _as_floats(of) is not None], dtype=np.intp)
+
+
+def numbers_of(X: Any, columns: Ints) -> Floats:
+    """Return columns of a table or array as floats; raise ValueError if one holds no numbers."""
+    if not is_table(X):
+        return X if len(columns) == X.shape[1] else X[:, columns]
+    names, out = column_names(X) or range(X.shape[1]), np.empty((X.shape[0], len(columns)))
+    values = list(columns_of(X))
+    for place, column in enumerate(columns):
+        numbers = _as_floats(values[column])
+        if numbers is None:
+            raise ValueError(
+                f"Column {names[column]!r} of X must hold numbers, as in fit, got others: make "
+                "numbers of them, or missing values."
+            )
+        out[:, place] = numbers
+    return out
+
+
+def _as_floats(values: Values) -> Array | None:
+    """Return a column as floats; None for categories, dates and text, also of numbers."""
+    is_text = isinstance(values, list) and any(isinstance(value, str) for value in values)
+    numbers = None if is_text or isinstance(values, Coded) else _numbers_in(values)
+    return None if numbers is None else numbers.astype(float)
+
+
+def beside(X: Any, values: Floats, names: list[str]) -> Any:
+    """Return a table or array with named columns of numbers to the right of its own."""
+    if not is_frame(X):
+        return np.hstack([X, values.astype(X.dtype, copy=False)])
+    twins = [name for name in names if name in X.columns]
+    if twins:
+        raise ValueError(f"X must not have a column {twins[0]!r}, which is to be added: rename it.")
+    columns = dict(zip(names, values.T))
+    return X.hstack(type(X)(columns)) if hasattr(X, "hstack") else X.assign(**columns)
 
 
 def refuse_categories(X: Any) -> None:
     """Raise ValueError if columns of a frame are not numeric; the message names the columns."""
     if not is_frame(X):
         return
-    columns = enumerate(zip(X.columns, X.dtypes))
-    unusable = [name for number, (name, dtype) in columns if _is_no_number(X, number, dtype)]
-    if unusable:
-        names = ", ".join(map(repr, unusable))
-        raise ValueError(
-            f"X must hold numbers, got categories, text or dates in {names}. "
-            + _ENCODE.format(names=unusable)
-        )
-
-
-def category_columns(X: Any) -> list[int]:
-    """Return the indices of the columns of a frame that hold categories or text, without dates."""
-    columns = enumerate(X.dtypes) if is_frame(X) else ()
-    return [
-        number
-        for number, dtype in columns
-        if not str(dtype).lower().startswith(_TIMES) and _is_no_number(X, number, dtype)
-    ]
-
-
-def refuse_dates(X: Any) -> None:
-    """Raise ValueError if columns of a frame hold dates or times; the message names the columns."""
-    columns = zip(X.columns, X.dtypes) if is_frame(X) else ()
-    unusable = [name for name, dtype in columns if str(dtype).lower().startswith(_TIMES)]
+    unusable = [name for name, values in _named_columns(X) if _numbers_in(values) is None]
     if unusable:
         raise ValueError(
-            f"X must hold numbers, categories or text, got dates or times in "
-            f"{', '.join(map(repr, unusable))}. Convert them to numbers, such as days before today."
+            f"X must hold numbers, got categories, text or dates in "
+            f"{', '.join(map(repr, unusable))}. Use TabularRanker or BoostedRanker, which read "
+            "them, or make numbers of them, as make_query_pipeline(LinearColumns(), ranker) does."
         )
-
-
-def refuse_mixed_types(X: Any, columns: list[int]) -> None:
-    """Raise for a column of a frame whose values cannot be sorted, naming it."""
-    for number in columns:
-        values = [value for value in objects_of(X, [number])[:, 0] if value == value]
-        try:
-            sorted(set(values))
-        except TypeError as error:
-            name = X.columns[number]
-            kinds = " and ".join(sorted({type(value).__name__ for value in values}))
-            raise ValueError(
-                f"Column {name!r} of X must hold either numbers or text, got {kinds}. Convert it, "
-                f"in pandas for example by X[{name!r}].astype(str)."
-            ) from error
-
-
-def refuse_constant(X: Any) -> None:
-    """Raise for an array or a frame of numbers in which all columns are constant."""
-    frame = is_frame(X)
-    names = list(X.columns if frame else range(X.shape[1]))
-    for number, dtype in enumerate(X.dtypes if frame else names):
-        values = _numbers_in(X, number, dtype) if frame else X[:, number]
-        values = values[values == values]
-        if (values != values[:1]).any():
-            return
-    raise ValueError(
-        "X must have a column with two different values, got constant columns only: "
-        f"{', '.join(map(repr, names[:5]))}. Check how X was made."
-    )
 
 
 def empty_columns(X: Any) -> list[Any]:
     """Return the names (of an array: the numbers) of the columns without a value."""
     if is_frame(X):
-        columns = ((name, objects_of(X, [number])) for number, name in enumerate(X.columns))
-        return [name for name, values in columns if (values != values).all()]
+        return [name for name, values in _named_columns(X) if (coded(values).codes < 0).all()]
     is_float = isinstance(X, np.ndarray) and X.dtype.kind == "f"
     return np.flatnonzero(np.isnan(X).all(axis=0)).tolist() if is_float else []
-
-
-def _is_no_number(X: Any, number: int, dtype: Any) -> bool:
-    if str(dtype).lower().startswith(("category", "categorical", "enum", "dictionary", *_TIMES)):
-        return True
-    if _kind(dtype) in "biufc":
-        return False
-    try:
-        # Columns of text or objects may consist of numbers. NA in a column of strings is not one.
-        np.asarray(_safe_indexing(X, number, axis=1).to_numpy(), dtype=np.float64)
-    except (ValueError, TypeError):
-        return True
-    return False
 
 
 def as_numbers(X: Any) -> Any:
@@ -194,50 +167,36 @@ def rows_as_numbers(X: Any) -> Any:
 
     Anything but a table is returned unchanged.
     """
-    if not is_table(X):
-        return X
-    if isinstance(X, np.ndarray):
-        return _codes(X)
-    columns = [
-        _numbers_in(X, number, dtype)[:, None]
-        if _kind(dtype) in "biuf"
-        else _codes(objects_of(X, [number]))
-        for number, dtype in enumerate(X.dtypes)
-    ]
-    return np.hstack(columns)
+    return np.column_stack(list(map(_as_codes, columns_of(X)))) if is_table(X) else X
 
 
-def objects_of(X: Any, columns: list[int]) -> Array:
-    """Return columns of a frame as an array of objects, NaN where they are missing."""
-    out = np.empty((len(X), len(columns)), dtype=object)
-    for place, number in enumerate(columns):
-        if hasattr(X, "iloc"):
-            column = X.iloc[:, number]
-            values, missing = column.astype(object), column.isna().to_numpy()
-        else:
-            column = X.to_series(number)
-            values, missing = column.to_list(), column.is_null().to_numpy()
-        out[:, place] = values
-        # Mark missing values by NaN, because None would be a category.
-        out[missing, place] = np.nan
-    return out
-
-
-def _codes(X: Any) -> Floats:
-    """Return numbers that are equal where the values of a column are equal."""
+def _as_codes(values: Values) -> Floats:
+    """Return the numbers of a column, or numbers that are equal where its values are equal."""
+    if isinstance(values, np.ndarray):
+        missing = values != values
+        numbers = values.view(np.int64) if values.dtype.kind in "mM" else values
+        return np.where(missing, np.nan, numbers)
     try:
-        codes: Floats = OrdinalEncoder().fit_transform(X)
-    except (ValueError, TypeError):
-        # Values that cannot be sorted: treat all rows as different.
-        return np.arange(float(X.shape[0]))[:, None]
-    return codes
+        levels, codes = coded(values)
+    except TypeError:
+        # Values without a hash: treat all rows as different.
+        return np.arange(float(len(values)))
+    levels = Coded(levels, codes).listed()
+    numbers = _numbers_in(levels)
+    if numbers is None:
+        order = sorted(range(len(levels)), key=lambda k: (type(levels[k]).__name__, str(levels[k])))
+        numbers = np.argsort(order)
+    return np.append(numbers.astype(np.float64), np.nan)[codes]  # the last is missing
 
 
-def with_index_of(X: object, values: Array, name: str) -> Any:
-    """Return values of rows with the index of X if X is a pandas DataFrame, else unchanged."""
+def with_index_of(X: object, values: Array, name: str, columns: Any = None) -> Any:
+    """Return values of rows with the index of X if X is a pandas DataFrame, else unchanged.
+
+    `columns` are the names of the columns of a matrix.
+    """
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(X, pandas.DataFrame):
         return values
     if values.ndim == 1:
         return pandas.Series(values, index=X.index, name=name)
-    return pandas.DataFrame(values, index=X.index)
+    return pandas.DataFrame(values, index=X.index, columns=columns)

@@ -3,7 +3,9 @@
 import bz2
 import codecs
 import gzip
+import io
 import lzma
+import math
 import re
 import zlib
 from collections import deque
@@ -11,10 +13,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..data import check
 
 #: How to open a file, by its suffix; all others are plain.
 OPENERS: dict[str, Callable[..., Any]] = {
@@ -33,6 +38,16 @@ _BLOCK_BYTES = 1 << 19
 # Number of blocks that are decompressed before they are needed.
 _N_AHEAD = 3
 
+# Size of the longest line, and most memory of a decoder; xz -9 needs 65 MB.
+_LONGEST_LINE = 1 << 28
+_DECODER_BYTES = 1 << 28
+
+_DECODERS: dict[str, Callable[[], Any]] = {
+    ".gz": partial(zlib.decompressobj, 16 + zlib.MAX_WBITS),
+    ".bz2": bz2.BZ2Decompressor,
+    ".xz": partial(lzma.LZMADecompressor, memlimit=_DECODER_BYTES),
+}
+
 
 def plain_or_compressed(path: Path) -> Path | None:
     """Return the file of a name, plain or with a suffix of ``OPENERS``; None if there is none."""
@@ -43,6 +58,13 @@ def plain_or_compressed(path: Path) -> Path | None:
 def without_packing(path: Path) -> Path:
     """Return a path without the suffix of a compression."""
     return path.with_suffix("") if path.suffix in OPENERS else path
+
+
+def needs(package) -> Any:
+    """Return a module that tables need, or raise an error with the remedy."""
+    name = package.partition(".")[0]
+    remedy = f'Reading tables needs {name}: pip install "skcalrank[files]"'
+    return check.installed(package, remedy)
 
 
 def refuse_pipe(path: Path):
@@ -77,15 +99,6 @@ def reading(path: Path):
         raise ValueError(f"cannot read {path}: {error or type(error).__name__}") from error
 
 
-@contextmanager
-def open_bytes(path: Path):
-    """Open a plain or compressed file, to be read behind a byte-order mark."""
-    with reading(path), OPENERS.get(path.suffix, open)(path, "rb") as file:
-        if file.peek(3).startswith(codecs.BOM_UTF8):
-            file.read(3)
-        yield file
-
-
 class Block(NamedTuple):
     """Whole lines of a file, the number of the first one, counted from 1, and their number."""
 
@@ -102,48 +115,64 @@ def line_blocks(source: Path | bytes, n_bytes: int | None = None) -> Generator[B
     """
     n_bytes = min(n_bytes or _BLOCK_BYTES, _BLOCK_BYTES)
     if isinstance(source, bytes):
-        return _whole_lines(source[i : i + n_bytes] for i in range(0, len(source), n_bytes))
-    blocks = _whole_lines(_pieces(source, n_bytes))
+        pieces = (source[i : i + n_bytes] for i in range(0, len(source), n_bytes))
+        return _whole_lines(pieces, "the content")
+    blocks = _whole_lines(_pieces(source, n_bytes), source)
     return _ahead(blocks) if source.suffix in OPENERS else blocks
 
 
+def is_larger_unpacked(path: Path, n_bytes: int) -> bool:
+    """Return whether the content of a plain or compressed file has more than so many bytes."""
+    if path.stat().st_size > n_bytes or path.suffix not in OPENERS:
+        return path.stat().st_size > n_bytes
+    with closing(_pieces(path, _BLOCK_BYTES)) as pieces:
+        return any(size > n_bytes for size in accumulate(map(len, pieces)))
+
+
 def _pieces(path: Path, n_bytes: int) -> Generator[bytes]:
-    """Yield the decompressed content of a file, so many bytes at a time."""
-    is_gzip = path.suffix == ".gz"
-    with reading(path), (open if is_gzip else OPENERS.get(path.suffix, open))(path, "rb") as file:
-        read = partial(file.read, n_bytes)
-        yield from _gunzipped(read, n_bytes) if is_gzip else iter(read, b"")
+    """Yield the decompressed content of a file, at most so many bytes at a time."""
+    with reading(path), open(path, "rb") as file:
+        read, decoder = partial(file.read, n_bytes), _DECODERS.get(path.suffix)
+        yield from _unpacked(read, decoder, n_bytes) if decoder else iter(read, b"")
 
 
-def _gunzipped(read: Callable[[], bytes], n_bytes: int) -> Generator[bytes]:
-    """Yield the content of the members of a gzip file.
+def _unpacked(
+    read: Callable[[], bytes], decoder: Callable[[], Any], n_bytes: int
+) -> Generator[bytes]:
+    """Yield the content of the members of a compressed file.
 
     Before Python 3.12, GzipFile takes the global interpreter lock every 8 kB.
     """
     packed = read()
     while packed:
-        member = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        member = decoder()
         while not member.eof:
-            if not packed:
+            if not packed and getattr(member, "needs_input", True):
                 raise EOFError("the compressed data end before their end-of-stream marker")
             yield member.decompress(packed, n_bytes)
-            packed = member.unconsumed_tail or (b"" if member.eof else read())
+            # Decoders of zlib give back what they have not used, the others keep it.
+            packed = getattr(member, "unconsumed_tail", b"")
+            if not (packed or member.eof) and getattr(member, "needs_input", True):
+                packed = read()
         # Zeros may fill up a file behind its members.
         packed = member.unused_data.lstrip(b"\0")
         while not packed and (more := read()):
             packed = more.lstrip(b"\0")
 
 
-def _whole_lines(pieces: Iterable[bytes]) -> Generator[Block]:
+def _whole_lines(pieces: Iterable[bytes], name: Any) -> Generator[Block]:
     """Yield pieces of text as blocks that end where a line ends, behind a byte-order mark."""
-    first = 1
+    first, n_begun = 1, 0
     begun: list[bytes] = []
     for piece in pieces:
         head, newline, tail = piece.rpartition(b"\n")
         if newline:
             block = _block(b"".join([*begun, head, newline]), first)
             yield block
-            first, begun = first + block.n_lines, []
+            first, n_begun, begun = first + block.n_lines, 0, []
+        n_begun += len(tail)
+        if n_begun > _LONGEST_LINE:
+            raise ValueError(f"{name}, line {first} has more than {_LONGEST_LINE:,} bytes.")
         begun.append(tail)
     if rest := b"".join(begun):
         yield _block(rest, first)
@@ -192,7 +221,8 @@ def whole_queries(blocks: Iterable[tuple[np.ndarray, Any]], n_rows: int) -> Iter
         start, last = 0, qid[-1]
         for begin in (np.flatnonzero(qid[1:] != qid[:-1]) + 1).tolist():
             if n_chunk + begin - start >= n_rows:
-                yield [*chunk, (qid, block, slice(start, begin))]
+                chunk.append((qid, block, slice(start, begin)))
+                yield chunk
                 chunk, n_chunk, start = [], 0, begin
         chunk.append((qid, block, slice(start, len(qid))))
         n_chunk += len(qid) - start
@@ -207,25 +237,70 @@ def refuse_cut_queries(qid, seen: set, where):
     if again:
         raise ValueError(
             f"{where}: query {min(again)!r} was in an earlier chunk. Chunks hold whole queries, "
-            "so all rows of a query must be adjacent: sort the file by query, or read it whole."
+            "so all rows of a query must be adjacent, also from file to file: read all at once, or "
+            "sort by query (large data: within partitions of skcalrank.dask.partition_by_query)."
         )
     seen |= names
 
 
 def read_bytes(path: Path) -> bytes:
     """Return the content of a plain or compressed file."""
-    with open_bytes(path) as file:
-        return file.read()
+    return b"".join(_pieces(path, _BLOCK_BYTES)).removeprefix(codecs.BOM_UTF8)
 
 
-def read_text(path: Path) -> str:
-    """Return the content of a text file in UTF-8, with or without a byte-order mark."""
-    content = read_bytes(path)
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}, line {line} is not text in UTF-8: {error}.") from error
+def byte_lines(path: Path) -> Generator[tuple[int, bytes]]:
+    """Yield the lines of a plain or compressed file, and their numbers from 1."""
+    with closing(line_blocks(path)) as blocks:
+        for block in blocks:
+            lines = block.content.removesuffix(b"\n").split(b"\n")
+            yield from enumerate(lines, block.first)
+
+
+def text_lines(path: Path, encoding: str = "utf-8") -> Generator[tuple[int, str]]:
+    """Yield the lines of a text file, with their ends, and their numbers from 1."""
+    for number, line in byte_lines(path):
+        try:
+            yield number, line.decode(encoding) + "\n"
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{path}, line {number} is not text in {encoding.upper()}: {error}."
+            ) from error
+
+
+class UnpackedFile(io.RawIOBase):
+    """A compressed file, to be read as if it were plain, so many bytes for one chunk of rows."""
+
+    def __init__(self, path: Path, n_bytes: float = math.inf) -> None:
+        self._path, self._n_bytes = path, n_bytes
+        self._blocks, self._rest = line_blocks(path), memoryview(b"")
+        self.begin_chunk()
+
+    def begin_chunk(self) -> None:
+        """Start to count the bytes of a chunk."""
+        self._n_left = self._n_bytes
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, and return the number of bytes."""
+        if not self._rest:
+            self._rest = memoryview(next(self._blocks, Block(b"", 0, 0)).content)
+        n_bytes = min(len(buffer), len(self._rest))
+        buffer[:n_bytes], self._rest = self._rest[:n_bytes], self._rest[n_bytes:]
+        self._n_left -= n_bytes
+        if self._n_left < 0:
+            raise ValueError(
+                f"{self._path} has chunks of more than {self._n_bytes:,} bytes. Pass a smaller "
+                "chunk_rows, unless a quotation mark is not closed."
+            )
+        return n_bytes
+
+    def close(self) -> None:
+        """Close the file."""
+        self._blocks.close()
+        super().close()
 
 
 def to_float(text: str) -> float:

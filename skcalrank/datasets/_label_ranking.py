@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._container import LabelRankingData
-from ._files import read_text, reading, to_float
-from ._table_files import COMMAS, needs
+from ._files import needs, reading, text_lines, to_float
+from ._table_files import COMMAS
 
 # Cells that hold no value.
 _MISSING = ("", "?", "NA")
@@ -201,7 +200,7 @@ def read_cells(path, needed):
     rows, line_numbers = [], []
     with reading(path):
         # Not strictly, a quotation mark that is not closed would swallow the lines behind it.
-        reader = csv.reader(io.StringIO(read_text(path)), strict=True)
+        reader = csv.reader((line for _, line in text_lines(path)), strict=True)
         for row in reader:
             if any(cell.strip() for cell in row):
                 rows.append([cell.strip() for cell in row])

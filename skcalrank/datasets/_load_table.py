@@ -8,9 +8,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..data import check, tables, warn
-from . import _table_files as files
+from ..data import check, tables
 from ._container import RankingData
+from ._table_files import Columns, TableFiles, read_table, table_files
 
 
 @overload
@@ -21,6 +21,8 @@ def load_table(
     label: str | None = ...,
     document: str = ...,
     features: Iterable[str] | None = ...,
+    columns: Iterable[str] | None = ...,
+    kinds: str | None = ...,
     chunk_rows: None = ...,
 ) -> RankingData: ...
 @overload
@@ -31,6 +33,8 @@ def load_table(
     label: str | None = ...,
     document: str = ...,
     features: Iterable[str] | None = ...,
+    columns: Iterable[str] | None = ...,
+    kinds: str | None = ...,
     chunk_rows: int,
 ) -> Iterator[RankingData]: ...
 def load_table(
@@ -40,16 +44,26 @@ def load_table(
     label: str | None = "label",
     document: str = "docid",
     features: Iterable[str] | None = None,
+    columns: Iterable[str] | None = None,
+    kinds: str | None = None,
     chunk_rows: int | None = None,
 ) -> RankingData | Iterator[RankingData]:
     """Read a table with a row for each document: CSV, TSV, Parquet or a DataFrame.
 
+    A table may be in several files (shards), which are read as one, in natural order: part-2 before
+    part-10. A query that is cut where a file ends goes on in the next one.
+
     Parameters
     ----------
-    source : str, Path or DataFrame
-        A file ``.csv`` or ``.tsv`` (also compressed, as ``.csv.gz``), ``.parquet`` or ``.pq``; or a
-        DataFrame of pandas or polars. A level of a pandas index counts as a column if it is asked
-        for by name.
+    source : str, Path, list of these, or DataFrame
+        A file ``.csv`` or ``.tsv`` (also compressed, as ``.csv.gz``), ``.parquet`` or ``.pq``; a
+        folder of such files, also in folders of it; a pattern, such as ``"data/part-*.parquet"``;
+        or a list of these, which keeps its order. With fsspec installed also by URL, as
+        ``"s3://bucket/folder"``. Or a DataFrame of pandas or polars. A level of a pandas index
+        counts as a column if it is asked for by name.
+
+        The names of folders ``name=value`` (hive partitions) are a column: of integers if all
+        values are, else of categories. Names that begin with ``_`` or ``.`` are not read.
     qid : str, default="qid"
         Column of the query.
     label : str, default="label"
@@ -57,17 +71,23 @@ def load_table(
     document : str, default="docid"
         Column of the names of documents, not a feature; it may be missing.
     features : list of str, default=None
-        Columns of features; text among them is read as pandas categories. None = all other
-        columns that hold numbers or categories; others are left out with a warning.
+        Columns of features, of numbers, text, categories or dates; None = all other columns.
+    columns : list of str, default=None
+        Columns to read, in place of `features`: features are all of them but those of the query,
+        the label and the names of documents. All others stay in the file.
+    kinds : {"any", "numbers"}, default=None
+        Whether features are columns as they are, or columns of numbers as floats, and others are
+        left out with a warning. None is "any" if all rows are read, else "numbers". In chunks,
+        columns of any kind are read from Parquet only.
     chunk_rows : int, default=None
-        Read a file in chunks of about so many rows, each up to where a query ends; all rows of a
-        query must then be adjacent, and features must be numbers. None reads all rows.
+        Read files in chunks of about so many rows, each up to where a query ends; all rows of a
+        query must then be adjacent. None reads all rows.
 
     Returns
     -------
     data : RankingData, or iterator of RankingData
-        Unpacks to ``X, y, qid``; X is a pandas DataFrame, and y is None without a label. With
-        `chunk_rows`, an iterator over chunks.
+        Unpacks to ``X, y, qid``; X is a pandas DataFrame with the columns as they are, and y is
+        None without a label. With `chunk_rows`, an iterator over chunks.
 
     Raises
     ------
@@ -75,10 +95,12 @@ def load_table(
         If there is no such file.
     ValueError
         If columns are missing or have one name, rows differ in length, a row has no query or
-        label, or a label is not a finite number.
+        label, or a label is not a finite number; if files have other columns than others, or other
+        types that no type can hold; or if rows of a query are in two chunks.
 
     See Also
     --------
+    skcalrank.TabularRanker : Ranker that reads such columns.
     load_letor : Lines ``relevance qid:Q feature:value``.
     skcalrank.evaluation.load_run : Runs and judgments in tables.
 
@@ -90,79 +112,49 @@ def load_table(
     ...     {"session": ["a", "a", "b"], "price": [9.5, 3.0, 7.0], "brand": ["x", "y", "x"],
     ...      "bought": [0, 1, 0]}
     ... )
-    >>> X, y, qid = load_table(frame, qid="session", label="bought", features=["price", "brand"])
-    >>> X.dtypes.astype(str).tolist()
-    ['float64', 'category']
+    >>> X, y, qid = load_table(frame, qid="session", label="bought")
+    >>> list(X.columns)
+    ['price', 'brand']
     >>> y, qid.tolist()
     (array([0., 1., 0.]), ['a', 'a', 'b'])
     """
-    if isinstance(features, str):
-        raise ValueError(f"features must be a list of columns, got {features!r}: [{features!r}].")
+    for name, given in {"features": features, "columns": columns}.items():
+        if isinstance(given, str):
+            raise ValueError(f"{name} must be a list of columns, got {given!r}: [{given!r}].")
     names = None if features is None else list(features)
-    columns = files.Columns(qid, "" if label is None else label, document, names, label is not None)
-    if chunk_rows is None:
-        return _whole(source, columns)
-    check.count("chunk_rows", chunk_rows, "or None to read the whole table")
-    if tables.is_frame(source):
-        raise ValueError("chunk_rows is for files: a DataFrame is in memory, leave it out.")
-    from pandas import DataFrame
-
-    names, parts = files.read_table(source, columns, chunk_rows=chunk_rows)
-    about = {"description": f"Read from {Path(source).name}.", "feature_names": names}
-    return (RankingData(DataFrame(X, columns=names), y, qid, **about) for X, y, qid, _ in parts)
-
-
-def _whole(source, columns) -> RankingData:
-    name, frame = files.checked_frames(source, columns)
-    names = files.feature_names(name, frame, columns, categories=True)
-    X = frame[names].reset_index(drop=True)
-    for column in X.select_dtypes(["object", "string"]).columns:
-        X[column] = X[column].astype("category")
-    y, qid = files.labels_and_queries(frame, columns, files.Place(name, 0))
-    return RankingData(X, y, qid, description=f"Read from {name}.", feature_names=names)
+    if columns is not None:
+        if names is not None:
+            raise ValueError(f"columns must be None beside features, got {columns!r}: give one.")
+        names = [name for name in columns if name not in (qid, label, document)]
+    whole = chunk_rows is None
+    if not whole:
+        check.count("chunk_rows", chunk_rows, "or None to read the whole table")
+        if tables.is_frame(source):
+            raise ValueError("chunk_rows is for files: a DataFrame is in memory, leave it out.")
+    chosen = Columns(qid, label or "", document, names, label is not None, codes=whole)
+    if kinds is not None:
+        check.option("kinds", kinds, ("any", "numbers"))
+    dtype = None if kinds == "any" or (kinds is None and whole) else np.float64
+    files = _typed(source) if dtype is None and not whole else source
+    names, chunks = read_table(files, chosen, chunk_rows=chunk_rows, dtype=dtype)
+    name = "a data frame" if tables.is_frame(source) else _name_of(source)
+    about = {"description": f"Read from {name}.", "feature_names": names}
+    data = (RankingData(X, y, qid, **about) for X, y, qid, _ in chunks)
+    return next(data) if whole else data
 
 
-def read_frame(path, columns: files.Columns, categories, *, dtype=np.float64) -> Any:
-    """Read all rows of a table; X is a DataFrame in which text is categories.
-
-    Text is in the columns named `categories`; None finds the features that hold text, except
-    columns in which more than half of the values are distinct.
-    """
-    _, frame = files.checked_frames(path, columns)
-    distinct: list[str] = []
-    if categories is None:
-        categories, distinct = _texts(path, frame, columns)
-    rest, of_numbers = frame.drop(columns=[*categories, *distinct], errors="ignore"), columns
-    if columns.features is not None:
-        numbers = [name for name in columns.features if name not in categories]
-        of_numbers = columns._replace(features=numbers)
-    numeric = files.feature_names(path, rest, of_numbers, taken="numbers or text")
-    if distinct:
-        warn(
-            f"Columns of text of {path} in which more than half of the values are distinct are "
-            f"left out: {', '.join(distinct)}."
+def _typed(source) -> TableFiles:
+    """Return the files of a table if they tell the types of its columns, or raise."""
+    files = table_files(source)
+    if files is None or not files.kind.packed:
+        raise ValueError(
+            f"kinds must be 'numbers' for chunks of {source}, got 'any': a column may look like "
+            "numbers in one chunk and not in another. Parquet files tell the types of columns."
         )
-    rows = files.rows_of(frame, numeric, columns, dtype, files.Place(path, 0))
-    files.feature_names(path, frame, columns._replace(features=[*numeric, *categories]))
-    X = files.needs("pandas").DataFrame(rows.X, columns=numeric)
-    for name in categories:
-        X[name] = frame[name].to_numpy()
-        X[name] = X[name].astype("category")
-    order = columns.features or [name for name in frame.columns if name in X.columns]
-    return rows._replace(X=X[order])
+    return files
 
 
-def _texts(path, frame, columns) -> tuple[list[str], list[str]]:
-    """Return columns of text or categories of text; those of mostly distinct values apart."""
-    infer = files.needs("pandas").api.types.infer_dtype
-    shared: list[str] = []
-    distinct: list[str] = []
-    for name in columns.features or frame.columns:
-        if name in (columns.qid, columns.label, columns.document) or name not in frame.columns:
-            continue
-        values = frame[name].dropna()
-        values = values.astype(object) if str(values.dtype) == "category" else values
-        if infer(values, skipna=True) == "string":
-            files.refuse_commas(path, name, values)
-            (shared if 2 * values.nunique() <= len(values) else distinct).append(name)
-    return shared, [] if columns.features else distinct
+def _name_of(source) -> str:
+    """Return the name of a file, or of the first of several."""
+    several = isinstance(source, (list, tuple))
+    return f"{_name_of(source[0])} and others" if several else Path(source).name

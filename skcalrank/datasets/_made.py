@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..data import Queries, check
-from ..data.types import Array, ArrayLike, Floats, Seed
+from ..data.types import Array, ArrayLike, Floats, Ints, Seed
 from ..measures import Measure, get_measure
 from ..metrics import measure_score
 from ._container import RankingData
@@ -156,19 +156,11 @@ def make_subset_ranking(
     for name, value in (sizes | {"n_intents": n_intents}).items():
         check.count(name, value)
     check.count("n_grades", n_grades, least=2)
-    bounds = (n_documents, n_documents) if np.ndim(n_documents) == 0 else tuple(n_documents)
-    integers = all(isinstance(bound, (int, np.integer)) for bound in bounds)
-    if not integers or len(bounds) != 2 or not 1 <= bounds[0] <= bounds[1]:
-        raise ValueError(
-            "n_documents must be an integer >= 1, or a pair of them in increasing order, got "
-            f"{n_documents!r}."
-        )
-    low, high = bounds
     rng = check_random_state(random_state)
     features = rng.normal(size=(n_types, n_features))
     grades = rng.randint(n_grades, size=(n_intents, n_types))
     probabilities = rng.dirichlet(np.full(n_intents, 2.0))
-    qid = np.repeat(np.arange(n_queries), rng.randint(low, high + 1, size=n_queries))
+    qid = np.repeat(np.arange(n_queries), made_sizes(n_queries, n_documents, rng))
     types = rng.randint(n_types, size=len(qid))
     intents = rng.choice(n_intents, size=n_queries, p=probabilities)
     labels = grades[:, types]
@@ -179,3 +171,17 @@ def make_subset_ranking(
         description="Queries of documents with dependent relevances of known distribution.",
         law=LabelMixture(labels, probabilities, qid),
     )
+
+
+def made_sizes(n_queries: int, n_documents: Any, rng: Any) -> Ints:
+    """Return numbers of documents of queries; raise ValueError if there is no such range."""
+    bounds = (n_documents, n_documents) if np.ndim(n_documents) == 0 else tuple(n_documents)
+    integers = all(isinstance(bound, (int, np.integer)) for bound in bounds)
+    if not integers or len(bounds) != 2 or not 1 <= bounds[0] <= bounds[1]:
+        raise ValueError(
+            "n_documents must be an integer >= 1, or a pair of them in increasing order, got "
+            f"{n_documents!r}."
+        )
+    low, high = bounds
+    sizes: Ints = rng.randint(low, high + 1, size=n_queries)
+    return sizes

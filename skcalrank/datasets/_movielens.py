@@ -8,7 +8,7 @@ from sklearn.utils import Bunch
 
 from ..data.types import Array, Self
 from ._container import RankingData
-from ._files import plain_or_compressed, read_bytes, to_int
+from ._files import plain_or_compressed, text_lines, to_int
 
 _FILES = ("u.data", "u.genre", "u.item", "u.user")
 
@@ -213,15 +213,24 @@ class _Columns(NamedTuple):
 
 def _read(path, separator, names):
     # Titles are in Latin-1; u.genre ends with an empty line.
-    lines = read_bytes(path).decode("latin-1").replace("\r\n", "\n").rstrip("\n").split("\n")
-    cells = [line.split(separator) for line in lines]
-    for line, row in enumerate(cells, 1):
-        if len(row) != len(names):
-            raise ValueError(
-                f"{path.name}, line {line} has {len(row)} cells instead of {len(names)}: "
-                f"{', '.join(names)}."
-            )
+    cells: list = []
+    for number, text in text_lines(path, "latin-1"):
+        row, line = text.rstrip("\r\n").split(separator), len(cells) + 1
+        if row == [""]:
+            continue
+        if number > line or len(row) != len(names):
+            raise _not_cells(path, line, row if number == line else [""], names)
+        cells.append(row)
+    if not cells:
+        raise _not_cells(path, 1, [""], names)
     return _Columns(path.name, dict(zip(names, zip(*cells))))
+
+
+def _not_cells(path, line, row, names) -> ValueError:
+    return ValueError(
+        f"{path.name}, line {line} has {len(row)} cells instead of {len(names)}: "
+        f"{', '.join(names)}."
+    )
 
 
 def _users(path):

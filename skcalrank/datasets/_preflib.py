@@ -7,7 +7,7 @@ import numpy as np
 
 from ..data import warn
 from ._container import LabelRankingData
-from ._files import LARGE_BYTES, read_text, without_packing
+from ._files import LARGE_BYTES, text_lines, without_packing
 from ._label_ranking import check_groups, positions_of_orders
 
 _TYPES = ("soc", "soi", "toc", "toi")
@@ -80,10 +80,7 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     array([[1, 2]])
     """
     path = Path(path)
-    lines = [
-        (f"{path.name}, line {number}", line.strip())
-        for number, line in enumerate(read_text(path).splitlines(), start=1)
-    ]
+    lines = list(_lines(path))
     header, names = _read_header(lines)
     data_type = _data_type(path, header.get("DATA TYPE"))
     counts, orders = _read_orders(path, lines)
@@ -109,6 +106,14 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
         weights=None if expand else np.array(counts, dtype=float),
         description=f"{header.get('TITLE') or 'Orders'}, read from {path.name}.",
     )
+
+
+def _lines(path):
+    """Yield the places and the text of lines of the header and of orders."""
+    for number, line in text_lines(path):
+        text = line.strip()
+        if text and (not text.startswith("#") or _HEADER.fullmatch(text)):
+            yield f"{path.name}, line {number}", text
 
 
 def _read_header(lines):
@@ -150,7 +155,7 @@ def _read_orders(path, lines):
     """Return the counts, and the orders with their places in the file."""
     counts, orders = [], []
     for where, line in lines:
-        if not line or line.startswith("#"):
+        if line.startswith("#"):
             continue
         match = _LINE.fullmatch("".join(line.split()))
         if match is None or int(match[1]) == 0:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import csv
+import difflib
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
-from pathlib import Path
+from math import prod
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import arrays, check, tables, warn
-from ._files import reading, refuse_cut_queries, refuse_pipe, to_float, whole_queries
+from ..data import PART_CELLS, arrays, tables, warn
+from ._csv_files import csv_frames, refuse_twins
+from ._files import is_larger_unpacked, needs, reading, refuse_cut_queries, to_float, whole_queries
+from ._table_sources import PartitionColumns, Shard, shards_of
 
 COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
 
@@ -26,13 +28,24 @@ class Columns(NamedTuple):
     qid: str = "qid"
     label: str = "label"
     document: str = "docid"  # may be missing
-    features: list[str] | None = None  # None = all other columns that hold numbers
+    features: list[str] | None = None  # None = all other columns
     labelled: bool = True  # whether the label is read, and must exist
     verbatim: bool = False  # whether NA, null and the like in text are text, and not missing
+    drop: tuple[str, ...] = ()  # columns that are no features
+    text: tuple[str, ...] = ()  # columns of CSV that hold text, whatever it looks like
+    codes: bool = False  # whether columns of digits that begin with a zero are text in CSV
+
+    def read_of(self, names) -> list[str]:
+        """Return those of the names of columns that are read."""
+        out = {*self.drop} if self.labelled else {self.label, *self.drop}
+        kept = None if self.features is None else {*self.features, self.qid, self.document}
+        if kept is not None and self.labelled:
+            kept.add(self.label)
+        return [n for n in dict.fromkeys(names) if n not in out and (kept is None or n in kept)]
 
 
 class TableRows(NamedTuple):
-    """Features as numbers, labels, queries, and names of documents.
+    """Features as a DataFrame, labels, queries, and names of documents.
 
     Labels are None where the table has none, and so is the name of a single document.
     """
@@ -43,18 +56,22 @@ class TableRows(NamedTuple):
     documents: Any
 
 
-def read_table(path, columns: Columns, *, chunk_rows=None, dtype=np.float64):
-    """Return the names of the features, and an iterator over ``TableRows``.
+def read_table(source, columns: Columns, *, chunk_rows=None, dtype=np.float64):
+    """Return the names of the features of files or a frame, and an iterator over ``TableRows``.
 
-    These are about `chunk_rows` rows, up to where a query ends; None = all rows at once.
+    These are about `chunk_rows` rows, up to where a query ends; None = all rows at once. Features
+    are columns of numbers, of the type `dtype`; None = columns as they are.
     """
-    path, frames = _frames(path, columns, chunk_rows)
+    name, frames = _frames(source, columns, chunk_rows)
+    frames = ((path, frame) for path, frame in frames if len(frame))
     first = next(frames, None)
-    if first is None or not len(first):
-        raise ValueError(f"{path} has no rows.")
-    names = feature_names(path, first, columns)
-    blocks = _blocks(path, chain([first], frames), names, columns, dtype)
-    return names, blocks if chunk_rows is None else _whole_queries(path, blocks, chunk_rows)
+    if first is None:
+        raise ValueError(f"{name} has no rows.")
+    names = _feature_names(name, first[1], columns, of_numbers=dtype is not None)
+    blocks = _blocks(chain([first], frames), names, columns, dtype)
+    if chunk_rows is None:
+        return names, iter([_joined([(rows, slice(None)) for rows in blocks])])
+    return names, _whole_queries(name, blocks, chunk_rows)
 
 
 def _refuse_shared(columns: Columns):
@@ -62,138 +79,189 @@ def _refuse_shared(columns: Columns):
     shared = [name for name, count in Counter(roles).items() if count > 1]
     if shared:
         raise ValueError(f"{shared[0]!r} cannot be one column for two of query, label, document.")
+    if columns.labelled and columns.label in (columns.features or ()):
+        raise ValueError(f"{columns.label!r} cannot be a feature: it holds the labels.")
 
 
-def checked_frames(source, columns: Columns):
-    """Return a name for a file or a frame, and all of it as one DataFrame of pandas."""
-    if tables.is_frame(source):
-        _refuse_shared(columns)
-        frame = source.to_pandas() if hasattr(source, "to_pandas") else source
-        name = "the frame"
-        _refuse_twins(name, frame.columns)
-        frame = _with_index(frame, columns)
-    else:
-        path, frames = _frames(source, columns, None)
-        name, frame = path.name, next(frames, None)
-    if frame is None or not len(frame):
-        raise ValueError(f"{name} has no rows.")
-    return name, frame
-
-
-def _frames(path, columns, chunk_rows):
-    """Return the path of a table, and an iterator over its frames."""
-    path, kind = Path(path), table_format(path)
-    if kind is None:
-        raise ValueError(f"The suffix of {path} must be one of {', '.join(TABLES)}.")
+def _frames(source, columns, chunk_rows):
+    """Return the name of a table, and an iterator over its files and frames of pandas."""
     _refuse_shared(columns)
-    return path, _checked(path, kind.frames(path, columns, chunk_rows))
+    if tables.is_frame(source):
+        frame = source.to_pandas() if hasattr(source, "to_pandas") else source
+        refuse_twins("the frame", frame.columns)
+        frame = _with_index(frame, columns)
+        _refuse_unknown("the frame", frame.columns, columns)
+        return "the frame", iter([(Path("the frame"), frame)])
+    files = source if isinstance(source, TableFiles) else table_files(source)
+    if files is None:
+        raise ValueError(f"The suffix of {source} must be one of {', '.join(TABLES)}.")
+    return files.name, files.frames(columns, chunk_rows)
 
 
 def table_format(path) -> TableFormat | None:
     """Return the format that the suffix of a file names; None if it is not a table."""
-    return next((TABLES[s] for s in reversed(Path(path).suffixes) if s in TABLES), None)
+    return next((TABLES[s] for s in reversed(PurePath(path).suffixes) if s in TABLES), None)
 
 
-# -- frames ------------------------------------------------------------------------
+def table_files(source) -> TableFiles | None:
+    """Return the files of a table; None for one file that is none by its suffix."""
+    shards = shards_of(source, table_format)
+    kinds = {table_format(shard.path) for shard in shards}
+    if None in kinds and len(shards) == 1:
+        return None
+    name = source
+    if isinstance(source, (list, tuple)):
+        name = f"{shards[0].path}{f' and {n} more' if (n := len(shards) - 1) else ''}"
+    if len(kinds) > 1 or None in kinds:
+        suffixes = sorted({shard.path.suffix for shard in shards})
+        raise ValueError(
+            f"{name} must be files of one format, {', '.join(TABLES)}, got {', '.join(suffixes)}."
+        )
+    return TableFiles(str(name), shards, kinds.pop())
 
 
-def _checked(path, frames):
-    """Yield frames after a check that their columns have different names."""
-    with reading(path):
-        for frame in frames:
-            _refuse_twins(path, frame.columns)
-            yield frame
+class TableFiles(NamedTuple):
+    """The files of a table, in the order in which they are read."""
+
+    name: str
+    shards: list[Shard]
+    kind: Any
+
+    def shape(self) -> tuple[int, int] | None:
+        """Return the numbers of rows and columns, if the files tell."""
+        if self.kind.shape is None:
+            return None
+        n_rows, n_columns = zip(*(self.kind.shape(shard.path) for shard in self.shards))
+        return sum(n_rows), max(n_columns)
+
+    def is_larger(self, n_bytes) -> bool:
+        """Return whether the content, unpacked, has more bytes."""
+        if sum(shard.n_bytes for shard in self.shards) > n_bytes:
+            return True
+        if self.kind.shape is not None:
+            return 8 * prod(self.shape() or ()) > n_bytes
+        paths = [shard.path for shard in self.shards]
+        return any(is_larger_unpacked(path, n_bytes) for path in paths if isinstance(path, Path))
+
+    def frames(self, columns: Columns, chunk_rows) -> Iterator[tuple[Any, Any]]:
+        """Return an iterator over the frames, each behind its file."""
+        frames = self._frames(columns, chunk_rows)
+        if chunk_rows is not None or len(self.shards) == 1 or self.kind.packed:
+            return frames
+        # Of CSV the values tell the types, and those of one file do not know the others.
+        frames = list(frames)
+        text = _text_in_some([frame for _, frame in frames])
+        again = columns._replace(text=(*columns.text, *text))
+        return self._frames(again, chunk_rows) if text else iter(frames)
+
+    def _frames(self, columns, chunk_rows):
+        several, paths = len(self.shards) > 1, [shard.path for shard in self.shards]
+        partitions = PartitionColumns(self.shards, columns.text)
+        schema = self.kind.schema(paths, columns, partitions.names) if self.kind.schema else None
+        first: Any = None
+        for path, shard in zip(paths, self.shards):
+            if several and not self.kind.packed and not shard.n_bytes:
+                continue  # as writers of shards leave a partition without rows
+            known = False
+            with reading(path):
+                for frame in self.kind.frames(path, columns, chunk_rows, schema):
+                    refuse_twins(path, [*frame.columns, *partitions.names])
+                    if not first and not schema:
+                        _refuse_unknown(path, [*frame.columns, *partitions.names], columns)
+                    first = first or (path, frame.columns)
+                    known = known or _refuse_others(*first, path, frame.columns, columns)
+                    yield path, frame.assign(**dict(partitions.of(shard, len(frame))))
 
 
-def _refuse_twins(path, names):
-    twins = [name for name, count in Counter(names).items() if count > 1]
-    if twins:
-        raise ValueError(f"{path} has several columns {twins[0]!r}: give every column one name.")
+def _refuse_others(first, names, path, others, columns: Columns) -> bool:
+    """Raise for columns to be read that only one of two files has; return True."""
+    wanted = columns.read_of([*names, *others])
+    for name in wanted:
+        if (name in names) != (name in others):
+            has, lacks = (first, path) if name in names else (path, first)
+            raise ValueError(
+                f"{lacks} has no column {name!r}, and {has} has one: files of a table must have "
+                "the same columns. Name those to be read by features, or write the column into all "
+                "files, without values if there are none."
+            )
+    return True
 
 
-def needs(package) -> Any:
-    name = package.partition(".")[0]
-    remedy = f'Reading tables needs {name}: pip install "skcalrank[files]"'
-    return check.installed(package, remedy)
+def _text_in_some(frames) -> list[str]:
+    """Return the columns that are text, or of several types, in some of the frames alone."""
+    kinds: dict[str, set[bool]] = {}
+    for frame in frames:
+        for name, values in frame.items():
+            if values.notna().any():
+                kinds.setdefault(name, set()).add(values.dtype.kind in "iuf")
+    return [name for name, found in kinds.items() if len(found) > 1]
 
 
-def _csv_frames(path, columns, chunk_rows, separator=","):
-    refuse_pipe(path)
-    pandas = needs("pandas")
-    options = {"keep_default_na": False, "na_values": [""]} if columns.verbatim else {}
-    if _version(pandas) < (3, 1):  # would change the last bit of numbers
-        options["float_precision"] = "round_trip"
-    read_csv = partial(pandas.read_csv, path, sep=separator, index_col=False, **options)
-    # pandas gives columns of one name different ones.
-    names = read_csv(header=None, nrows=1, dtype=str)
-    _refuse_twins(path, names.iloc[0].dropna())
-    # Names are read as text, as one chunk might hold numbers alone and another not.
-    text = {columns.qid: str, columns.document: str}
-    widths = _Widths(path, separator)
-    if _version(pandas) < (3, 0):  # cuts off the first row of a chunk without a word
-        widths.check()
-    if chunk_rows is None:
-        yield widths.checked(lambda: read_csv(dtype=text))
-        return
-    with read_csv(dtype=text, chunksize=chunk_rows) as frames:
-        while (frame := widths.checked(lambda: next(frames, None))) is not None:
-            yield frame
+# -- Parquet -----------------------------------------------------------------------
 
 
-def _version(package) -> tuple[int, ...]:
-    return tuple(map(int, package.__version__.split(".")[:2]))
-
-
-class _Widths:
-    """Check that all rows of a CSV file have as many fields as its header.
-
-    pandas fills short rows with missing values, and takes the first field of a long row for the
-    index or drops the last field.
-    """
-
-    def __init__(self, path, separator):
-        self.path, self.separator, self.are_right = path, separator, False
-
-    def checked(self, read):
-        """Return the frame that a function reads."""
-        from pandas.errors import ParserError, ParserWarning
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ParserWarning)
-            try:
-                frame = read()
-            except (ParserError, ParserWarning) as error:
-                self.check()
-                raise ValueError(str(error)) from error
-        if frame is not None and not self.are_right and frame.iloc[:, -1].isna().any():
-            self.check()
-        return frame
-
-    def check(self):
-        """Raise for the first row of another length than the header."""
-        from pandas.io.common import get_handle  # opens whatever read_csv opens
-
-        with get_handle(self.path, "r", encoding="utf-8-sig", compression="infer") as handles:
-            rows = csv.reader(handles.handle, delimiter=self.separator)
-            lines = ((rows.line_num, row) for row in rows if len(row) > 1 or "".join(row).strip())
-            _, header = next(lines)
-            for line, row in lines:
-                # One separator too many at the end of the rows is usual.
-                if not 0 <= len(row) - len(header) <= 1 or any(row[len(header) :]):
-                    raise ValueError(
-                        f"{self.path}, line {line} has {len(row)} fields, and the header has "
-                        f"{len(header)}: name every column (in R, write.table with "
-                        f"row.names=FALSE), and quote fields that hold {self.separator!r}."
-                    )
-        self.are_right = True
-
-
-def _parquet_frames(path, columns, chunk_rows):
+def _parquet_frames(path, columns, chunk_rows, schema):
     needs("pandas")
-    with needs("pyarrow.parquet").ParquetFile(path) as file:
-        tables = [file.read()] if chunk_rows is None else file.iter_batches(batch_size=chunk_rows)
-        for table in tables:
-            yield _with_index(table.to_pandas().rename(columns=str), columns)
+    # Small reads, one after the other, of what is read in chunks.
+    small = {"pre_buffer": False, "buffer_size": 1 << 16}
+    options = small if chunk_rows is not None and isinstance(path, Path) else {}
+    with _parquet_file(path, **options) as file:
+        schema = file.schema_arrow if schema is None else schema
+        if chunk_rows is None:
+            parts = iter([file.read(columns=schema.names)])
+        else:
+            # Arrays of several libraries stand beside each other for a moment.
+            n_rows = min(chunk_rows, max(1, PART_CELLS // len(schema.names)))
+            batches = file.iter_batches(batch_size=n_rows, columns=schema.names)
+            parts = (needs("pyarrow").Table.from_batches([batch]) for batch in batches)
+        for part in parts:
+            frame = part.select(schema.names).cast(schema).to_pandas()
+            yield _with_index(frame.rename(columns=str), columns)
+
+
+@contextmanager
+def _parquet_file(path, **options):
+    with ExitStack() as stack:
+        source = path if isinstance(path, Path) else stack.enter_context(path.open())
+        yield stack.enter_context(needs("pyarrow.parquet").ParquetFile(source, **options))
+
+
+def _parquet_schema(paths, columns: Columns, partitions):
+    """Return the columns to be read from all files, each with a type that holds those of all."""
+    pyarrow, fields, schemas = needs("pyarrow"), [], []
+    for path in paths:
+        with reading(path), _parquet_file(path) as file:
+            schemas.append(file.schema_arrow)
+            refuse_twins(path, file.schema_arrow.names)
+            if len(schemas) == 1:
+                _refuse_unknown(path, [*schemas[0].names, *partitions], columns)
+            _refuse_others(paths[0], schemas[0].names, path, file.schema_arrow.names, columns)
+    for name in columns.read_of(schemas[0].names):
+        types = {schema.field(name).type: path for schema, path in zip(schemas, paths)}
+        fields.append(pyarrow.field(name, _type_of_all(pyarrow, name, types, columns)))
+    return pyarrow.schema(fields, schemas[0].metadata)
+
+
+def _type_of_all(pyarrow, name, types, columns):
+    """Return the type for the values of all types, which are given with a file of each."""
+    if len(types) == 1:
+        return next(iter(types))
+    plain = [t.value_type if pyarrow.types.is_dictionary(t) else t for t in types]
+    names_rows = name in (columns.qid, columns.document)
+    for kinds in (list(types), plain):
+        with suppress(pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+            schemas = [pyarrow.schema([(name, kind)]) for kind in kinds]
+            found = pyarrow.unify_schemas(schemas, promote_options="permissive").field(name).type
+            # The number of a query would be rounded.
+            if not (names_rows and pyarrow.types.is_floating(found)):
+                return found
+    listed = ", ".join(f"{kind} in {path}" for kind, path in types.items())
+    raise ValueError(f"Column {name!r} must be of one type in all files, got {listed}.")
+
+
+def _parquet_shape(path) -> tuple[int, int]:
+    with _parquet_file(path) as file:
+        return file.metadata.num_rows, file.metadata.num_columns
 
 
 def _with_index(frame, columns: Columns):
@@ -203,69 +271,84 @@ def _with_index(frame, columns: Columns):
     return frame.reset_index(level=levels) if levels else frame
 
 
+# -- formats -----------------------------------------------------------------------
+
+
 class TableFormat(NamedTuple):
-    """Format of tables, with functions of the path, the columns, and the most rows of a frame."""
+    """Format of tables.
 
-    frames: Callable[[Any, Columns, Any], Iterator[Any]]
+    Its functions are of the path of a file, the columns, the most rows of a frame, and the schema
+    of all files, None for all columns of one file. Another makes this of the paths, the columns,
+    and the names of partitions.
+    """
+
+    frames: Callable[[Any, Columns, Any, Any], Iterator[Any]]
     packed: bool = False  # whether tables are larger than their files
-    n_rows: Callable[[Any], int] | None = None  # counts the rows of a file that tells
+    shape: Callable[[Any], tuple[int, int]] | None = None  # of a file that tells
+    schema: Callable[[list[Any], Columns, list[str]], Any] | None = None
 
 
-def _parquet_rows(path) -> int:
-    return int(needs("pyarrow.parquet").read_metadata(path).num_rows)
+def _of_text(separator) -> TableFormat:
+    def frames(path, columns, chunk_rows, _):
+        return csv_frames(path, columns, chunk_rows, separator)
 
+    return TableFormat(frames)
+
+
+_PARQUET = TableFormat(_parquet_frames, packed=True, shape=_parquet_shape, schema=_parquet_schema)
 
 #: Formats of tables by suffix; a new one is an entry here.
-TABLES = {
-    ".csv": TableFormat(_csv_frames),
-    ".tsv": TableFormat(partial(_csv_frames, separator="\t")),
-    ".parquet": TableFormat(_parquet_frames, packed=True, n_rows=_parquet_rows),
-    ".pq": TableFormat(_parquet_frames, packed=True, n_rows=_parquet_rows),
-}
+TABLES = {".csv": _of_text(","), ".tsv": _of_text("\t"), ".parquet": _PARQUET, ".pq": _PARQUET}
 
 
 # -- columns -----------------------------------------------------------------------
 
 
-def feature_names(path, frame, columns: Columns, *, categories=False, taken="numbers") -> list[str]:
-    """Return the names of the columns of features: numbers, and categories if asked for.
-
-    The warning about columns that are left out says that features are the values `taken`.
-    """
-    needed = [columns.qid, *([columns.label] * columns.labelled), *(columns.features or [])]
-    missing = [name for name in needed if name not in frame.columns]
-    if missing:
-        raise ValueError(
-            f"{path} has no column {', '.join(map(repr, missing[:5]))}: its columns are "
-            f"{', '.join(map(str, frame.columns[:20]))}."
-        )
+def _feature_names(path, frame, columns: Columns, *, of_numbers) -> list[str]:
+    """Return the names of the features: those asked for, or all others or those of numbers."""
     if columns.features is not None:
-        return columns.features
-    others = frame.drop(columns=[columns.qid, columns.label, columns.document], errors="ignore")
-    # A duration would be a number of units that depend on the version of pandas.
-    kinds = ["number", "bool", *(["category"] * categories)]
-    numeric = others.select_dtypes(kinds, exclude="timedelta").columns
-    nameless = [name for name in numeric if str(name).startswith("Unnamed: ")]
+        return [name for name in columns.features if name not in columns.drop]
+    roles = [columns.qid, columns.label, columns.document]
+    others = frame.drop(columns=[*roles, *columns.drop], errors="ignore")
+    nameless = [name for name in others.columns if str(name).startswith("Unnamed: ")]
     if nameless:
         raise ValueError(
             f"A column of {path} has no name (pandas calls it {nameless[0]!r}). If it is the index "
             "of a DataFrame, write the file with index=False; if it is a feature, name it."
         )
-    left_out = [str(name) for name in others.columns if name not in numeric]
-    for name in left_out:
-        refuse_commas(path, name, others[name].dropna())
+    # A duration would be a number of units that depend on the version of pandas.
+    numeric = others.select_dtypes(["number", "bool"], exclude="timedelta").columns
+    rest = [name for name in others.columns if name not in numeric]
+    for name in rest:
+        _refuse_commas(path, name, others[name].dropna())
+    if not of_numbers and len(others.columns):
+        return list(others.columns)
     if not len(numeric):
-        raise ValueError(f"{path} has no column of numbers to be a feature.")
-    if left_out:
-        remedy = " Name them in features to read them as categories." if categories else ""
-        warn(
-            f"Columns of {path} that do not hold {taken} are left out: {', '.join(left_out)}."
-            + remedy
-        )
+        raise ValueError(f"{path} has no column{' of numbers' * of_numbers} to be a feature.")
+    if rest:
+        left_out = ", ".join(map(str, rest))
+        warn(f"Columns of {path} that do not hold numbers are left out: {left_out}.")
     return list(numeric)
 
 
-def refuse_commas(path, name, values):
+def _refuse_unknown(path, names, columns: Columns):
+    """Raise for columns that are asked for and are not among the names of a table."""
+    roles = [columns.qid, *([columns.label] * columns.labelled)]
+    names = list(map(str, names))
+    unknown = [n for n in (*roles, *(columns.features or ()), *columns.drop) if n not in names]
+    if not unknown:
+        return
+    close = difflib.get_close_matches(unknown[0], names, 1)
+    raise ValueError(
+        f"{path} has no column {', '.join(map(repr, dict.fromkeys(unknown)))}"
+        + (f" (did you mean {close[0]!r}?)" if close else "")
+        + f": its columns are {', '.join(names)}."
+        + " The columns of queries and labels are named by qid and label, on the command line by "
+        "--qid-column and --label-column." * (unknown[0] in roles)
+    )
+
+
+def _refuse_commas(path, name, values):
     """Raise for numbers such as 0,5, which are text."""
     texts = [value for value in values.head(1000) if isinstance(value, str)]
     with_comma = [text for text in texts if "," in text]
@@ -276,16 +359,17 @@ def refuse_commas(path, name, values):
         )
 
 
-def _blocks(path, frames, names, columns, dtype) -> Iterator[TableRows]:
-    n_rows = 0
-    for frame in frames:
+def _blocks(frames, names, columns, dtype) -> Iterator[TableRows]:
+    file, n_rows = None, 0
+    for path, frame in frames:
+        n_rows = n_rows if path == file else 0
         with reading(path):
-            rows = rows_of(frame, names, columns, dtype, Place(path, n_rows))
+            rows = _rows_of(frame, names, columns, dtype, _Place(path, n_rows))
         yield rows
-        n_rows += len(frame)
+        file, n_rows = path, n_rows + len(frame)
 
 
-class Place(NamedTuple):
+class _Place(NamedTuple):
     """The rows of a frame in a file."""
 
     path: Path
@@ -298,17 +382,20 @@ class Place(NamedTuple):
             raise ValueError(f"{self.path}, row {row}, column {name!r} {why}")
 
 
-def rows_of(frame, names, columns, dtype, place) -> TableRows:
+def _rows_of(frame, names, columns, dtype, place) -> TableRows:
     """Return the rows of a frame, with the columns `names` as features."""
-    labels, qid = labels_and_queries(frame, columns, place)
+    labels, qid = _labels_and_queries(frame, columns, place)
     documents = np.full(len(frame), None)
     if columns.document in frame:
         column = frame[columns.document]
         documents = np.where(column.isna(), None, column.astype(object))
-    return TableRows(_numbers(frame, names, dtype, place), labels, qid, documents)
+    if dtype is None:
+        return TableRows(frame[names].reset_index(drop=True), labels, qid, documents)
+    numbers = _numbers(frame, names, dtype, place)
+    return TableRows(needs("pandas").DataFrame(numbers, columns=names), labels, qid, documents)
 
 
-def labels_and_queries(frame, columns: Columns, place):
+def _labels_and_queries(frame, columns: Columns, place):
     """Return the labels, or None, and the queries; raise for a row without one."""
     place.refuse(
         frame[columns.qid].isna(),
@@ -350,11 +437,26 @@ def _check_texts(column, name, place):
             place.refuse(np.arange(len(column)) == row, name, f"is not a number: {error}")
 
 
-def _whole_queries(path, blocks, chunk_rows) -> Iterator[TableRows]:
+def _whole_queries(name, blocks, chunk_rows) -> Iterator[TableRows]:
     seen: set = set()
     for chunk in whole_queries(((block.qid, block) for block in blocks), chunk_rows):
-        cuts = [[None if c is None else c[rows] for c in block] for _, block, rows in chunk]
-        columns: Any = (None if c[0] is None else np.concatenate(c) for c in zip(*cuts))
-        joined = TableRows(*columns)
-        refuse_cut_queries(joined.qid, seen, f"{path}, after its first chunk")
+        joined = _joined([(block, rows) for _, block, rows in chunk])
+        chunk.clear()  # not in memory beside what is made of it
+        refuse_cut_queries(joined.qid, seen, f"{name}, after its first chunk")
         yield joined
+
+
+def _joined(blocks) -> TableRows:
+    """Return some rows of each block, one after the other; a single block as it is."""
+    if len(blocks) == 1 and blocks[0][1] == slice(None):
+        return blocks[0][0]
+    pandas: Any = needs("pandas")
+    frames = [block.X.iloc[rows] for block, rows in blocks]
+    for name in frames[0].columns:
+        values = [frame[name] for frame in frames]
+        if all(isinstance(column.dtype, pandas.CategoricalDtype) for column in values):
+            levels = pandas.api.types.union_categoricals(values).categories
+            frames = [f.assign(**{name: f[name].cat.set_categories(levels)}) for f in frames]
+    cuts = [[None if c is None else c[rows] for c in block[1:]] for block, rows in blocks]
+    columns: Any = (None if c[0] is None else np.concatenate(c) for c in zip(*cuts))
+    return TableRows(pandas.concat(frames, ignore_index=True), *columns)

@@ -17,19 +17,25 @@ from ._calibration_function import CalibrationFunctionDisplay
 from ._comparison import ComparisonDisplay, QueryDifferenceDisplay
 from ._contribution import ContributionDisplay
 from ._front import FrontDisplay
+from ._importance import ImportanceDisplay
 from ._measure_at_k import MeasureAtKDisplay
 from ._pair_matrix import PairMatrixDisplay
 from ._regret_bound import RegretBoundDisplay
 from ._regret_curve import RegretCurveDisplay
+from ._top_contributions import TopContributionsDisplay
+from ._training_curve import TrainingCurveDisplay
 
 __all__ = [
     "CalibrationFunctionDisplay",
     "ComparisonDisplay",
     "ContributionDisplay",
     "FrontDisplay",
+    "ImportanceDisplay",
     "MeasureAtKDisplay",
     "PairMatrixDisplay",
     "QueryDifferenceDisplay",
     "RegretBoundDisplay",
     "RegretCurveDisplay",
+    "TopContributionsDisplay",
+    "TrainingCurveDisplay",
 ]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..data import arrays, check
+from ..data import arrays, check, plain, texts
 
 Shown = TypeVar("Shown")
 
@@ -80,6 +80,15 @@ class Display:
         return ax
 
 
+def literal(name: Any) -> str:
+    """Return a name to draw as it is, although matplotlib reads mathematics between dollars."""
+    from matplotlib import rcParams
+
+    text = texts.latex(name) if rcParams["text.usetex"] else texts.line(name).replace("$", r"\$")
+    # Legends leave out what begins with an underscore.
+    return f" {text}" if text.startswith("_") else text
+
+
 def styled(artist: type, style: dict | None, **defaults) -> dict:
     """Return a style of an artist, with aliases resolved, over the defaults."""
     from matplotlib.cbook import normalize_kwargs
@@ -134,3 +143,26 @@ def paired_regrets(rounding: float = 1e-12, **values) -> dict[str, np.ndarray]:
             f"{len(b)} values."
         )
     return {first: a, second: b}
+
+
+def rows_of_query(query, qid, n_rows):
+    """Return the rows of a query."""
+    queries = check.queries(qid, n_rows)
+    number = 0
+    if query is not None:
+        names = [] if queries.names is None else [plain(name) for name in queries.names]
+        if query not in names:
+            known = ", ".join(map(repr, names[:5])) + ", ..." * (len(names) > 5)
+            raise ValueError(
+                f"query must be one of {known or 'qid, which is None'}, got {query!r}."
+            )
+        number = names.index(query)
+    return np.flatnonzero(queries.codes == number)
+
+
+def item_names_of(item_names, n):
+    """Return names of so many rows or items as an array."""
+    names = np.asarray(item_names)
+    if names.shape != (n,):
+        raise ValueError(f"item_names must have {n} names, got shape {names.shape}.")
+    return names

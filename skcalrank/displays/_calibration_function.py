@@ -14,7 +14,7 @@ from ..data.types import ArrayLike, Floats
 from ..losses import Loss
 from ..measures import Measure, get_measure
 from ..preds import Pred
-from ._base import Display, draw_line, drawn, measure_label, paired_regrets
+from ._base import Display, draw_line, drawn, literal, measure_label, paired_regrets
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -172,7 +172,7 @@ class CalibrationFunctionDisplay(Display):
         h: Any = calibration_function(surrogate, pred, measure, r, eps)
         possible = np.isfinite(h)
         of_loss = surrogate if isinstance(surrogate, str) else surrogate.name
-        name = f"{of_loss}, {getattr(pred, 'name', pred)}, {measure_label(measure)}"
+        name = literal(f"{of_loss}, {getattr(pred, 'name', pred)}, {measure_label(measure)}")
         return cls(**_sorted(eps[possible], h[possible]), name=name)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import check
 from ..data.types import Floats
-from ._base import Display, drawn, styled
+from ._base import Display, drawn, literal, styled
 
 
 def _measure_of(comparison, measure):
@@ -109,9 +109,11 @@ class ComparisonDisplay(Display):
         self.zero_ = None
         if self.baseline is not None:
             self.zero_ = ax.axvline(0, color="0.6", linewidth=1, zorder=0)
-        measure = self.measure_name or "measure"
-        of_what = measure if self.baseline is None else f"{measure}, difference to {self.baseline}"
-        ax.set(xlabel=of_what, yticks=place, yticklabels=self.systems)
+        of_what = self.measure_name or "measure"
+        if self.baseline is not None:
+            of_what = f"{of_what}, difference to {self.baseline}"
+        names = list(map(literal, self.systems))
+        ax.set(xlabel=literal(of_what), yticks=place, yticklabels=names)
         ax.set_ylim(len(self.systems) - 0.5, -0.5)
         title = self.name if name is None else name
         if title is not None:
@@ -264,7 +266,7 @@ class QueryDifferenceDisplay(Display):
         title = self.name if name is None else name
         ax.set(
             xlabel="queries, by difference",
-            ylabel=f"{self.measure_name or 'measure'}, {self.system} − {self.other}",
+            ylabel=literal(f"{self.measure_name or 'measure'}, {self.system} − {self.other}"),
             title=self._counts() if title is None else title,
         )
         ax.margins(x=0.01)
@@ -312,7 +314,6 @@ class QueryDifferenceDisplay(Display):
         """
         measure, systems = _measure_of(comparison, measure), comparison.systems
         other = comparison.baseline if other is None else other
-        check.option("other", other, systems)
         if system is None:
             system = next((first for first in systems if first != other), None)
         if system is None:
@@ -320,7 +321,6 @@ class QueryDifferenceDisplay(Display):
                 "comparison must have two systems for their differences, got one. Plot its means "
                 "with ComparisonDisplay.from_comparison(..., kind='means')."
             )
-        check.option("system", system, systems)
         difference = comparison.query_differences(system, other, measure=measure)
         order = np.argsort(-difference, kind="stable")[: (~np.isnan(difference)).sum()]
         return cls(

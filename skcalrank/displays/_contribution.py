@@ -8,7 +8,7 @@ from typing import Any
 from ..data import check
 from ..data.types import Matrix
 from ..inspection import Explanation, explain_order
-from ._base import Display, drawn, styled
+from ._base import Display, drawn, literal, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -90,7 +90,7 @@ class ContributionDisplay(Display):
         ax.set_yticks(places, labels)
         ax.axvline(0.0, color="black", linewidth=0.8)
         order = self.explanation
-        title = f"{order.first} against {order.second}: {order.total:+.3g}"
+        title = literal(f"{order.first} against {order.second}: {order.total:+.3g}")
         name = self.name if name is None else name
         ax.set(xlabel="contribution to the difference of scores", title=name or title)
         return self
@@ -99,7 +99,7 @@ class ContributionDisplay(Display):
         """Return labels and lengths of the bars, from top to bottom."""
         explanation, by_size = self.explanation, self.explanation.order()
         widths, others = explanation.contributions, by_size[n_features:]
-        bars = [(str(explanation.feature_names[k]), widths[k]) for k in by_size[:n_features]]
+        bars = [(literal(explanation.feature_names[k]), widths[k]) for k in by_size[:n_features]]
         if len(others):
             bars.append((f"{len(others)} others", widths[others].sum()))
         if explanation.constant:

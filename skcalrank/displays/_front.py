@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..rankers import Front
-from ._base import Display, draw_line, drawn
+from ._base import Display, draw_line, drawn, literal
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -90,7 +90,7 @@ class FrontDisplay(Display):
         self.mixes_ = draw_line(ax, points[:, 0], points[:, 1], mixes_kwargs, **dots)
         dots = {"marker": "o", "markersize": 3, "label": "Pareto front"}
         self.line_ = draw_line(ax, best[:, 0], best[:, 1], line_kwargs, **dots)
-        ax.set(xlabel=self.x, ylabel=self.y)
+        ax.set(xlabel=literal(self.x), ylabel=literal(self.y))
         name = self.name if name is None else name
         if name is not None:
             ax.set_title(name)

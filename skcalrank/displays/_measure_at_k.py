@@ -11,8 +11,8 @@ import numpy as np
 from ..data import PreferenceTarget, check
 from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
-from ..metrics import CheckedTarget, Policies, predict_with_queries
-from ._base import Display, draw_band, draw_line, drawn
+from ..metrics import CheckedTarget, Policies, predict_with_queries, warn_of_queries
+from ._base import Display, draw_band, draw_line, drawn, literal
 
 
 def _curve(
@@ -27,6 +27,7 @@ def _curve(
     sample_weight: ArrayLike | None = None,
 ) -> dict[str, Any]:
     """Return the measure at every cutoff, as parameters of a display."""
+    check.row_order(y=y, scores=scores, qid=qid, sample_weight=sample_weight)
     measure = _open_measure(measure)
     check.cutoff(k)
     if isinstance(y, PreferenceTarget):
@@ -142,7 +143,7 @@ class MeasureAtKDisplay(Display):
         if band and self.standard_error is not None:
             low, high = self.value + np.outer([-band, band], self.standard_error)
             self.band_ = draw_band(self.line_, low, high, band_kwargs, alpha=0.15)
-        ax.set(xlabel="k", ylabel=f"{self.measure_name or 'measure'}@k")
+        ax.set(xlabel="k", ylabel=literal(f"{self.measure_name or 'measure'}@k"))
         ax.margins(x=0.02)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         if label is not None or "label" in (curve_kwargs or {}):
@@ -180,8 +181,10 @@ class MeasureAtKDisplay(Display):
         -------
         display : MeasureAtKDisplay
         """
+        check.row_order(X=X, y=y, qid=qid, sample_weight=options.get("sample_weight"))
         qid = check.carried_qid(y, qid)
         check.warn_of_one_query(y, qid, "MeasureAtKDisplay")
+        warn_of_queries(estimator, X, y, qid, cls.__name__)
         scores = predict_with_queries(estimator, X, qid)
         return cls(**_curve(y, scores, qid=qid, **options), name=type(estimator).__name__)
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from ..data import arrays, check, plain
+from ..data import arrays
 from ..data.types import ArrayLike, Floats, Ints
 from ..inspection import unwrapped
 from ..rankers import reads_diagonal
-from ._base import Display, drawn, styled
+from ._base import Display, drawn, item_names_of, literal, rows_of_query, styled
 
 # More frames would hide the heat map, and take long to plot.
 _MOST_FRAMES = 10_000
@@ -151,7 +151,7 @@ class PairMatrixDisplay(Display):
         r = len(order)
         ticks = np.arange(0, r, -(-r // 30))
         names = np.arange(r) if self.item_names is None else self.item_names
-        labels = [str(names[i]) for i in order[ticks]]
+        labels = [literal(names[i]) for i in order[ticks]]
         crowded = len(labels) * max(map(len, labels)) > 40
         self.ax_.set(xticks=ticks, yticks=ticks, yticklabels=labels, ylabel="i, in predicted order")
         self.ax_.set_xticklabels(labels, rotation="vertical" if crowded else "horizontal")
@@ -212,12 +212,12 @@ class PairMatrixDisplay(Display):
             )
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if ranker.n_items_ is None:
-            rows = _rows_of(query, qid, n_rows)
+            rows = rows_of_query(query, qid, n_rows)
             qid = None if qid is None else np.zeros(len(rows))
-            names = rows if item_names is None else _names(item_names, n_rows)[rows]
+            names = rows if item_names is None else item_names_of(item_names, n_rows)[rows]
         else:
             rows = _row_of(query, n_rows)
-            names = None if item_names is None else _names(item_names, ranker.n_items_)
+            names = None if item_names is None else item_names_of(item_names, ranker.n_items_)
         X = _safe_indexing(X, rows)
         for step in steps:
             X = step.transform(X)
@@ -289,24 +289,9 @@ class PairMatrixDisplay(Display):
             raise ValueError(
                 f"positions must be the positions 1 to {r} of the documents, got {positions!r}."
             )
-        names = None if item_names is None else _names(item_names, r)
+        names = None if item_names is None else item_names_of(item_names, r)
         positions = positions.astype(int).ravel()
         return cls(matrix=u, positions=positions, item_names=names, difference=difference)
-
-
-def _rows_of(query, qid, n_rows):
-    """Return the rows of a query."""
-    queries = check.queries(qid, n_rows)
-    number = 0
-    if query is not None:
-        names = [] if queries.names is None else [plain(name) for name in queries.names]
-        if query not in names:
-            known = ", ".join(map(repr, names[:5])) + ", ..." * (len(names) > 5)
-            raise ValueError(
-                f"query must be one of {known or 'qid, which is None'}, got {query!r}."
-            )
-        number = names.index(query)
-    return np.flatnonzero(queries.codes == number)
 
 
 def _row_of(query, n_rows):
@@ -317,10 +302,3 @@ def _row_of(query, n_rows):
             f"query must be a row of X in the label-ranking form, 0 to {n_rows - 1}, got {query!r}."
         )
     return np.array([query])
-
-
-def _names(item_names, n):
-    names = np.asarray(item_names)
-    if names.shape != (n,):
-        raise ValueError(f"item_names must have {n} names, got shape {names.shape}.")
-    return names

@@ -17,7 +17,16 @@ from ..data.types import ArrayLike, Floats, Seed
 from ..losses import Loss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import get_pred
-from ._base import Display, draw_line, draw_zeros, drawn, measure_label, paired_regrets, styled
+from ._base import (
+    Display,
+    draw_line,
+    draw_zeros,
+    drawn,
+    literal,
+    measure_label,
+    paired_regrets,
+    styled,
+)
 
 # Score vectors for each random distribution, and distance of infinite scores from finite ones.
 _SCORES = 10
@@ -266,7 +275,7 @@ class RegretBoundDisplay(Display):
         bound = partial(regret_bound, measure, loss, r=r, max_target=max_target)
         bound([0.0])  # raises if no bound is known
         points = [_points(measure, loss, law, rng) for law in laws]
-        name = f"{measure_label(measure)}, {loss.name}"
+        name = literal(f"{measure_label(measure)}, {loss.name}")
         return cls(**_regrets(*np.concatenate(points, axis=1)), bound=bound, name=name)
 
 

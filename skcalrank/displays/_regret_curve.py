@@ -11,12 +11,20 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..data import RankingTarget, arrays, check
+from ..data import RankingTarget, arrays, check, timed, warning_once, warning_once_in_jobs
 from ..data.types import Array, ArrayLike, Floats, Seed
-from ..datasets import LabelRankingData
 from ..measures import Measure, get_measure
 from ..metrics import predict_with_queries
-from ._base import Display, check_regret, draw_band, draw_line, draw_zeros, drawn, measure_label
+from ._base import (
+    Display,
+    check_regret,
+    draw_band,
+    draw_line,
+    draw_zeros,
+    drawn,
+    literal,
+    measure_label,
+)
 
 
 def _reached_values(
@@ -29,6 +37,7 @@ def _reached_values(
     n_repeats: int = 10,
     random_state: Seed = None,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> np.ndarray:
     """Return expected values on the test data, of shape (n_estimators, n_sizes, n_repeats)."""
     _law(test)
@@ -40,12 +49,16 @@ def _reached_values(
         )
     check.count("n_repeats", n_repeats)
     rng = check_random_state(random_state)
-    repeat = delayed(_one_repeat)
-    repeats = (
-        repeat(estimators, X, y, rng.permutation(n_queries)[codes], test, measure, sizes)
-        for _ in range(n_repeats)
-    )
-    return np.stack(Parallel(n_jobs)(repeats), axis=-1)
+    with warning_once():
+        repeat = delayed(warning_once_in_jobs(_timed_repeat))
+        repeats = (
+            repeat(
+                *(verbose, f"repetition {number} of {n_repeats}", estimators, X, y),
+                *(rng.permutation(n_queries)[codes], test, measure, sizes),
+            )
+            for number in range(1, n_repeats + 1)
+        )
+        return np.stack(Parallel(n_jobs)(repeats), axis=-1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -152,7 +165,8 @@ class RegretCurveDisplay(Display):
             If `name` or `curve_kwargs` is a list whose length is not the number of curves.
         """
         ax = self._open(ax)
-        names = _one_each("name", list(self.values) if name is None else name, self.values)
+        names = list(map(literal, self.values)) if name is None else name
+        names = _one_each("name", names, self.values)
         styles: Any = curve_kwargs if isinstance(curve_kwargs, (list, tuple)) else None
         styles = _one_each("curve_kwargs", styles or [curve_kwargs] * len(self.values), self.values)
         self.lines_: list[Any] = []
@@ -164,7 +178,7 @@ class RegretCurveDisplay(Display):
         log = regret and any(values.any() for values in self.values.values())
         ax.set(xscale="log", yscale="log" if log else "linear", xlabel="sample size")
         words = [self.measure_name, self.quantity if regret or not self.measure_name else None]
-        ax.set_ylabel(" ".join(word for word in words if word))
+        ax.set_ylabel(literal(" ".join(word for word in words if word)))
         ax.legend()
         return self
 
@@ -231,6 +245,8 @@ class RegretCurveDisplay(Display):
             Seed of the samples.
         n_jobs : int, default=None
             Number of repetitions that joblib runs in parallel. None means 1, -1 one for each core.
+        verbose : int, default=0
+            If not 0, the time of each repetition is printed.
         ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
 
@@ -388,9 +404,14 @@ def _law(data):
 
 def _rows(data):
     """Return features, target and number of the query of each row."""
-    if isinstance(data, LabelRankingData):
+    if hasattr(data, "positions"):
         return data.X, -data.positions, np.arange(len(data.positions))
     return data.X, RankingTarget(data.y, data.qid), check.queries(data.qid, len(data.y)).codes
+
+
+def _timed_repeat(verbose, work, *args):
+    with timed(verbose, "RegretCurveDisplay", work):
+        return _one_repeat(*args)
 
 
 def _one_repeat(estimators, X, y, place, test, measure, sizes):

@@ -4,15 +4,18 @@ Names in ``__all__`` are public; the others are for use inside the package.
 """
 
 from ._compare import compare, compare_values
-from ._comparison import Comparison
+from ._comparison import ABOUT_JUDGED, Comparison, numbers_of
 from ._cross import cross_compare
-from ._judged_run import JUDGED_MEASURES, JudgedRun, evaluate_run, run_measures
+from ._evaluate_run import JUDGED_MEASURES, RunValues, evaluate_run, run_measures, trec_name
+from ._judged_run import JudgedRun
+from ._names import name_of
 from ._rank_frame import rank_frame
 from ._run_files import load_qrels, load_run, to_qrels, to_run
 from ._statistics import TESTS
 
 __all__ = [
     "Comparison",
+    "RunValues",
     "compare",
     "compare_values",
     "cross_compare",

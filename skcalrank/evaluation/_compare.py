@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import combinations
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..data import Queries, check, in_memory, is_missing, qid_array, tables, warn
+from ..data import Queries, check, in_memory, is_missing, qid_array, tables, timed, warn
 from ..data.types import ArrayLike, Labels, Seed
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, Policies, check_several
 from ._comparison import Comparison
+from ._evaluate_run import RunValues
 from ._made import made
 from ._statistics import Methods
 
@@ -33,6 +34,7 @@ def compare(
     ties: str = "average",
     empty: str = "skip",
     random_state: Seed = 0,
+    verbose: int = 0,
 ) -> Comparison:
     """Compare the scores of several systems query by query.
 
@@ -77,6 +79,8 @@ def compare(
     random_state : int, RandomState instance or None, default=0
         Seed of the bootstrap and of the permutation test. Results do not depend on the number of
         threads.
+    verbose : int, default=0
+        If not 0, the times of the measures, and of intervals and tests, are printed.
 
     Returns
     -------
@@ -137,11 +141,13 @@ def compare(
     qid = check.carried_qid(y_true, qid)
     check.warn_of_one_query(y_true, qid, "compare")
     target = CheckedTarget.of(y_true, qid)
-    _refuse_other_orders(y_true, systems)
+    check.row_order(y_true=y_true, qid=qid, **{f"scores[{k!r}]": v for k, v in systems.items()})
     checked = [_checked_scores(target, name, values) for name, values in systems.items()]
-    values = [list(of.values()) for of in target.values(chosen, checked, policies)]
+    with timed(verbose, "compare", f"{len(chosen)} measures of {len(systems)} systems"):
+        values = [list(of.values()) for of in target.values(chosen, checked, policies)]
     names = query_names(target.queries)
-    return made(list(systems), list(chosen), names, np.array(values), baseline, methods)
+    with timed(verbose, "compare", "intervals and tests"):
+        return made(list(systems), list(chosen), names, np.array(values), baseline, methods)
 
 
 def compare_values(
@@ -162,7 +168,8 @@ def compare_values(
     ----------
     values : dict of dict
         ``values[system][measure]`` is a dict (or pandas Series) of values by query, or an array of
-        values of the same queries in the same order. NaN, or NA of pandas, means undefined.
+        values of the same queries in the same order. NaN, or NA of pandas, means undefined. If
+        every system is a result of :func:`evaluate_run`, tables have its share of judged documents.
     baseline, pairs, test, interval, correction, confidence_level, n_resamples, random_state
         As in :func:`compare`.
 
@@ -209,7 +216,9 @@ def compare_values(
     ]
     table = np.array(cells, dtype=float)
     _warn_of_other_queries(table, list(systems), measures)
-    return made(list(systems), measures, queries, table, baseline, methods)
+    comparison = made(list(systems), measures, queries, table, baseline, methods)
+    shares = {name: of.judged_ for name, of in systems.items() if isinstance(of, RunValues)}
+    return replace(comparison, judged_=shares) if len(shares) == len(systems) else comparison
 
 
 # -- arguments ---------------------------------------------------------------------
@@ -269,21 +278,6 @@ def _checked_scores(target, name, scores):
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(str(error).replace("y_score", f"scores[{name!r}]")) from error
-
-
-def _refuse_other_orders(y_true, systems):
-    """Raise if two Series have the same index in different orders."""
-    named_series = [("y_true", y_true), *((f"scores[{k!r}]", v) for k, v in systems.items())]
-    indexed = [
-        (name, s.index) for name, s in named_series if hasattr(s, "index") and hasattr(s, "reindex")
-    ]
-    for (first, a), (second, b) in combinations(indexed, 2):
-        one_name_each = a.is_unique and b.is_unique
-        if one_name_each and not a.equals(b) and set(a) == set(b):
-            raise ValueError(
-                f"{second} must have its rows in the order of {first}, got the same index in "
-                f"another order. Pass {second}.reindex({first}.index)."
-            )
 
 
 def _queries_of(by_measure) -> Any:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import check
+from ..data import check, texts
 from ..data.types import Array, Floats
 from ._layout import Layout, to_html, to_latex, to_markdown
 from ._rank_frame import pandas_for
@@ -47,6 +45,9 @@ class Difference(NamedTuple):
 
 
 _ESTIMATE, _DIFFERENCE = list(Estimate.__annotations__), list(Difference.__annotations__)
+
+#: What the tables hold of runs, beside measures.
+ABOUT_JUDGED = "Judged docs: the share of judged documents among those that were retrieved."
 
 _COUNTS = ("wins", "ties", "losses")
 
@@ -89,6 +90,9 @@ class Comparison:
     fold_values : ndarray of shape (n_systems, n_measures, n_folds), default=None
         Means of the folds of a cross-validation, from which estimates and differences were
         computed; None if they were computed from `values`.
+    judged_ : dict, default=None
+        For runs, the share of judged documents among those that were retrieved, by system
+        (:class:`RunValues`); a column of the tables. None if it is unknown.
 
     See Also
     --------
@@ -119,6 +123,7 @@ class Comparison:
     interval_title: str = ""
     test_title: str = ""
     fold_values: Floats | None = None
+    judged_: dict[str, float] | None = None
 
     def __repr__(self) -> str:
         counts = {"system": len(self.systems), "measure": len(self.measures)}
@@ -144,14 +149,15 @@ class Comparison:
         frame : DataFrame
             With columns ``system``, ``measure``, ``mean``, ``low``, ``high``, ``n``,
             ``difference``, ``difference_low``, ``difference_high``, ``effect_size``, ``wins``,
-            ``ties``, ``losses``, ``p``, ``p_adjusted``; with ``pairs=True`` the fields of
-            `differences`.
+            ``ties``, ``losses``, ``p``, ``p_adjusted``, for runs also ``judged``; with
+            ``pairs=True`` the fields of `differences`.
         """
         frame_of = pandas_for("Comparison.to_frame").DataFrame
         if pairs:
             return frame_of(self.differences, columns=_DIFFERENCE)
         numbers = dict.fromkeys(_OF_DIFFERENCE, float) | dict.fromkeys(_COUNTS, "Int64")
-        return frame_of(self._rows(), columns=[*_ESTIMATE, *_OF_DIFFERENCE]).astype(numbers)
+        columns, *rows = numbers_of(self)
+        return frame_of(rows, columns=columns).astype(numbers)
 
     def to_csv(self) -> str:
         """Return the table of :meth:`to_frame` as CSV text, without pandas.
@@ -160,22 +166,10 @@ class Comparison:
         -------
         text : str
             A header, and a line for each system and measure. Cells are empty if a value is
-            undefined, as the difference of the baseline to itself.
+            undefined, as the difference of the baseline to itself. Names that a spreadsheet would
+            compute, such as ``=A1``, have an apostrophe before them.
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*_ESTIMATE, *_OF_DIFFERENCE])
-        writer.writerows([None if v != v else v for v in row] for row in self._rows())
-        return text.getvalue()
-
-    def _rows(self) -> list[tuple[Any, ...]]:
-        """Return the rows of the frame; None for the differences of the baseline."""
-        differences = {(row.system, row.other, row.measure): row for row in self.differences}
-        return [
-            (*row, *(getattr(difference, name, None) for name in _OF_DIFFERENCE.values()))
-            for row in self.estimates
-            for difference in [differences.get((row.system, self.baseline, row.measure))]
-        ]
+        return texts.csv(numbers_of(self))
 
     def per_query(self, measure: str | None = None) -> Any:
         """Return the values of each query as a pandas DataFrame.
@@ -338,6 +332,8 @@ class Comparison:
         text = (
             f"Means over {self._counts()} {unit}, with {level} intervals ({self.interval_title})."
         )
+        if self.judged_:
+            text = f"{text} {ABOUT_JUDGED}"
         if not self.differences:
             return text
         pairs = {(row.system, row.other) for row in self.differences}
@@ -401,3 +397,19 @@ class Comparison:
                 f"system must be None unless kind='queries', got {system!r}. Leave it out."
             )
         return ComparisonDisplay.from_comparison(self, measure=measure, kind=kind, ax=ax, **style)
+
+
+def numbers_of(comparison: Comparison) -> list[list[Any]]:
+    """Return the columns and the rows of the frame; None for differences of the baseline."""
+    differences = {(row.system, row.other, row.measure): row for row in comparison.differences}
+    judged = {system: [share] for system, share in (comparison.judged_ or {}).items()}
+    columns = [*_ESTIMATE, *_OF_DIFFERENCE, *(["judged"] if judged else [])]
+    return [columns] + [
+        [
+            *row,
+            *(getattr(difference, name, None) for name in _OF_DIFFERENCE.values()),
+            *judged.get(row.system, []),
+        ]
+        for row in comparison.estimates
+        for difference in [differences.get((row.system, comparison.baseline, row.measure))]
+    ]

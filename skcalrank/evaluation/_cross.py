@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_consistent_length
 
+from ..boosting import adapted, is_of_library
 from ..data import (
     MissingQidError,
     PreferenceTarget,
@@ -21,9 +22,12 @@ from ..data import (
     arrays,
     check,
     refuse_lazy,
+    timed,
+    warning_once,
+    warning_once_in_jobs,
 )
 from ..data.types import ArrayLike, Ints, Labels, Matrix
-from ..measures import Measure
+from ..measures import Measure, warn_of_amounts
 from ..metrics import CheckedTarget, Policies, predict_with_queries
 from ..model_selection import QueryKFold
 from ._compare import named_measures, named_systems, query_names
@@ -47,6 +51,7 @@ def cross_compare(
     ties: str = "average",
     empty: str = "skip",
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> Comparison:
     r"""Compare estimators by cross-validation, with a test corrected for overlapping folds.
 
@@ -56,7 +61,9 @@ def cross_compare(
     ----------
     estimators : dict of estimators
         Rankers, pipelines and searches of rankers, or any regressors, by name. They are cloned. A
-        ``predict`` that takes ``qid`` gets it.
+        ``predict`` that takes ``qid`` gets it. Those of LightGBM, XGBoost and CatBoost are fitted
+        as an :class:`~skcalrank.ExternalRanker`; others read tables with text if you pass them as
+        one.
     X : array-like of shape (n_rows, d)
         Documents.
     y : array-like of shape (n_rows,) or (n, r)
@@ -73,6 +80,8 @@ def cross_compare(
         As in :func:`compare`.
     n_jobs : int, default=None
         Number of fits that joblib runs in parallel. None means 1, -1 one for each core.
+    verbose : int, default=0
+        If not 0, the time of each fit with its held-out measures is printed.
 
     Returns
     -------
@@ -126,12 +135,24 @@ def cross_compare(
             raise ValueError(f"estimators[{name!r}] must have fit and predict, got {estimator!r}.")
     methods = Methods(confidence_level, correction, pairs)
     policies, data = Policies(ties, empty), _Data(X, y, qid)
-    chosen = {name: data.scaled(m) for name, m in named_measures(measures).items()}
     splits = list(_splits(cv, data))
     methods = replace(methods, shared=float(np.mean([split.ratio for split in splits])))
-    held_out = delayed(data.held_out_values)
-    jobs = (held_out(e, split, chosen, policies) for e in systems.values() for split in splits)
-    values = Parallel(n_jobs)(jobs)
+    with warning_once():
+        chosen = data.scaled(named_measures(measures))
+        measure = next(iter(chosen.values()))
+        systems = {
+            name: adapted(estimator, measure) if is_of_library(estimator) else estimator
+            for name, estimator in systems.items()
+        }
+        held_out = delayed(warning_once_in_jobs(data.timed_values))
+        jobs = (
+            held_out(
+                f"{name}, split {number} of {len(splits)}", verbose, e, split, chosen, policies
+            )
+            for name, e in systems.items()
+            for number, split in enumerate(splits, 1)
+        )
+        values = Parallel(n_jobs)(jobs)
     by_system = [values[i : i + len(splits)] for i in range(0, len(values), len(splits))]
     of_queries = np.array([data.over_splits(of_system, splits) for of_system in by_system])
     folds = np.array([np.transpose([Moments.of(v).mean for v in of]) for of in by_system])
@@ -156,6 +177,7 @@ class _Data:
 
     def __init__(self, X, y, qid):
         refuse_lazy("cross_compare", "pass arrays", X=X, y=y, qid=qid)
+        check.row_order(X=X, y=y, qid=qid)
         self.X, self.qid, self.target = X, check.carried_qid(y, qid), y
         if not isinstance(y, Target):
             labels, queries = check.target(y, self.qid)
@@ -172,11 +194,18 @@ class _Data:
         of_rows = isinstance(self.target, Target) and self.target.n_items is None
         self.queries = self.target.queries() if of_rows else Queries.equal(len(self.target), 1)
 
-    def scaled(self, measure):
-        """Return the measure scaled to all labels; a single fold may lack the largest one."""
+    def scaled(self, measures):
+        """Return measures scaled to all labels; a single fold may lack the largest one."""
         if isinstance(self.target, PreferenceTarget):
-            return measure
-        return measure.scaled_to(np.ravel(self.target))
+            return measures
+        labels = np.ravel(self.target)
+        warn_of_amounts(measures.values(), labels)
+        return {name: measure.scaled_to(labels) for name, measure in measures.items()}
+
+    def timed_values(self, work, verbose, *args):
+        """Return :meth:`held_out_values`; if `verbose`, print the time of this work."""
+        with timed(verbose, "cross_compare", work):
+            return self.held_out_values(*args)
 
     def held_out_values(self, estimator, split, measures, policies):
         """Fit an estimator to a split; return test values of shape (n_measures, n_queries)."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import math
-import re
 from collections import defaultdict
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
-from ..data import check
+from ..data import check, texts
 
 
 class Cell(NamedTuple):
@@ -28,9 +26,9 @@ class Cell(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Rows and caption of a table, as text without a format."""
+    """Heads of columns, rows and caption of a table, as text without a format."""
 
-    measures: list[str]
+    heads: list[str]
     rows: list[tuple[str, list[Cell]]]
     caption: str
 
@@ -53,7 +51,12 @@ class Layout(NamedTuple):
             (names[system], [cells[system, measure] for measure in comparison.measures])
             for system in comparison.systems
         ]
-        return cls(comparison.measures, rows, comparison.caption())
+        heads = list(comparison.measures)
+        if comparison.judged_:
+            heads.append("judged docs")
+            for (_, row), share in zip(rows, comparison.judged_.values()):
+                row.append(Cell(_number(share, digits)))
+        return cls(heads, rows, comparison.caption())
 
 
 def _names_and_marks(comparison) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
@@ -101,49 +104,35 @@ def _number(value, digits) -> str:
 
 def to_markdown(layout: Layout) -> str:
     """Return a Markdown table with aligned columns, and the caption below."""
-    rows = [["system", *layout.measures]]
-    rows += [[name, *(cell.text("**%s**") for cell in cells)] for name, cells in layout.rows]
-    rows = [[re.sub(r"([|\\`*_])", r"\\\1", row[0]), *row[1:]] for row in rows]
-    rows[0] = [text.replace("|", r"\|") for text in rows[0]]
+    rows = [["system", *map(texts.markdown, layout.heads)]]
+    rows += [
+        [texts.markdown(name), *(cell.text("**%s**") for cell in cells)]
+        for name, cells in layout.rows
+    ]
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = [
         "| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |"
         for row in rows
     ]
     rule = "|".join(["", "-" * (widths[0] + 2), *("-" * (w + 1) + ":" for w in widths[1:]), ""])
-    return "\n".join([lines[0], rule, *lines[1:], "", layout.caption])
-
-
-_LATEX = {
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\\": r"\textbackslash{}",
-    "<": "$<$",
-    ">": "$>$",
-    "|": r"\textbar{}",
-}
-
-
-def _latex_text(text) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
+    return "\n".join([lines[0], rule, *lines[1:], "", texts.markdown(layout.caption)])
 
 
 def to_latex(layout: Layout) -> str:
     """Return a LaTeX ``tabular`` inside a ``table`` with a caption."""
-    heads = " & ".join(["System", *map(_latex_text, layout.measures)])
+    heads = " & ".join(["System", *map(texts.latex, layout.heads)])
     # Outside of math mode a minus would be a hyphen.
     style = r"\textbf{%s}", "$^{%s}$"
     lines = [
-        " & ".join([_latex_text(name), *(cell.text(*style) for cell in cells)]) + r" \\"
+        " & ".join([texts.latex(name), *(cell.text(*style) for cell in cells)]) + r" \\"
         for name, cells in layout.rows
     ]
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{_latex_text(layout.caption)}}}",
-            rf"\begin{{tabular}}{{l{'l' * len(layout.measures)}}}",
+            rf"\caption{{{texts.latex(layout.caption)}}}",
+            rf"\begin{{tabular}}{{l{'l' * len(layout.heads)}}}",
             r"\toprule",
             rf"{heads} \\",
             r"\midrule",
@@ -157,14 +146,14 @@ def to_latex(layout: Layout) -> str:
 
 def to_html(layout: Layout) -> str:
     """Return an HTML ``table`` element, which does not need a style sheet."""
-    heads = "".join(f"<th>{html.escape(name)}</th>" for name in ["system", *layout.measures])
+    heads = "".join(f"<th>{texts.html(name)}</th>" for name in ["system", *layout.heads])
     style = "<b>%s</b>", "<sup>%s</sup>", "<small>%s</small>"
     rows = "".join(
-        f"<tr><th>{html.escape(name)}</th>"
+        f"<tr><th>{texts.html(name)}</th>"
         f"{''.join(f'<td>{cell.text(*style)}</td>' for cell in cells)}</tr>\n"
         for name, cells in layout.rows
     )
     return (
-        f"<table>\n<caption>{html.escape(layout.caption)}</caption>\n"
+        f"<table>\n<caption>{texts.html(layout.caption)}</caption>\n"
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
     )

@@ -69,6 +69,7 @@ def rank_frame(
     3   b  x         2  -0.17
     """
     pandas = pandas_for("rank_frame")
+    check.row_order(X=X, qid=qid, ids=ids)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
     queries = check.queries(qid, n_rows)
     values = np.asarray(predict_with_queries(model, X, qid))

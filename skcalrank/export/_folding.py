@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from ..data import is_missing
-from ..preprocessing import QuantileHinges, signed_log1p
-from ._additive import Additive, Value, check_finite, combined, filled, indicators, plain
+from ..preprocessing import LinearColumns, QuantileHinges, signed_log1p
+from ._additive import Additive, Category, Value, check_finite, combined, filled, indicators, plain
 from ._score_tree import (
     Score,
     Steps,
@@ -85,13 +84,17 @@ def _linear(model, columns) -> Additive:
 def _trees(tree: Trees, columns) -> Additive:
     """Return the score of boosted trees, and of the rankers that they begin at."""
     ensemble = ensemble_of(tree.model)
-    split = {s.feature for s in splits_of(ensemble.trees) if isinstance(s, Kinds)}
+    starts = [(weight, _score(start, columns)) for weight, start in tree.starts]
+    splits = list(splits_of(ensemble.trees))
+    columns = _read_columns(getattr(tree.model, "encoder_", None), columns)
+    for number in {split.feature for split in splits}:
+        _refuse_unread(columns[number])
     names = {
-        feature: tuple(plain(name) for name in ensemble.categories[feature] if not is_missing(name))
-        for feature in split
+        split.feature: [list(map(plain, levels)) for levels in ensemble.categories[split.feature]]
+        for split in splits
+        if isinstance(split, Kinds)
     }
     trees = tuple((1.0, _named(root, columns, names)) for root in ensemble.trees)
-    starts = [(weight, _score(start, columns)) for weight, start in tree.starts]
     return combined([(1.0, Additive(ensemble.constant, trees=trees)), *starts])
 
 
@@ -110,8 +113,62 @@ def _named(tree, columns, categories):
     above = _named(tree.above, columns, categories)
     if isinstance(tree, Kinds):
         known = categories[tree.feature]
-        tree = tree._replace(categories=[known[number] for number in tree.categories], known=known)
+        below_it = [level for number in tree.categories for level in known[number]]
+        tree = tree._replace(categories=below_it, known=tuple(chain(*known)))
     return tree._replace(feature=line[0].feature, below=below, above=above)
+
+
+def _read_columns(encoder, columns) -> list[Any]:
+    """Return the columns of the matrix that an encoder makes of a table.
+
+    Columns of codes are the features themselves; what has no form is the error that says so.
+    """
+    if encoder is None:
+        return columns
+    return [_read_column(encoder.columns_[source], columns[source]) for source in encoder.sources_]
+
+
+def _read_column(column, score) -> Any:
+    if column.kind == "category" or (column.kind in ("number", "flag") and not column.from_text):
+        return combined([(1.0, score)], -getattr(column, "offset", 0.0))
+    return ValueError(
+        f"Column {column.name!r} is read as {column.kind}, and no format reads it so: make its "
+        "columns where features are computed, or leave it out with "
+        f"TableEncoder(columns={{{column.name!r}: 'drop'}})."
+    )
+
+
+def _refuse_unread(column) -> None:
+    if isinstance(column, ValueError):
+        raise column
+
+
+def _of_table(step, columns) -> list[Additive]:
+    """Return the columns that a LinearColumns makes of given ones."""
+    columns = _read_columns(step.encoder_, columns)
+    for column in columns:
+        _refuse_unread(column)
+    out = []
+    for coded in step.indicators_:
+        levels = step.encoder_.categories_[coded.column].levels
+        out += _of_codes(columns[coded.column], levels, coded)
+    if step.means_ is not None:
+        means = zip(step.numbers_, step.means_)
+        numbers = [columns[k].filled(columns[k].feature(), float(mean)) for k, mean in means]
+        out += numbers if step.curve_ is None else _columns(step.curve_, numbers)
+    return out
+
+
+def _of_codes(column, levels, coded) -> list[Additive]:
+    """Return the indicators of a column of categories."""
+    feature = column.feature()
+    terms = [Category(feature, plain(level)) for level in levels[: coded.n_levels]]
+    out = [Additive(0.0, {}, {}, {term: 1.0}, {feature: 0.0}) for term in terms]
+    if coded.has_rare:  # all but the levels with an indicator
+        out.append(Additive(1.0, {}, {}, dict.fromkeys(terms, -1.0), {feature: -1.0}))
+    if coded.has_missing:
+        out.append(Additive(0.0, missing={feature: 1.0}))
+    return out
 
 
 def _check_linear(model, coef, intercept):
@@ -299,6 +356,7 @@ _FOLDS: dict[Any, Callable] = {
     preprocessing.RobustScaler: _robust,
     preprocessing.MaxAbsScaler: _largest,
     preprocessing.MinMaxScaler: _min_max,
+    LinearColumns: _of_table,
     QuantileHinges: _hinges,
     preprocessing.SplineTransformer: _splines,
     preprocessing.FunctionTransformer: _function,

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, SplineTransformer
+from sklearn.utils.validation import check_is_fitted
 
-from ..boosting import BoostedRanker
+from ..boosting import BoostedRanker, ExternalRanker
 from ..data import check
 from ..linear_model import GramRidge
 from ..preprocessing import QuantileHinges, signed_log1p
 from ..rankers import RANKERS, MultiLabelRanker, is_ranker
-from ..stacking import StackingRanker
+from ..stacking import StackingRanker, TabularRanker, scorer_of
 from ._folding import knots_of, rises_of
+from ._onnx_graph import Graph, clipped, dtype_of, logs_of, sum_of, trees_of
+from ._onnx_scorer import scorer_graph
 from ._score_tree import Score, Steps, Sum, Trees, score_tree, unwrapped
-from ._trees import Ensemble, Split, trees_of_numbers
+from ._scorer import scorer_document
+from ._trees import trees_of_numbers
+
+_SCORERS = (BoostedRanker, ExternalRanker, StackingRanker, TabularRanker)
 
 
 def to_onnx(ranker: Any, *, initial_types: Any = None, target_opset: Any = None) -> Any:
@@ -35,7 +42,8 @@ def to_onnx(ranker: Any, *, initial_types: Any = None, target_opset: Any = None)
     Parameters
     ----------
     ranker : estimator
-        A fitted ranker whose `predict` needs no qid, a pipeline, or a search.
+        A fitted ranker whose `predict` needs no qid, a pipeline, or a search; or a
+        :class:`~skcalrank.TabularRanker` of columns of numbers, or a stack of its rankers.
     initial_types : list of (str, type), default=None
         Inputs of the graph as ``skl2onnx.convert_sklearn`` takes them, for columns of several
         types. None is one matrix in single precision, named "X".
@@ -45,32 +53,44 @@ def to_onnx(ranker: Any, *, initial_types: Any = None, target_opset: Any = None)
     Returns
     -------
     model : onnx.ModelProto
-        Its output "score", of shape (n_rows, 1) or (n, r), is `predict` in single precision.
+        Its output "score", of shape (n_rows, 1) or (n, r), is `predict` in single precision. Where
+        scores depend on the other documents of the query, as those of
+        :class:`~skcalrank.TabularRanker` do, the rows of an input are the documents of one query.
 
     Raises
     ------
     ImportError
         If ``skl2onnx`` is not installed.
     ValueError
-        If the ranker, or a step before it, needs whole queries, or trees split categories.
+        If a step before the ranker, or a ranker of another kind, needs whole queries, a column is
+        read as anything but a number, or ``skl2onnx`` does not know how to convert a step.
 
     See Also
     --------
     register_converters : Lets ``skl2onnx.to_onnx`` itself convert rankers.
     """
     skl2onnx = _required()
-    score_tree(ranker)
+    check_is_fitted(ranker)
     model = unwrapped(ranker)
+    if scorer_of(model) is None:
+        score_tree(model)
     register_converters()
     floats = skl2onnx.common.data_types.FloatTensorType
     if initial_types is None:
         initial_types = [("X", floats([None, model.n_features_in_]))]
-    return skl2onnx.convert_sklearn(
-        model,
-        initial_types=initial_types,
-        target_opset=target_opset,
-        final_types=[("score", None)],
-    )
+    try:
+        return skl2onnx.convert_sklearn(
+            model,
+            initial_types=initial_types,
+            target_opset=target_opset,
+            final_types=[("score", None)],
+        )
+    except skl2onnx.common.exceptions.MissingShapeCalculator as error:
+        step = re.search(r"'<class '(?:\w+\.)*(\w+)'>'", str(error))
+        raise ValueError(
+            f"{type(model).__name__} contains {step[1] if step else 'a step'}, which skl2onnx "
+            "does not convert: register a converter, or choose to_json."
+        ) from error
 
 
 def register_converters() -> None:
@@ -100,7 +120,7 @@ def _register() -> None:
     def add(cls, shape, output_of):
         put(cls, f"Skcalrank{cls.__name__}", shape, _converter(output_of))
 
-    for cls in (*RANKERS.values(), MultiLabelRanker, BoostedRanker, StackingRanker, GramRidge):
+    for cls in (*RANKERS.values(), MultiLabelRanker, *_SCORERS, GramRidge):
         add(cls, _shape_of_scores, _ranker)
     add(QuantileHinges, _shape_of_columns, _hinges)
     if SplineTransformer not in skl2onnx.supported_converters():
@@ -128,12 +148,8 @@ def _is_known(operator) -> bool:
 
 def _put_shape(operator, n_columns):
     X, types = operator.inputs[0], import_module("skl2onnx.common.data_types")
-    kind = types.DoubleTensorType if _dtype(X) is np.float64 else types.FloatTensorType
+    kind = types.DoubleTensorType if dtype_of(X) is np.float64 else types.FloatTensorType
     operator.outputs[0].type = kind([X.get_first_dimension(), n_columns])
-
-
-def _dtype(X) -> Any:
-    return np.float64 if type(X.type).__name__.startswith("Double") else np.float32
 
 
 def _shape_of_scores(operator):
@@ -156,23 +172,6 @@ def _same_shape(operator):
 # -- converters ------------------------------------------------------------------------
 
 
-class Graph(NamedTuple):
-    """The input of a graph, and what makes operators of it."""
-
-    X: Any
-    n_scores: int
-    version: int
-
-    def op(self, kind: str, *inputs, **attributes) -> Any:
-        """Return an operator of ONNX."""
-        make = getattr(import_module("skl2onnx.algebra.onnx_ops"), f"Onnx{kind}")
-        return make(*inputs, **{"op_version": self.version, **attributes})
-
-    def numbers(self, values) -> np.ndarray:
-        """Return constants in the precision of the input."""
-        return np.array(values, dtype=_dtype(self.X))
-
-
 def _converter(output_of):
     """Return a converter for skl2onnx: `output_of` writes a fitted estimator to a graph."""
 
@@ -186,16 +185,18 @@ def _converter(output_of):
 
 
 def _ranker(ranker, graph: Graph):
-    return _scores(score_tree(ranker), graph)
+    names = getattr(ranker, "feature_names_in_", [f"x{k}" for k in range(ranker.n_features_in_)])
+    document = scorer_document(ranker, names)
+    return _scores(score_tree(ranker), graph) if document is None else scorer_graph(document, graph)
 
 
 def _scores(score: Score, graph: Graph):
     """Return the operator that computes a score."""
     if isinstance(score, Sum):
-        return _sum([_weighted(*term, graph) for term in score.terms], graph)
+        return sum_of([_weighted(*term, graph) for term in score.terms], graph)
     if isinstance(score, Trees):
-        trees = _of_trees(trees_of_numbers(score.model), graph)
-        return _sum([trees, *(_weighted(*start, graph) for start in score.starts)], graph)
+        trees = trees_of(graph.X, trees_of_numbers(score.model), graph)
+        return sum_of([trees, *(_weighted(*start, graph) for start in score.starts)], graph)
     if isinstance(score, Steps):
         # skl2onnx knows this class, but none of its subclasses.
         model = Pipeline(score.pipeline.steps)
@@ -206,10 +207,6 @@ def _scores(score: Score, graph: Graph):
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator
     shape = np.array([-1, graph.n_scores], dtype=np.int64)
     return graph.op("Reshape", sub(model, graph.X, op_version=graph.version), shape)
-
-
-def _sum(scores, graph: Graph):
-    return scores[0] if len(scores) == 1 else graph.op("Sum", *scores)
 
 
 def _weighted(weight, score: Score, graph: Graph):
@@ -225,51 +222,8 @@ def _linear(model) -> LinearRegression:
     return regressor
 
 
-def _of_trees(trees: Ensemble, graph: Graph):
-    proto = import_module("onnx").TensorProto
-    double = _dtype(graph.X) is np.float64
-    scores = graph.op(
-        "TreeEnsembleRegressor_1",
-        graph.op("Cast", graph.X, to=proto.FLOAT) if double else graph.X,
-        op_version=1,
-        n_targets=1,
-        aggregate_function="SUM",
-        post_transform="NONE",
-        base_values=[trees.constant],
-        **_nodes(trees),
-    )
-    return graph.op("Cast", scores, to=proto.DOUBLE) if double else scores
-
-
-def _nodes(trees: Ensemble) -> dict[str, list]:
-    """Return the attributes that describe the nodes of trees."""
-    fields = "treeids nodeids featureids values modes truenodeids falsenodeids"
-    names = [*fields.split(), "missing_value_tracks_true"]
-    rows: list[tuple] = []
-    leaves: list[tuple] = []
-
-    def add(tree_id, tree, number) -> int:
-        """Write a node and what is below it, and return the next number that is free."""
-        if not isinstance(tree, Split):
-            rows.append((tree_id, number, 0, 0.0, "LEAF", 0, 0, 0))
-            leaves.append((tree_id, number, 0, tree))
-            return number + 1
-        place = len(rows)
-        rows.append(())
-        above = add(tree_id, tree.below, number + 1)
-        where = (tree_id, number, tree.feature, tree.threshold, "BRANCH_LT", number + 1, above)
-        rows[place] = (*where, int(tree.missing_below))
-        return add(tree_id, tree.above, above)
-
-    for tree_id, tree in enumerate(trees.trees):
-        add(tree_id, tree, 0)
-    nodes = {f"nodes_{name}": list(values) for name, values in zip(names, zip(*rows))}
-    of_leaves = zip(("treeids", "nodeids", "ids", "weights"), zip(*leaves))
-    return nodes | {f"target_{name}": list(values) for name, values in of_leaves}
-
-
 def _hinges(step, graph: Graph):
-    return _clipped(graph, step.features_, step.starts_, step.ends_)
+    return clipped(graph.X, step.features_, step.starts_, step.ends_, graph)
 
 
 def _splines(step, graph: Graph):
@@ -280,18 +234,9 @@ def _splines(step, graph: Graph):
     rises = [rises_of(step, of_feature) for of_feature in knots]
     first = np.concatenate([np.arange(len(rise)) == 0 for rise in rises])
     weights = graph.numbers(block_diag(*(rise.T for rise in rises)))
-    product = graph.op("MatMul", _clipped(graph, features, starts, ends), weights)
+    product = graph.op("MatMul", clipped(graph.X, features, starts, ends, graph), weights)
     return graph.op("Add", product, graph.numbers(first))
 
 
-def _clipped(graph: Graph, features, starts, ends):
-    """Return hinges of columns: 0 up to a start, 1 from an end."""
-    picked = graph.op("Gather", graph.X, features.astype(np.int64), axis=1)
-    away = graph.op("Sub", picked, graph.numbers(starts))
-    rise = graph.op("Div", away, graph.numbers(ends - starts))
-    return graph.op("Clip", rise, graph.numbers(0), graph.numbers(1))
-
-
 def _logs(_, graph: Graph):
-    logs = graph.op("Log", graph.op("Add", graph.op("Abs", graph.X), graph.numbers([1])))
-    return graph.op("Mul", graph.op("Sign", graph.X), logs)
+    return logs_of(graph.X, graph)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..pipeline import handed_to
+from ..data import handed_to
 from ..rankers import is_ranker
 from ._trees import has_trees
 
@@ -68,8 +68,14 @@ def score_tree(model: Any) -> Score:
         if hasattr(model, "named_rankers_"):
             return Sum(_weighted(_members_of(model)))
         inner = getattr(model, "estimator_", getattr(model, "ranker_", None))
-        if inner is not None:
+        reads_codes = getattr(model, "encoder_", None) is not None
+        if inner is not None and (not reads_codes or isinstance(inner, Pipeline)):
             return score_tree(inner)
+        if inner is not None and not has_trees(model):
+            raise ValueError(
+                f"{type(inner).__name__} reads codes of the columns of a table, and no format "
+                "makes them: export trees of LightGBM or XGBoost, or fit it to an array."
+            )
     if getattr(model, "coef_", None) is None and has_trees(model):
         return Trees(model, _weighted(_starts_of(model)))
     return Regression(model)
@@ -111,7 +117,7 @@ def _reader(step):
 
 def _members_of(stack):
     """Return the weight and the ranker of each score that a stack adds up."""
-    if stack.normalize == "query":
+    if stack.normalize_ == "query":
         raise ValueError(
             f"{type(stack).__name__} was fitted with normalize='query', which divides scores by "
             "their spread in the query, and what is exported sees one document at a time: "

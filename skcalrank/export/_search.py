@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from ..boosting import tree_scores
 from ._folding import additive_score
 from ._score_tree import Score, Steps, Trees, names_of_features, score_tree, unwrapped
 from ._trees import Split, Tree, splits_of, trees_of_numbers
@@ -182,7 +183,7 @@ def to_engine(ranker: Any) -> str:
 
     Parameters
     ----------
-    ranker : BoostedRanker
+    ranker : BoostedRanker or ExternalRanker
         Fitted, with ``n_models=1`` and without `start`, by LightGBM or XGBoost.
 
     Returns
@@ -207,18 +208,19 @@ def to_engine(ranker: Any) -> str:
     """
     score_tree(ranker)
     model = unwrapped(ranker)
-    if not hasattr(model, "model_weights_"):
+    trees = tree_scores(model)
+    if trees is None and not hasattr(model, "model_weights_"):
         raise ValueError(
             f"{type(model).__name__} holds no trees of a library: pass a BoostedRanker, or use "
             "to_onnx or to_json."
         )
-    if len(model.model_weights_) > 1 or model.start_scale_:
+    if trees is None or len(trees.boosters) > 1:
         raise ValueError(
             f"{type(model).__name__} adds up {len(model.model_weights_)} models and its start, and "
             "a file of the library holds one model: fit with n_models=1 and start=None, or use "
             "to_json or to_onnx."
         )
-    text = model.__getstate__()["booster_"]
+    text = trees.text()
     if not isinstance(text, str):
         raise ValueError(
             "Trees of scikit-learn have no text: use to_elasticsearch, to_onnx or "

@@ -1,20 +1,15 @@
-"""Boosted trees of every library as nested splits."""
+"""Boosted trees of every library as nested splits of rows in single precision."""
 
 from __future__ import annotations
 
-import json
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-# Tolerance of the check that trees add up to the scores of the library, relative to the largest.
-_TOLERANCE = 1e-5
-
-# LightGBM reads numbers up to this size as zero.
-_ZERO = float(np.float32(1e-35))
+from ..boosting import Forest, forest_of
+from ..preprocessing import ScaledBeside
 
 
 class Split(NamedTuple):
@@ -49,11 +44,11 @@ Tree: TypeAlias = "Split | Kinds | float"
 
 
 class Ensemble(NamedTuple):
-    """Trees whose leaves are summed, with a constant, and categories by the number of a feature."""
+    """Trees whose leaves are summed, with a constant, and levels of the codes of each feature."""
 
     trees: list[Tree]
     constant: float
-    categories: dict[int, list[Any]]
+    categories: dict[int, list[list[Any]]]
 
 
 def has_trees(model: Any) -> bool:
@@ -66,32 +61,67 @@ def ensemble_of(model: Any) -> Ensemble:
 
     Raise unless they can be written as splits of numbers and known categories.
     """
-    boosters, kinds = list(_boosters(model)), {}
-    if columns := getattr(model, "categorical_features_", []):
-        kinds = dict(zip(columns, map(list, model.encoder_.categories_)))
-    trees = [
-        scaled(tree, weight)
-        for booster, weight in boosters
-        for tree in _trees_of_booster(booster, kinds)
-    ]
-    constant = _constant(boosters, trees, int(model.n_features_in_), kinds)
-    return Ensemble(trees, constant, kinds)
+    encoder = getattr(model, "encoder_", None)
+    if isinstance(encoder, ScaledBeside):
+        raise ValueError(
+            f"{type(model).__name__} reads numbers scaled within the query, and what is exported "
+            "sees one document at a time: use to_json, to_sql or to_onnx of the whole stack."
+        )
+    kinds, n_columns = {}, int(model.n_features_in_)
+    if encoder is not None:
+        n_columns = len(encoder.sources_)
+        kinds = {k: column.levels_by_code() for k, column in encoder.categories_.items()}
+    n_codes = {number: len(levels) for number, levels in kinds.items()}
+    forests = [forest_of(b, n_columns, n_codes, weight) for b, weight in _boosters(model)]
+    trees = [tree for forest in forests for tree in trees_of_forest(forest)]
+    return Ensemble(trees, sum(forest.weight * forest.constant for forest in forests), kinds)
 
 
 def trees_of_numbers(model: Any) -> Ensemble:
-    """Return the trees of a model; raise if they split categories."""
-    trees = ensemble_of(model)
-    if trees.categories:
+    """Return the trees of a model, with the numbers of the columns of its table.
+
+    Raise if they split anything but numbers as they are.
+    """
+    trees, encoder = ensemble_of(model), getattr(model, "encoder_", None)
+    if encoder is None:
+        return trees
+    columns = [encoder.columns_[source] for source in encoder.sources_]
+    for number in {split.feature for split in splits_of(trees.trees)}:
+        _check_number(model, columns[number])
+    read = [_renumbered(tree, encoder.sources_.tolist()) for tree in trees.trees]
+    return trees._replace(trees=read)
+
+
+def _check_number(model: Any, column: Any) -> None:
+    if column.kind == "category":
         raise ValueError(
-            f"{type(model).__name__} splits columns of categories, and this format reads numbers "
-            "alone: encode them before, by numbers or indicators, or use to_json."
+            f"{type(model).__name__} splits columns of categories, such as {column.name!r}, and "
+            "this format reads numbers alone: encode them before, by numbers or indicators, or use "
+            "to_json."
         )
-    return trees
+    is_number = column.kind in ("number", "flag") and not column.from_text
+    if not is_number or column.offset:
+        how = "less an offset" if is_number else f"as {column.kind}"
+        raise ValueError(
+            f"Column {column.name!r} is read {how}, and this format reads numbers as they are: "
+            "make them where features are computed, leave the column out with columns="
+            f"{{{column.name!r}: 'drop'}}, or use to_json."
+        )
+
+
+def _renumbered(tree: Tree, sources: list[int]) -> Tree:
+    """Return a tree with other numbers of features."""
+    if isinstance(tree, float):
+        return tree
+    below, above = _renumbered(tree.below, sources), _renumbered(tree.above, sources)
+    return tree._replace(feature=sources[tree.feature], below=below, above=above)
 
 
 def _boosters(model) -> Iterator[tuple[Any, float]]:
     """Yield the fitted boosters of a model, and their weights."""
-    if hasattr(model, "model_weights_"):
+    if hasattr(model, "encoder_") and hasattr(model, "estimator_"):
+        yield from _boosters(model.estimator_)
+    elif hasattr(model, "model_weights_"):
         many = len(model.model_weights_) > 1
         boosters = model.booster_ if many else [model.booster_]
         yield from zip(boosters, map(float, model.model_weights_))
@@ -103,88 +133,20 @@ def _boosters(model) -> Iterator[tuple[Any, float]]:
         yield model.get_booster(), 1.0
 
 
-def _trees_of_booster(booster, kinds) -> Iterator[Tree]:
-    if isinstance(booster, HistGradientBoostingRegressor):
-        if booster.is_categorical_ is not None:
-            raise ValueError(
-                "Trees of scikit-learn split columns of categories by numbers of their own: encode "
-                "the categories before, or fit with engine='lightgbm' or 'xgboost' and use to_json."
-            )
-        for trees in booster._predictors:  # noqa: SLF001 (as skcalrank.boosting reads them)
-            yield _of_nodes(trees[0].nodes)
-    elif hasattr(booster, "get_dump"):
-        if booster.attr("zeros") is not None:
-            raise ValueError(
-                "The trees of XGBoost were grown on a sparse matrix, whose zeros are missing: fit "
-                "to X.toarray()."
-            )
-        names = booster.feature_names or [f"f{i}" for i in range(booster.num_features())]
-        numbers = {name: number for number, name in enumerate(names)}
-        for text in booster.get_dump(dump_format="json"):
-            yield _of_xgboost(json.loads(text), numbers, kinds)
-    else:
-        best = booster.best_iteration if booster.best_iteration > 0 else None
-        for tree in booster.dump_model(num_iteration=best)["tree_info"]:
-            yield _of_lightgbm(tree["tree_structure"], kinds)
+def trees_of_forest(forest: Forest) -> list[Tree]:
+    """Return the trees of a forest, with its weight in their leaves."""
+    return [scaled(_tree(forest, root), forest.weight) for root in forest.roots]
 
 
-def _of_nodes(nodes, number=0) -> Tree:
-    node = nodes[number]
-    if node["is_leaf"]:
-        return float(node["value"])
-    return Split(
-        int(node["feature_idx"]),
-        _above(float(node["num_threshold"])),
-        _of_nodes(nodes, node["left"]),
-        _of_nodes(nodes, node["right"]),
-        bool(node["missing_go_to_left"]),
-    )
-
-
-def _of_xgboost(node, numbers, kinds) -> Tree:
-    if "leaf" in node:
-        return float(node["leaf"])
-    feature, threshold = numbers[node["split"]], node["split_condition"]
-    child = {below["nodeid"]: below for below in node["children"]}
-    below, above = (_of_xgboost(child[node[branch]], numbers, kinds) for branch in ("yes", "no"))
-    missing_below = node["missing"] == node["yes"]
-    if isinstance(threshold, (int, float)):
-        return Split(feature, float(np.float32(threshold)), below, above, missing_below)
-    if feature not in kinds:
-        raise ValueError(
-            f"A tree of XGBoost splits categories of {node['split']}: encode them as numbers."
-        )
-    return Kinds(feature, list(threshold), below, above, missing_below)
-
-
-def _of_lightgbm(node, kinds) -> Tree:
-    if "leaf_coeff" in node:
-        raise ValueError(
-            "Trees have linear functions in their leaves: fit without linear_tree, or export the "
-            "text of LightGBM with to_engine."
-        )
-    if "leaf_value" in node:
-        return float(node["leaf_value"])
-    feature, kind = int(node["split_feature"]), node["missing_type"]
-    below, above = (_of_lightgbm(node[child], kinds) for child in ("left_child", "right_child"))
-    if node["decision_type"] == "==" and feature in kinds:
-        categories = list(map(int, node["threshold"].split("||")))
-        return Kinds(feature, categories, below, above, False)
-    if node["decision_type"] != "<=" or kind == "Zero":
-        raise ValueError(
-            "Trees of LightGBM split categories, or take zeros for missing: encode the categories "
-            "as numbers, fit without zero_as_missing, or export the text with to_engine."
-        )
-    threshold = float(node["threshold"])
-    missing_below = bool(node["default_left"] if kind == "NaN" else threshold >= 0)
-    return Split(feature, _above(_apart_from_zero(threshold)), below, above, missing_below)
-
-
-def _apart_from_zero(threshold: float) -> float:
-    """Return a threshold with all numbers that LightGBM reads as zero on one side."""
-    if abs(threshold) > _ZERO:
-        return threshold
-    return _ZERO if threshold >= 0 else float(np.nextafter(-_ZERO, -np.inf))
+def _tree(forest: Forest, node: int) -> Tree:
+    """Return a tree of a forest, given its root."""
+    if node < 0:
+        return forest.values[-1 - node]
+    ways = _tree(forest, forest.below[node]), _tree(forest, forest.above[node])
+    feature, missing_below = forest.features[node], forest.missing_below[node]
+    if node in forest.codes:
+        return Kinds(feature, forest.codes[node], *ways, missing_below)
+    return Split(feature, _above(forest.thresholds[node]), *ways, missing_below)
 
 
 def _above(threshold: float) -> float:
@@ -215,53 +177,3 @@ def splits_of(trees: Iterable[Tree]) -> Iterator[Split | Kinds]:
         if not isinstance(tree, float):
             yield tree
             waiting += [tree.below, tree.above]
-
-
-def value_of(tree: Tree, row: Any) -> float:
-    """Return the value of the leaf that a row of single precision falls into."""
-    while not isinstance(tree, float):
-        x = row[tree.feature]
-        is_below = x < tree.threshold if isinstance(tree, Split) else x in tree.categories
-        tree = tree.below if (tree.missing_below if np.isnan(x) else is_below) else tree.above
-    return tree
-
-
-def _constant(boosters, trees, n_features, kinds) -> float:
-    """Return the constant that the library adds to the trees; raise unless it adds up the trees."""
-    n_rows = max(4, *map(len, kinds.values())) if kinds else 4
-    rows = np.random.default_rng(0).normal(size=(n_rows, n_features)).astype(np.float32)
-    rows[1:] *= _sizes(trees, n_features)
-    for feature, categories in kinds.items():
-        rows[:, feature] = np.arange(n_rows) % len(categories)
-    expected = np.sum([weight * _predicted(booster, rows) for booster, weight in boosters], axis=0)
-    sums = np.array([sum(value_of(tree, row) for tree in trees) for row in rows])
-    rest = expected - sums
-    if np.ptp(rest) > _TOLERANCE * max(1e-30, np.abs(expected).max(), np.abs(sums).max()):
-        raise ValueError(
-            "The trees do not add up to the scores of the library, as those of booster='dart' of "
-            "XGBoost: export its own format with to_engine."
-        )
-    return float(rest.mean())
-
-
-def _sizes(trees, n_features):
-    """Return the largest threshold of each feature, so that made rows fall on both sides."""
-    sizes = np.ones(n_features, dtype=np.float32)
-    for split in splits_of(trees):
-        if isinstance(split, Split):
-            # Infinite values would give NaN.
-            size = min(abs(split.threshold), 1e18)
-            sizes[split.feature] = max(sizes[split.feature], size)
-    return sizes
-
-
-def _predicted(booster, rows):
-    if hasattr(booster, "get_dump"):
-        margin = booster.inplace_predict(rows, predict_type="margin", validate_features=False)
-        return margin.astype(float)
-    if isinstance(booster, HistGradientBoostingRegressor):
-        with warnings.catch_warnings():
-            # A model that was fitted to a data frame warns of rows without names.
-            warnings.simplefilter("ignore")
-            return booster.predict(rows)
-    return booster.predict(rows, raw_score=True)

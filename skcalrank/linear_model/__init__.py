@@ -1,5 +1,5 @@
 """Ridge regression on any number of rows in bounded memory."""
 
-from ._gram_ridge import GramRidge, add_moments, refit
+from ._gram_ridge import GramRidge, add_moments, learn_moments, refit, settled, variances
 
 __all__ = ["GramRidge"]

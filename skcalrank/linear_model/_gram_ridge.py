@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +21,7 @@ from .._solvers import (
     ridge_path,
 )
 from ..data import all_or_nothing, arrays, check, lazy_property, limits, refuse_lazy
-from ..data.types import ArrayLike, Floats, Matrix
+from ..data.types import ArrayLike, Floats, Ints, Matrix
 
 _X_CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
@@ -97,6 +99,9 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     # Tells rankers to pass statistics instead of centered rows, see skcalrank._solvers.
     _sees_moments_only = True
+
+    # Variances of groups of features, of a model that learns no further rows.
+    _variances: Floats
 
     _parameter_constraints: ClassVar[dict] = {
         "alpha": [limits.NON_NEGATIVE, "array-like"],
@@ -187,6 +192,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Add the moments of some rows; with `first`, discard earlier rows."""
         self.n_features_in_ = len(moments.mean)
         if not first:
+            self._check_whole()
             self._check_targets(moments, one_target)
             moments = self._moments.merge(moments)
         return self._learn(moments, one_target)
@@ -211,6 +217,15 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Compute the coefficients now, so that `predict` does not change the estimator."""
         _ = self.coef_, self.intercept_
         return self
+
+    def _check_whole(self):
+        """Raise if the model has not kept the products of all features."""
+        if not self._moments.has_products:
+            raise ValueError(
+                "This GramRidge must have the products of all features to learn further rows or "
+                "another penalty, got one of a stack, which has not kept them: fit the ranker "
+                "outside the stack."
+            )
 
     def _check_targets(self, moments, one_target):
         before, now = self._moments.moment.shape[1], moments.moment.shape[1]
@@ -251,10 +266,12 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         True
         """
         check_is_fitted(self)
+        self._check_whole()
         for other in others:
             if not isinstance(other, GramRidge):
                 raise TypeError(f"others must be GramRidge models, got {other!r}.")
             check_is_fitted(other)
+            other._check_whole()
             self._check_features(other)
             self._check_targets(other._moments, other._one_target)
         merged = type(self)(**self.get_params())
@@ -333,6 +350,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         ((3, 1), True)
         """
         check_is_fitted(self)
+        self._check_whole()
         alphas = np.asarray(alphas)
         if alphas.ndim != 1:
             raise ValueError(f"alphas must be a list of penalties, got shape {alphas.shape}.")
@@ -367,9 +385,40 @@ def add_moments(model: GramRidge, moments: Moments, one_target: bool, *, goes_on
     If `goes_on`, add the rows to those that the model was fitted to. `one_target` is whether y was
     one-dimensional.
     """
+    return learn_moments(model, moments, one_target, goes_on=goes_on)._solve()
+
+
+def learn_moments(model: GramRidge, moments: Moments, one_target: bool, *, goes_on=False):
+    """Do as :func:`add_moments`, but leave the coefficients until they are read."""
     check.params(model)
     model._check_alpha(moments.moment.shape[1])
-    return model._add_moments(moments, one_target, first=not goes_on)._solve()
+    return model._add_moments(moments, one_target, first=not goes_on)
+
+
+def settled(model: GramRidge, groups: Ints, n_groups: int) -> GramRidge:
+    """Return a model that learns no further rows, with the :func:`variances` of these groups.
+
+    The products of all features are d^2 numbers, which may be far more than the coefficients and
+    the trees of a stack.
+    """
+    out = copy(model._solve())
+    out._variances = variances(model, groups, n_groups)
+    out._moments = model._moments.without_products()
+    return out
+
+
+def variances(model: GramRidge, groups: Ints, n_groups: int) -> Floats:
+    """Return the variances of what groups of features add to the predictions of the rows of fit.
+
+    `groups` has the number of the group of each feature. Where the model was fitted to differences
+    of documents, variances are those within queries.
+    """
+    if not model._moments.has_products:
+        return model._variances
+    gram, coef = model._moments.gram, np.ravel(model.coef_)
+    own = csr_array((coef, (groups, np.arange(len(coef)))), shape=(n_groups, len(coef)))
+    out: Floats = own.multiply(own @ gram).sum(axis=1) / model._moments.total
+    return out
 
 
 def refit(model: GramRidge, regressor=None):

@@ -77,6 +77,11 @@ PREFERENCE_LOSSES: dict[str, type[PreferenceLoss]] = {
 }
 
 
+def is_order_preserving(loss: Loss) -> bool:
+    """Return whether a loss is one of the package, templates included, and not a subclass."""
+    return type(loss) in {*LOSSES.values(), BregmanTemplate, PairwiseTemplate}
+
+
 def get_loss(loss: str | Loss, **options: Any) -> Loss:
     """Return the order-preserving loss of a name.
 

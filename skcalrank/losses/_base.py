@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar
@@ -11,6 +12,9 @@ import numpy as np
 
 from ..data import Queries, each, query_factors
 from ..data.types import Floats
+
+# Gradient and curvature, of scores.
+Derivatives = Callable[[Floats], tuple[Floats, Floats]]
 
 # Largest argument of exponentials: larger ones are clipped, so that a step of a solver that is
 # too long has a huge but finite loss. Squares of the exponential are still finite.
@@ -221,6 +225,24 @@ class Loss(ABC):
         gradient, curvature : ndarray of shape (n_documents,)
             First and second derivatives of the sum over all queries.
         """
+
+    def prepare_derivatives(
+        self, v: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Derivatives:
+        """Return :meth:`derivatives` as a function of the scores, for many scores.
+
+        Parameters
+        ----------
+        v, queries, weight
+            As in :meth:`evaluate`.
+
+        Returns
+        -------
+        derivatives : callable
+            Function of scores that returns the gradient and the curvature; as libraries of trees
+            store these in single precision, up to errors of about 1e-7.
+        """
+        return lambda s: self.derivatives(v, s, queries, weight)
 
     @abstractmethod
     def infimum(self, v: Floats, queries: Queries) -> Floats:

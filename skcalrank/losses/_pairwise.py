@@ -2,7 +2,7 @@ r"""Losses that are sums over pairs of documents (CUG13, eq. 4).
 
 All these losses depend on differences of scores only. The exponential and the squared loss
 factorize, and cost as much as a pointwise loss. The logistic loss is evaluated in blocks of a few
-queries, so that no matrix of all pairs is ever held.
+queries, so that no matrix of all pairs is ever held; for boosting, by integrals that factorize.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import numpy as np
 
 from ..data import CACHE_CELLS, Queries, arrays
 from ..data.types import Floats
-from ._base import EXPONENT, LossInParts
+from ._base import EXPONENT, Derivatives, LossInParts
+from ._quadrature import FLOOR, PairIntegrals
 
-# Lower bound of scores relative to the best score of their query, since e^-700 does not underflow.
-_FLOOR = -700.0
+# With fewer pairs of each document, single pairs take less time than integrals.
+_FEW_PAIRS = 12
 
 
 class PairwiseLoss(LossInParts):
@@ -207,6 +208,21 @@ class PairwiseLogistic(PairwiseLoss):
             curvature[block.documents] = curves[block.present]
         return gradient, curvature
 
+    def prepare_derivatives(
+        self, v: Floats, queries: Queries, weight: Floats | None = None
+    ) -> Derivatives:
+        if (queries.sizes**2).sum() < _FEW_PAIRS * queries.n_rows:
+            return super().prepare_derivatives(v, queries, weight)
+        prepared: dict[Queries, PairIntegrals] = {}
+
+        def of_part(v, s, part, weight):
+            if part not in prepared:
+                prepared[part] = PairIntegrals(v, part, weight)
+            return prepared[part].derivatives(s)
+
+        results = ("documents", "documents")
+        return lambda s: self._joined(of_part, results, v, s, queries, weight)
+
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         # The minimizing score of a target of 0 is -inf; a target of 1e-100 is close enough.
         positive = np.maximum(v, 1e-100 * max(v.max(initial=0.0), 1e-100))
@@ -223,7 +239,7 @@ class PairwiseLogistic(PairwiseLoss):
 def _blocks(v, s, queries, weight):
     """Yield all queries in blocks of similar size."""
     below = s - queries.repeat(queries.max(s))
-    np.maximum(below, _FLOOR, out=below)
+    np.maximum(below, FLOOR, out=below)
     share = np.ones(queries.n_queries)
     if weight is None:
         weight = np.ones(len(s))

@@ -17,18 +17,22 @@ from ._pointwise import PointwiseLoss
 Function = Callable[[Any], Any]
 
 # Scores at which the conditions on the functions are checked.
-_GRID = np.linspace(-5.0, 5.0, 41)
+_GRID = np.linspace(-5.0, 5.0, 401)
 _STEP = 1e-5
+
+# Each step of the grid is halved this often, and a change that is left, as a share, is a jump.
+_HALVINGS, _JUMP = 40, 1e-6
 
 
 @dataclass(frozen=True)
 class PairwiseTemplate(PairwiseLoss):
     r"""Pairwise loss :math:`\sum_{i<j} v_i \varphi(s_i - s_j) + v_j \varphi(s_j - s_i)`.
 
-    The loss is order-preserving for every convex, non-increasing :math:`\varphi` with
-    :math:`\varphi'(0) < 0`, provided that the minimum is attained (CUG13, section 3). The
-    conditions on :math:`\varphi` are checked at score differences from -5 to 5. No regret bound is
-    claimed.
+    The loss is order-preserving for every convex, non-increasing, differentiable :math:`\varphi`
+    with :math:`\varphi'(0) < 0`, provided that the minimum is attained (CUG13, section 3). A corner
+    ties documents that must differ: the hinge is not order-preserving. The conditions on
+    :math:`\varphi` are checked at 401 score differences from -5 to 5, of which two may have another
+    derivative, and the slope may not jump between them. No regret bound is claimed.
 
     Parameters
     ----------
@@ -42,7 +46,8 @@ class PairwiseTemplate(PairwiseLoss):
     Raises
     ------
     ValueError
-        If a condition fails, or `slope` or `curvature` is not the derivative that it should be.
+        If a condition fails, the slope jumps, or `slope` or `curvature` is not the derivative that
+        it should be.
 
     See Also
     --------
@@ -72,11 +77,13 @@ class PairwiseTemplate(PairwiseLoss):
     def __post_init__(self) -> None:
         slopes, curvatures = self.slope(_GRID), self.curvature(_GRID)
         _check_derivative("slope", self.phi, slopes)
+        _check_continuous("phi must be differentiable, without corners", self.slope)
         _check_derivative("curvature", self.slope, curvatures)
-        if (slopes > 1e-12).any() or (np.diff(slopes) < -1e-9).any() or not slopes[20] < 0:
+        middle = slopes[len(_GRID) // 2]
+        if (slopes > 1e-12).any() or (np.diff(slopes) < -1e-9).any() or not middle < 0:
             raise ValueError(
                 "phi must be convex and non-increasing with a negative slope at 0, got the slopes "
-                f"{slopes[0]:g}, {slopes[20]:g} and {slopes[-1]:g} at -5, 0 and 5."
+                f"{slopes[0]:g}, {middle:g} and {slopes[-1]:g} at -5, 0 and 5."
             )
 
     def _pairs(self, v, s, queries, weight):
@@ -128,11 +135,13 @@ class PairwiseTemplate(PairwiseLoss):
 class BregmanTemplate(PointwiseLoss):
     r"""Bregman divergence :math:`\sum_i \psi(v_i) - \psi(g_i) - \psi'(g_i)(v_i - g_i)`.
 
-    Here :math:`g_i = g(s_i)`. The loss is order-preserving for every strictly convex :math:`\psi`
-    and every increasing, invertible link g such that the closure of its range contains all
-    targets (CUG13, eq. 5). If the potential is :math:`\mu`-strongly convex, then
-    :math:`c = 2/\sqrt\mu` (Theorem 5.3). As a function of the scores, the loss need not be convex.
-    The conditions are checked at scores from -5 to 5.
+    Here :math:`g_i = g(s_i)`. The loss is order-preserving for every strictly convex,
+    differentiable :math:`\psi` and every increasing, continuous, invertible link g such that the
+    closure of its range contains all targets (CUG13, eq. 5). If the potential is
+    :math:`\mu`-strongly convex, then :math:`c = 2/\sqrt\mu` (Theorem 5.3). As a function of the
+    scores, the loss need not be convex.
+    The conditions are checked at 401 scores from -5 to 5, of which two may have another derivative,
+    and neither g nor :math:`\psi'` may jump between them.
 
     Parameters
     ----------
@@ -179,6 +188,10 @@ class BregmanTemplate(PointwiseLoss):
         psi, first, second = self.potential
         g, rise, inverse = self.link
         reached = g(_GRID)
+        _check_continuous("link must be continuous", g)
+        _check_continuous(
+            "potential must be differentiable, without corners", lambda s: first(g(s))
+        )
         _check_derivative("the second of link", g, rise(_GRID))
         _check_derivative("the second of potential", psi, first(reached), reached)
         _check_derivative("the third of potential", first, second(reached), reached)
@@ -234,4 +247,28 @@ def _check_derivative(name, function, values, at=_GRID):
         raise ValueError(
             f"{name} must be the derivative of the function before it, {differences[where]:g} at "
             f"{at[where]:g}, got {values[where]:g}."
+        )
+
+
+def _check_continuous(condition, function):
+    """Raise ValueError if a function jumps at a score between those of the grid."""
+    left, right = _GRID[:-1], _GRID[1:]
+    before, after = function(left), function(right)
+    # A jump is in the half in which the function changes more, and does not become smaller.
+    for _ in range(_HALVINGS):
+        middle = (left + right) / 2
+        value = function(middle)
+        in_left = np.abs(value - before) > np.abs(after - value)
+        left, before = np.where(in_left, left, middle), np.where(in_left, before, value)
+        right, after = np.where(in_left, middle, right), np.where(in_left, value, after)
+    change = np.abs(after - before)
+    # Changes at the smallest distances are also those of rounding.
+    jumps = change > _JUMP * np.maximum(np.abs(before), np.abs(after))
+    jumps &= change > 1e-9 * np.abs(function(_GRID)).max()
+    if jumps.any():
+        at = int((change * jumps).argmax())
+        what = "value" if condition.startswith("link") else "slope"
+        raise ValueError(
+            f"{condition}, got a {what} that jumps from {before[at]:g} to {after[at]:g} at "
+            f"{right[at]:.3g}."
         )

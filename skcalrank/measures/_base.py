@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Block, Queries, Ranked, check
+from ..data import Block, Queries, Ranked, are_alike, check
 from ..data.types import Bools, Floats, Ints
 from ._families import shown
 
@@ -69,6 +69,9 @@ class Measure(ABC):
         ``relevance_level``.
     needs_binary_labels : bool
         Whether labels other than 0 and 1 are an error, because no ``relevance_level`` is set.
+    doubles : bool
+        Whether each further grade doubles the gain, as ``gain="exponential"`` does, and no
+        parameter says that labels are grades.
     is_scaled : bool
         Whether the measure has no parameter that :meth:`scaled_to` would set.
     reads_orders : bool
@@ -114,15 +117,28 @@ class Measure(ABC):
         # Used by dataclasses with repr=False: functions are shown by their names, and fields with
         # repr=False only if they differ from their defaults.
         if not is_dataclass(self):
-            return super().__repr__()
+            options = [f"{name}={shown(value)}" for name, value in vars(self).items()]
+            return f"{type(self).__name__}({', '.join(options)})"
         values = [(f, getattr(self, f.name)) for f in fields(self)]
         options = [f"{f.name}={shown(v)}" for f, v in values if f.repr or v != f.default]
         return f"{type(self).__name__}({', '.join(options)})"
+
+    def __eq__(self, other: object) -> bool:
+        # Clones of a ranker hold copies of its measure.
+        return type(self) is type(other) and are_alike(vars(self), vars(other))
+
+    def __hash__(self) -> int:
+        return hash(type(self))
 
     @property
     def cutoff(self) -> int | None:
         """Last position that counts; None if all positions count."""
         return getattr(self, "k", None)
+
+    @property
+    def condition(self) -> str | None:
+        """`calibration` of the measure with these parameters: that of hit@1 is that of P@1."""
+        return self.calibration
 
     @property
     def full_name(self) -> str:
@@ -133,6 +149,11 @@ class Measure(ABC):
     def needs_binary_labels(self) -> bool:
         """Whether labels other than 0 and 1 are an error."""
         return self.is_binary and self.relevance_level is None  # type: ignore[attr-defined]
+
+    @property
+    def doubles(self) -> bool:
+        """Whether each further grade doubles the gain, and nothing says that labels are grades."""
+        return False
 
     @property
     def is_scaled(self) -> bool:
@@ -163,8 +184,8 @@ class Measure(ABC):
             True if the targets are equal up to a positive factor and a shift per query, and the
             bases order documents alike. This holds for measures of one class that differ only in
             parameters of `basis_fields`, for Kendall's tau and the unit pairwise disagreement, and
-            for rank-biased precision and precision. For ERR with two values of ``max_grade``, the
-            best ranking is the same under the condition of its calibration.
+            for rank-biased precision, hit@1 and precision. For ERR with two values of
+            ``max_grade``, the best ranking is the same under the condition of its calibration.
         """
         return self._targets_key() == other._targets_key()
 
@@ -474,6 +495,8 @@ class PositionalMeasure(Measure):
         values : ndarray of shape (n_queries,)
             Value of each query.
         """
+        if ranked.is_short:
+            return offset + self._sum_of_runs(values, ranked)
         out = np.array(offset, dtype=float)
         for block in ranked.blocks(self.cutoff):
             discount = self.basis(block.positions, block.sizes)
@@ -486,6 +509,18 @@ class PositionalMeasure(Measure):
             else:
                 out[block.ids] += np.einsum("ij,ij->i", gained, discount)
         return out
+
+    def _sum_of_runs(self, values: Floats, ranked: Ranked) -> Floats:
+        """Return ``<values, basis>`` of each query, of all queries at once."""
+        queries, (order, runs) = ranked.queries, ranked.runs
+        positions = np.arange(1, queries.n_rows + 1) - queries.repeat(queries.ptr[:-1])
+        discount = self.basis(positions, queries.repeat(queries.sizes))
+        values = values[order]
+        if len(runs) == len(values):
+            return queries.sum(values * discount)
+        lengths = np.append(runs[1:], len(values)) - runs
+        summed: Floats = np.add.reduceat(values, runs) * np.add.reduceat(discount, runs) / lengths
+        return np.add.reduceat(summed, runs.searchsorted(queries.ptr[:-1]))
 
     def best(self, values: Floats, queries: Queries) -> Floats:
         """Return ``sum_i values_i phi(i)`` of each query, with values in decreasing order.

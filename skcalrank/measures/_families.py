@@ -13,7 +13,7 @@ from ..data import check
 from ..data.types import Array, ArrayLike, Floats, Ints
 
 Gain: TypeAlias = str | Sequence[float] | Callable[[Floats], ArrayLike]
-Discount: TypeAlias = Callable[[Floats], ArrayLike]
+Discount: TypeAlias = Sequence[float] | Callable[[Floats], ArrayLike]
 
 # If all labels are integers below this bound, their grades are enumerated without sorting.
 _MANY_GRADES = 1 << 12
@@ -32,11 +32,8 @@ def own_gain(gain: Any, names: tuple[str, ...], highest: float = np.inf) -> Any:
         return gain
     if callable(gain):
         return _hashable("gain", gain)
-    try:
-        values = np.asarray(gain, dtype=float)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    if values.ndim != 1 or not values.size:
+    values = _vector(gain)
+    if not values.size:
         raise ValueError(
             f"gain must be {' or '.join(map(repr, names))}, an array of the gains of the grades "
             f"0, 1, ..., or a function of grades, got {gain!r}."
@@ -46,10 +43,27 @@ def own_gain(gain: Any, names: tuple[str, ...], highest: float = np.inf) -> Any:
 
 
 def own_discount(discount: Any) -> Any:
-    """Return a validated discount: None, or a function."""
-    if discount is not None and not callable(discount):
-        raise ValueError(f"discount must be None or a function of positions, got {discount!r}.")
-    return _hashable("discount", discount)
+    """Return a validated discount: None, a function, or the values of an array as a tuple."""
+    if discount is None or callable(discount):
+        return _hashable("discount", discount)
+    values = _vector(discount)
+    if not values.size:
+        raise ValueError(
+            "discount must be None, an array of the discounts of positions 1, 2, ..., or a "
+            f"function of positions, got {discount!r}."
+        )
+    _check_finite("discount", values, np.arange(1, len(values) + 1))
+    _check_discounts(values)
+    return tuple(values.tolist())
+
+
+def _vector(values: Any) -> Floats:
+    """Return an array-like of numbers as an array; an empty one if it is none."""
+    try:
+        out = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        return np.empty(0)
+    return out if out.ndim == 1 else np.empty(0)
 
 
 def _hashable(name: str, function: Any) -> Any:
@@ -122,9 +136,21 @@ def as_places(y: Floats, n_gains: int) -> Ints:
 
 
 def discounts(positions: Ints, discount: Discount) -> Floats:
-    """Return the discount of each position; raise ValueError if the function is not valid."""
+    """Return the discount of each position, which is 0 behind the last of an array.
+
+    Raises ValueError if a function is not valid.
+    """
     places = np.arange(1.0, np.max(positions, initial=1) + 1.0)
-    values = _called("discount", discount, places)
+    if callable(discount):
+        values = _called("discount", discount, places)
+        _check_discounts(values)
+    else:
+        values = np.append(discount, np.zeros(len(places)))
+    return values[np.asarray(positions) - 1]
+
+
+def _check_discounts(values: Floats) -> None:
+    """Raise ValueError unless discounts are non-negative, non-increasing and begin above 0."""
     rising = np.flatnonzero(values[1:] > values[:-1])
     if values[0] <= 0 or values[-1] < 0 or rising.size:
         at = rising[0] + 1 if rising.size else len(values) - 1 if values[0] > 0 else 0
@@ -133,7 +159,6 @@ def discounts(positions: Ints, discount: Discount) -> Floats:
             f"got {values[at]:g} at position {at + 1}"
             + (f", after {values[at - 1]:g}." if at else ".")
         )
-    return values[np.asarray(positions) - 1]
 
 
 def _called(name: str, function: Any, at: Array) -> Floats:
@@ -147,10 +172,14 @@ def _called(name: str, function: Any, at: Array) -> Floats:
             f"{name} must be a function that returns an array of the shape of its argument, got "
             f"shape {values.shape} for {at.shape}. Use functions of numpy."
         )
-    if not np.isfinite(values).all():
-        wrong = np.flatnonzero(~np.isfinite(values))[0]
-        raise ValueError(f"{name} must be finite, got {values[wrong]:g} at {at[wrong]:g}.")
+    _check_finite(name, values, at)
     return values
+
+
+def _check_finite(name: str, values: Floats, at: Array) -> None:
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size:
+        raise ValueError(f"{name} must be finite, got {values[wrong[0]]:g} at {at[wrong[0]]:g}.")
 
 
 def _check_gains(values: Floats, grades: Array, highest: float) -> None:

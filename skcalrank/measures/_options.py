@@ -1,15 +1,20 @@
 """Base classes of measures by their options: a cutoff, a relevance level, a gain."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
-from ..data import Queries
+from ..data import NotGradesWarning, Queries, warn
 from ..data.types import Bools, Floats, Ints
 from ._base import Measure
 from ._families import Discount, Gain, as_places, own_discount, own_gain
+
+# Labels are amounts if one is above the largest grade of LightGBM, or if more than so many
+# different ones are no integers and one is above the usual grades.
+_LARGEST, _MOST_PARTS, _USUAL = 31, 50, 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,7 +55,8 @@ class BinaryMeasure(Measure):
             raise ValueError(
                 f"y must hold 0 and 1 for a binary measure, got {y[other][0]:g}. Set "
                 "relevance_level (of the estimator, metric or measure); documents with y >= "
-                "relevance_level are then relevant."
+                "relevance_level are then relevant. Estimates of labels are targets: pass them to "
+                "fit_targets."
             )
         return y
 
@@ -100,14 +106,41 @@ class GainMeasure(CutoffMeasure):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "gain", own_gain(self.gain, self._gain_names, self._largest_gain))
-        own_discount(self.discount)
+        object.__setattr__(self, "discount", own_discount(self.discount))
 
     def labels(self, y: Floats) -> Floats:
         if y.size and y.min() < 0:
             raise ValueError(
-                f"y must be non-negative for {self.name}, got the relevance {y.min():g}. Shift the "
-                "labels so that the lowest grade is 0."
+                f"y must be non-negative for {self.name}, got the relevance {y.min():g}. Shift "
+                "grades so that the lowest is 0. Estimates of labels are targets: pass them to "
+                "fit_targets."
             )
         if isinstance(self.gain, tuple):
             as_places(y, len(self.gain))
         return y
+
+    @property
+    def doubles(self) -> bool:
+        return self.gain == "exponential"
+
+
+def warn_of_amounts(measures: Iterable[Measure], y: Floats) -> None:
+    """Warn once if a gain 2^y - 1 among the measures gets labels that are amounts."""
+    if any(measure.doubles for measure in measures) and _are_amounts(y):
+        # The same words from each fold and ranker: Python shows them once.
+        warn(
+            "The gain 2^y - 1 takes labels for grades, and got what may be amounts, such as of "
+            f"money: labels above {_LARGEST}, or more than {_MOST_PARTS} different ones that are "
+            f"no integers, up to above {_USUAL}. A few documents then outweigh all others. Pass "
+            "gain='linear' (of the estimator or metric, or in a measure such as NDCG(k=10, "
+            "gain='linear')), a function as gain, or labels on a scale of grades.",
+            NotGradesWarning,
+        )
+
+
+def _are_amounts(y: Floats) -> bool:
+    highest = y.max(initial=0.0)
+    if highest > _LARGEST:
+        return True
+    parts = y[y % 1 != 0] if highest > _USUAL else y[:0]
+    return len(parts) > _MOST_PARTS and len(np.unique(parts)) > _MOST_PARTS

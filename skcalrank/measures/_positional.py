@@ -136,9 +136,10 @@ class DCG(GainMeasure, PositionalMeasure):
         Gain of a document of relevance y: ``2^y - 1`` ("exponential"), y ("linear"), ``gain[y]``
         of an array, as in LightGBM's label_gain, or the value of a function of an array of
         grades. The gain must not decrease with the grade.
-    discount : callable, default=None
-        Function of an array of 1-based positions whose values must not increase. If None,
-        :math:`1/\log_2(1+i)`. Functions defined in a module can be pickled, lambdas cannot.
+    discount : array-like or callable, default=None
+        Discounts of positions 1, 2, ..., with 0 behind the last, or a function of an array of
+        1-based positions. They must not increase. If None, :math:`1/\log_2(1+i)`. Functions
+        defined in a module can be pickled, lambdas cannot.
 
     Raises
     ------
@@ -199,7 +200,7 @@ class NDCG(DCG):
         Gain of a document of relevance y: ``2^y - 1`` ("exponential"), y ("linear"), ``gain[y]``
         of an array, as in LightGBM's label_gain, or the value of a function of an array of
         grades. The gain must not decrease with the grade.
-    discount : callable, default=None
+    discount : array-like or callable, default=None
         As in :class:`~skcalrank.measures.DCG`; it applies to the ideal order too.
 
     Raises

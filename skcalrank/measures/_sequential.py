@@ -11,9 +11,10 @@ import numpy as np
 
 from ..data import Block, Queries, Ranked, arrays, check
 from ..data.types import Floats, Ints
-from ._base import PairMeasure
+from ._base import Measure, PairMeasure
 from ._families import Discount, Gain, discounts, gains
 from ._options import CutoffMeasure, GainMeasure, IndependentMeasure, RelativeMeasure
+from ._positional import Precision
 
 # Largest grade whose power of two is in the range of double precision, rounded.
 _HIGHEST = 1000
@@ -139,8 +140,22 @@ def _hit_at(relevant: Floats, block: Block) -> Floats:
 # next two measures are members of the ERR family, so that Lemma 1 of DMJ13 applies.
 
 
+@dataclass(frozen=True, repr=False)
+class _FirstRelevant(IndependentMeasure, CutoffMeasure):
+    """Base class of measures of the first relevant document, which are P@1 for k = 1."""
+
+    @property
+    def condition(self) -> str | None:
+        return "always" if self.k == 1 else self.calibration
+
+    def _targets_key(self) -> tuple[type[Measure], dict[str, Any]]:
+        if self.k == 1:
+            return Precision(relevance_level=self.relevance_level)._targets_key()  # noqa: SLF001
+        return super()._targets_key()
+
+
 @dataclass(frozen=True)
-class ReciprocalRank(IndependentMeasure, CutoffMeasure):
+class ReciprocalRank(_FirstRelevant):
     """Reciprocal rank: 1 / position of the first relevant document; 0 if none is at the first k.
 
     If relevances are independent given the query, sorting by their probabilities is best, because
@@ -193,7 +208,7 @@ class ReciprocalRank(IndependentMeasure, CutoffMeasure):
 
 
 @dataclass(frozen=True)
-class HitRate(IndependentMeasure, CutoffMeasure):
+class HitRate(_FirstRelevant):
     """Hit rate: 1 if a relevant document is among the first k, else 0; trec_eval's "success at k".
 
     With k = 1 it equals P@1, which is calibrated under every distribution. With k >= 2 it is not a
@@ -259,8 +274,8 @@ class ERR(GainMeasure):
         Stop probability R of a document of relevance y: :math:`(2^y - 1)/2^{y_{max}}`
         ("exponential"), ``gain[y]`` of an array, or the value of a function of an array of
         grades. It must be in [0, 1], and must not decrease with the grade.
-    discount : callable, default=None
-        Function of an array of 1-based positions, as in :class:`DCG`. If None, :math:`1/p`.
+    discount : array-like or callable, default=None
+        As in :class:`DCG`. If None, :math:`1/p`.
 
     Raises
     ------
@@ -319,6 +334,11 @@ class ERR(GainMeasure):
     def is_scaled(self) -> bool:
         """Whether ``max_grade`` is set, or the gain does not depend on it."""
         return self.max_grade is not None or self.gain != "exponential"
+
+    @property
+    def doubles(self) -> bool:
+        # Who sets the highest grade has grades.
+        return not self.is_scaled
 
     def scaled_to(self, y: Floats) -> ERR:
         if self.is_scaled:

@@ -3,7 +3,13 @@
 from . import _functions
 from ._evaluate import check_several, evaluate, measure_score
 from ._functions import *  # noqa: F403
-from ._scorer import RankingScorer, get_scorer, get_scorer_names, predict_with_queries
+from ._scorer import (
+    RankingScorer,
+    get_scorer,
+    get_scorer_names,
+    predict_with_queries,
+    warn_of_queries,
+)
 from ._values import (
     EMPTY,
     CheckedTarget,
@@ -12,6 +18,7 @@ from ._values import (
     PreparedScore,
     fill_undefined,
     mean_of_queries,
+    undefined_mean,
 )
 
 __all__ = ["RankingScorer", "evaluate", "get_scorer", "get_scorer_names", "measure_score"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict, overload
 
-from ..data import in_memory
+from ..data import check, in_memory
 from ..data.types import ArrayLike, Floats, Labels, Unpack
 from ..measures import Measure, get_measure
 from ._values import CheckedTarget, Policies
@@ -194,6 +194,7 @@ def evaluated(
     average: bool = True,
 ) -> dict[Any, Any]:
     """Return the values of measures that are objects; the arguments are validated here."""
+    check.row_order(y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight)
     y_true, y_score, qid, sample_weight = in_memory(
         y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight
     )

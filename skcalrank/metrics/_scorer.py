@@ -6,8 +6,9 @@ import inspect
 from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRequest
+from sklearn.utils.validation import _num_samples
 
-from ..data import arrays, check
+from ..data import arrays, check, is_lazy
 from ..data.types import ArrayLike, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import measure_score
@@ -93,8 +94,11 @@ class RankingScorer:
             If y carries its queries and rows of some of them are missing.
         """
         arrays.refuse_masked(X=X)
+        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
+        check.same_items(_last_of(estimator), y)
         qid = check.carried_qid(y, qid)
         check.warn_of_one_query(y, qid, "The scorer")
+        warn_of_queries(estimator, X, y, qid, "The scorer")
         return measure_score(
             self.measure,
             y,
@@ -104,6 +108,26 @@ class RankingScorer:
             empty=self.empty,
             sample_weight=sample_weight,
         )
+
+
+def warn_of_queries(estimator, X, y, qid, caller):
+    """Warn of a qid of documents, and of queries of the fit of a ranker that come back cut.
+
+    The ranker may be the last step of searches and pipelines, or frozen.
+    """
+    if qid is not None and not is_lazy(qid):
+        queries = check.queries(qid, _num_samples(X))
+        check.warn_of_single_documents(queries)
+        record = getattr(_last_of(estimator), "record_", None)
+        check.warn_of_changed_queries(getattr(record, "sizes", None), y, queries, caller)
+
+
+def _last_of(estimator):
+    """Return the ranker at the end of searches and pipelines."""
+    while hasattr(estimator, "best_estimator_") or hasattr(estimator, "steps"):
+        is_search = hasattr(estimator, "best_estimator_")
+        estimator = estimator.best_estimator_ if is_search else estimator.steps[-1][1]
+    return estimator
 
 
 def predict_with_queries(estimator, X, qid):

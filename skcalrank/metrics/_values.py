@@ -11,7 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data import TIES, PreferenceTarget, Queries, Ranked, arrays, check, each, warn
 from ..data.types import ArrayLike, Floats, Labels
-from ..measures import Measure, get_convention
+from ..measures import Measure, get_convention, warn_of_amounts
 
 # Approximate number of rows that are evaluated at a time.
 _PART_ROWS = 1 << 17
@@ -83,22 +83,42 @@ class CheckedTarget:
         """Return the mean of each measure, or its values per query; validate scores and weights."""
         policies = Policies() if policies is None else policies
         scores, weight = self.scores(y_score), self.query_weight(sample_weight)
-        (values,) = self.values(measures, [scores], policies)
         if average:
-            return {name: mean_of_queries(v, weight, policies.empty) for name, v in values.items()}
-        return values
+            return self.means(measures, scores, weight, policies)
+        return self.values(measures, [scores], policies)[0]
+
+    def means(
+        self,
+        measures: Mapping[Any, Measure],
+        scores: Floats,
+        weight: Floats | None,
+        policies: Policies,
+    ) -> dict[Any, Any]:
+        """Return the mean of each measure, for checked scores and weights of the queries."""
+        (values,) = self.values(measures, [scores], policies, weight)
+        return {name: mean_of_queries(v, weight, policies.empty) for name, v in values.items()}
 
     def values(
-        self, measures: Mapping[Any, Measure], scores: Iterable[Floats], policies: Policies
+        self,
+        measures: Mapping[Any, Measure],
+        scores: Iterable[Floats],
+        policies: Policies,
+        weight: Floats | None = None,
     ) -> list[dict[Any, Floats]]:
-        """Return the values of each query by measure, for each of several checked scores."""
+        """Return the values of each query by measure, for each of several checked scores.
+
+        Labels of queries of weight 0 set no scale.
+        """
         if isinstance(self.y, PreferenceTarget):
             return [
                 {name: _of_preferences(m, self, s, policies) for name, m in measures.items()}
                 for s in scores
             ]
         scores = list(scores)
-        scaled = {name: measure.scaled_to(self.y) for name, measure in measures.items()}
+        warn_of_amounts(measures.values(), self.y)
+        of_scale = check.labels_that_count(self.y, self.queries, weight)
+        labels_of = {n: self.y if m.is_scaled else of_scale for n, m in measures.items()}
+        scaled = {name: m.scaled_to(labels_of[name]) for name, m in measures.items()}
         out: list[dict[Any, Floats]] = [
             {name: np.empty(self.queries.n_queries) for name in scaled} for _ in scores
         ]
@@ -109,7 +129,7 @@ class CheckedTarget:
             numbers, rows, queries = some
             rankings = [Ranked(s[rows], queries, policies.ties) for s in scores]
             for name in by_need:
-                labels = MeasuredLabels(scaled[name], self.y[rows], queries)
+                labels = MeasuredLabels(scaled[name], labels_of[name][rows], queries)
                 for values, ranked in zip(out, rankings):
                     values[name][numbers] = labels.values(ranked, policies.empty)
 
@@ -148,9 +168,12 @@ class PreparedScore:
     def __init__(
         self, measure: Measure, y, queries: Queries, weight=None, ties="average", empty="skip"
     ) -> None:
+        shares = check.sample_weight(weight, len(y), queries, only_shares=True)
+        if not measure.is_scaled:
+            y = check.labels_that_count(y, queries, shares)
         measure, self._policies = measure.scaled_to(y), Policies(ties, empty)
-        weight = check.sample_weight(weight, len(y), queries, only_shares=True)
-        self._weight = None if weight is None else queries.mean(weight)
+        self._weight = None if shares is None else queries.mean(shares)
+        self._unit = 1.0 if shares is None else float(np.max(weight) / shares.max())
         self._n_queries = queries.n_queries
         self._parts = [
             (numbers, rows, MeasuredLabels(measure, y[rows], some))
@@ -165,6 +188,21 @@ class PreparedScore:
 
     def __call__(self, scores: np.ndarray) -> float:
         """Return the mean over the queries, for scores in grouped order."""
+        return float(mean_of_queries(self._values(scores), self._weight, self._policies.empty))
+
+    def sums(self, scores: np.ndarray) -> tuple[float, float]:
+        """Return the sum over the queries that count, and their number, or sum of weights.
+
+        Such sums of parts of the queries give the mean over all queries.
+        """
+        values, weight = self._values(scores), self._weight
+        weight = np.ones(len(values)) if weight is None else self._unit * weight
+        if self._policies.empty == "skip":
+            counted = ~np.isnan(values)
+            values, weight = values[counted], weight[counted]
+        return float(values @ weight), float(weight.sum())
+
+    def _values(self, scores):
         values, policies = np.empty(self._n_queries), self._policies
 
         def evaluate_some(some):
@@ -173,7 +211,7 @@ class PreparedScore:
             values[numbers] = labels.values(ranked, policies.empty)
 
         each(evaluate_some, self._parts, long=True)
-        return float(mean_of_queries(values, self._weight, policies.empty))
+        return values
 
 
 def fill_undefined(values, undefined, empty, name, queries):
@@ -189,16 +227,18 @@ def fill_undefined(values, undefined, empty, name, queries):
     values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
 
 
+def undefined_mean() -> float:
+    """Return NaN, with a warning."""
+    warn("The measure is undefined on every query, so its mean is NaN.", UndefinedMetricWarning)
+    return np.nan
+
+
 def mean_of_queries(values, weight, empty="skip"):
     """Return the weighted mean over the queries; with "skip" only over those that are defined."""
     if empty == "skip":
         defined = ~np.isnan(values)
         if not defined.any():
-            warn(
-                "The measure is undefined on every query, so its mean is NaN.",
-                UndefinedMetricWarning,
-            )
-            return np.nan
+            return undefined_mean()
         values = values[defined]
         weight = None if weight is None else weight[defined]
     scale = arrays.scale_of(np.abs(values).max(initial=0.0))

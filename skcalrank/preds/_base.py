@@ -11,6 +11,7 @@ import numpy as np
 from ..data import check
 from ..data.types import ArrayLike, Floats, Ints
 from ._objectives import OBJECTIVES
+from ._rounding import without_rounding
 from ._stacks import PredResult, on_stack
 
 
@@ -167,7 +168,8 @@ class _OneByOne:
         return on_stack(lambda stack: self._solve(stack, options), U)
 
     def _solve(self, stack: Floats, options: dict[str, Any]) -> PredResult:
-        positions = np.array([self._positions(U, options) for U in stack])
+        settled = without_rounding(stack, stack)
+        positions = np.array([self._positions(U, options) for U in settled])
         return OBJECTIVES[self.objective].result(stack, positions, self.name)
 
     def _positions(self, U: Floats, options: dict[str, Any]) -> Ints:

@@ -10,7 +10,7 @@ import numpy as np
 from ..data import check
 from ..data.types import Array, ArrayLike, Bools, Floats, Ints
 from ._base import heuristic_cost, preds_of_methods
-from ._objectives import map_result, map_weights
+from ._objectives import map_result, map_weights, settled_weights
 from ._stacks import PredResult, check_stack, on_stack, parts
 from ._subsets import best_chain, weights_of_sets
 
@@ -74,8 +74,8 @@ def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
 
 
 def _solve(U: Floats, method: str) -> PredResult:
-    weights = map_weights(U)
-    return map_result(weights, _SOLVERS[method](weights), method, exact=method == "exact")
+    order = _SOLVERS[method](settled_weights(U))
+    return map_result(map_weights(U), order, method, exact=method == "exact")
 
 
 def _exact(weights: Floats) -> Ints:
@@ -130,21 +130,19 @@ def _beam(weights: Floats) -> Ints:
     return order
 
 
-def _best_distinct(values: Floats, keys: Array, most: int = 8 * _BEAM_WIDTH) -> tuple[Ints, Bools]:
+def _best_distinct(values: Floats, keys: Array) -> tuple[Ints, Bools]:
     """Return places of the best values with distinct keys in each row, up to the width of the beam.
 
     Also return whether each place is valid, because rows may have fewer distinct keys.
     """
-    most, rows = min(most, values.shape[1]), np.arange(len(values))[:, None]
+    # Enough for 32 keys: places are edges of a hypercube, from the sets in the beam to larger ones,
+    # and 64 vertices have at most 192 edges between them.
+    most, rows = min(8 * _BEAM_WIDTH, values.shape[1]), np.arange(len(values))[:, None]
     best = np.sort(np.argpartition(-values, most - 1, axis=1)[:, :most], axis=1)
     best = best[rows, np.argsort(-values[rows, best], axis=1, kind="stable")]
     repeated = _repeated(keys[rows, best])
     kept = np.argsort(repeated, axis=1, kind="stable")[:, :_BEAM_WIDTH]
-    chosen, new = best[rows, kept], ~repeated[rows, kept]
-    short = ~new.all(axis=1)
-    if most < values.shape[1] and short.any():
-        chosen[short], new[short] = _best_distinct(values[short], keys[short], values.shape[1])
-    return chosen, new
+    return best[rows, kept], ~repeated[rows, kept]
 
 
 def _repeated(keys: Array) -> Bools:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.types import Array, Bools, Floats, Ints
+from ._rounding import without_rounding
 from ._stacks import PredResult, order_to_positions, total
 
 
@@ -22,6 +23,12 @@ class Objective(NamedTuple):
 def map_weights(U: Floats) -> Floats:
     """Return symmetric matrices with the lower triangles of a stack."""
     return np.tril(U) + np.tril(U, -1).swapaxes(1, 2)
+
+
+def settled_weights(U: Floats) -> Floats:
+    """Return the weights for MAP without rounding."""
+    weights = map_weights(U)
+    return without_rounding(weights, weights)
 
 
 def map_result(weights: Floats, order: Ints, method: str, exact: bool = False) -> PredResult:
@@ -63,8 +70,9 @@ def _map_bound(weights: Floats) -> Floats:
 
 
 def net_graph(U: Floats) -> Floats:
-    """Return the net preferences ``u_ij - u_ji``."""
-    return U - U.swapaxes(1, 2)
+    """Return the net preferences ``u_ij - u_ji``, without rounding."""
+    net = U - U.swapaxes(1, 2)
+    return without_rounding(net, np.where(np.eye(U.shape[1], dtype=bool), 0.0, U))
 
 
 def disagreement(U: Floats, positions: Ints) -> Floats:
@@ -83,7 +91,7 @@ def disagreement_result(U: Floats, positions: Ints, excess: Floats, method: Arra
 
 def disagreement_at(U: Floats, positions: Ints, method: str) -> PredResult:
     """Return positions with their disagreement; the bound is the sum of pairwise minima."""
-    contradicted = np.where(_later(positions), np.maximum(net_graph(U), 0.0), 0.0)
+    contradicted = np.where(_later(positions), np.maximum(U - U.swapaxes(1, 2), 0.0), 0.0)
     return disagreement_result(U, positions, total(contradicted), np.full(len(U), method))
 
 
@@ -95,6 +103,6 @@ def _later(positions: Ints) -> Bools:
 #: Objectives by the names that measures and prediction maps use.
 OBJECTIVES = {
     "positional": Objective("documents", True),
-    "map": Objective("pairs", True, _map_at, map_weights),
+    "map": Objective("pairs", True, _map_at, settled_weights),
     "disagreement": Objective("pairs", False, disagreement_at, net_graph),
 }

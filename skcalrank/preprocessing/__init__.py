@@ -1,8 +1,20 @@
-"""Transformers of features, within queries and of single features."""
+"""Transformers of features, within queries, of single features, and of tables."""
 
+from ._beside import ScaledBeside
 from ._context import QueryContext
 from ._hinges import QuantileHinges
+from ._linear_columns import LinearColumns, curve_of, fit_together, transform_together
 from ._logs import signed_log1p
-from ._scaler import QueryScaler
+from ._rules import summarized
+from ._scaler import QueryScaler, scaled_beside, scaled_within
+from ._summaries import Summary
+from ._table_encoder import TableEncoder, by_column, encoded, fit_encoded, fit_summaries
 
-__all__ = ["QuantileHinges", "QueryContext", "QueryScaler", "signed_log1p"]
+__all__ = [
+    "LinearColumns",
+    "QuantileHinges",
+    "QueryContext",
+    "QueryScaler",
+    "TableEncoder",
+    "signed_log1p",
+]

@@ -12,14 +12,18 @@ from ..data import (
     Queries,
     all_or_nothing,
     check,
-    refuse_lazy,
+    lazy_transformer,
     warn,
+    workers_of_fit,
 )
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 
 
+@lazy_transformer
 class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     """Base class of transformers of the rows of a query that do not depend on other queries."""
+
+    fits_in_rounds = True
 
     __metadata_request__fit = {"qid": True}
     __metadata_request__transform = {"qid": True}
@@ -37,7 +41,8 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
-            Features of the documents.
+            Features of the documents. May be a collection of dask with whole queries in each
+            partition.
         y : array-like, default=None
             Ignored, except for the qid that it may carry.
         qid : array-like of shape (n_rows,), default=None
@@ -73,7 +78,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         Returns
         -------
         X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
-            Transformed features.
+            Transformed features; a lazy array, or a lazy frame for a frame, if X is lazy.
 
         Raises
         ------
@@ -119,19 +124,26 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
     def _transformed(self, X: Floats, queries: Queries) -> Floats:
         """Return the output columns for validated rows."""
 
+    def _features(self, X: Any, reset: bool) -> Any:
+        """Return validated rows; with `reset`, record their columns."""
+        return check.features(self, X, reset=reset, **check.Reads.of(self).checks())
+
     def _check(self, X: Any, qid: ArrayLike | None, reset: bool) -> tuple[Any, Queries]:
         """Return validated rows and their queries; with `reset`, record what `fit` was given."""
         name = type(self).__name__
         self._check_params()
-        refuse_lazy(name, "Transformers of queries do not read partitions.", X=X, qid=qid)
-        X = check.features(self, X, reset=reset, **check.Reads.of(self).checks())
-        if qid is None and len(X) > 1:
+        check.row_order(X=X, qid=qid)
+        if reset:
+            workers_of_fit().require_qid(qid)
+        X = self._features(X, reset)
+        n_rows = X.shape[0]
+        if qid is None and n_rows > 1:
             warn(
-                f"{name} got X of {len(X)} rows and no qid, so all rows count as one query. Pass "
+                f"{name} got X of {n_rows} rows and no qid, so all rows count as one query. Pass "
                 "qid=qid. If all rows are one query, pass qid=np.zeros(len(X)).",
                 OneQueryWarning,
             )
-        queries = check.queries(qid, len(X))
+        queries = check.queries(qid, n_rows)
         if reset:
             self.has_qid_ = qid is not None
         return X, queries

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,10 +11,17 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from ..data import all_or_nothing, check, limits, refuse_lazy
-from ..data.types import Labels, Matrix, Self
+from ..data import all_or_nothing, check, lazy_transformer, limits, workers_of_fit
+from ..data.types import Floats, Labels, Matrix, Self
+from ._quantiles import quantiles, quantiles_of_all
+
+# Number of columns whose values are sorted at a time.
+COLUMNS = 8
+
+Blocks = Callable[[], Iterable[Floats]]
 
 
+@lazy_transformer
 class QuantileHinges(TransformerMixin, BaseEstimator):
     """Replace each feature by hinges between its quantiles, for piecewise linear rankers.
 
@@ -42,7 +51,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
     --------
     sklearn.preprocessing.SplineTransformer : With ``degree=1`` and ``knots="quantile"``, other
         columns for the same functions.
-    skcalrank.tabular_ranker : A ranker for tables that uses these columns.
+    skcalrank.TabularRanker : A ranker for tables that uses these columns.
 
     Notes
     -----
@@ -62,6 +71,8 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
            [1. , 1. ]])
     """
 
+    fits_in_rounds = True
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {"n_knots": [limits.Integers(2)]}
 
     def __init__(self, n_knots: int = 5) -> None:
@@ -79,7 +90,8 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, d)
-            Features, which may be missing (NaN).
+            Features, which may be missing (NaN). The partitions of a collection of dask are read
+            about five times, and have the quantiles of all rows, to the last bit.
         y : array-like, default=None
             Ignored.
 
@@ -96,12 +108,17 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         del y  # Quantiles do not depend on y.
         check.params(self)
         X = self._checked(X, reset=True)
-        quantiles = np.linspace(0.0, 100.0, self.n_knots)
-        known = ~np.isnan(X).all(axis=0)
-        knots = np.zeros((self.n_knots, X.shape[1]))
-        # Differences of halved values cannot overflow.
-        knots[:, known] = np.nanpercentile(X[:, known] / 2, quantiles, axis=0)
-        starts, ends = knots[:-1].T, knots[1:].T
+        starts = range(0, X.shape[1], COLUMNS)
+        return self._learn(lambda: (X[:, k : k + COLUMNS] for k in starts))
+
+    def _learn(self, blocks: Blocks) -> Self:
+        """Compute the quantiles of features that come some at a time."""
+        workers, shares = workers_of_fit(), np.linspace(0.0, 1.0, self.n_knots)
+        if workers.size == 1:
+            knots = np.vstack([quantiles(block.T / 2, shares) for block in blocks()])
+        else:
+            knots = quantiles_of_all(partial(_halves, blocks), shares, workers)
+        starts, ends = knots[:, :-1], knots[:, 1:]
         there = ends > starts
         self.features_ = np.nonzero(there)[0]
         self.starts_, self.ends_ = 2 * starts[there], 2 * ends[there]
@@ -121,7 +138,11 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
             Columns with values from 0 to 1, or NaN.
         """
         check_is_fitted(self)
-        out = self._checked(X, reset=False)[:, self.features_]
+        return self._transformed(self._checked(X, reset=False))
+
+    def _transformed(self, X: Floats) -> Floats:
+        """Return the columns of validated features."""
+        out: Floats = np.take(X.astype(float, copy=False), self.features_, axis=1)
         out *= 0.5
         out -= self.starts_ / 2
         out /= self.ends_ / 2 - self.starts_ / 2
@@ -149,7 +170,16 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         )
 
     def _checked(self, X: Any, reset: bool) -> Any:
-        refuse_lazy(type(self).__name__, X=X)
-        return check.features(self, X, reset=reset, **check.Reads.of(self).checks()).astype(
-            float, copy=False
-        )
+        return check.features(self, X, reset=reset, **check.Reads.of(self).checks())
+
+
+def fit_blocks(hinges: QuantileHinges, blocks: Blocks, n_features: int) -> None:
+    """Fit hinges to validated features, ``COLUMNS`` of which come at a time."""
+    check.params(hinges)
+    hinges._learn(blocks).n_features_in_ = n_features
+
+
+def _halves(blocks: Blocks) -> Iterator[Floats]:
+    """Yield half the values of each feature, whose differences cannot overflow."""
+    for block in blocks():
+        yield from block.T / 2

@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils import Tags
 
-from ..data import Queries, arrays, limits
-from ..data.types import Array, Floats
+from ..data import Queries, arrays, check, limits, tables
+from ..data.types import Array, ArrayLike, Floats
 from ._base import QueryTransformer
+from ._beside import ScaledBeside, with_scaled
 from ._context import statistics_of
+from ._table_encoder import encoded
+
+# Of what is appended: no tree splits what the order of the rows changes, and a model that computes
+# it in single precision finds the values that thresholds are.
+_DECIMALS = 4
 
 
 class QueryScaler(QueryTransformer):
@@ -26,9 +33,18 @@ class QueryScaler(QueryTransformer):
         "minmax", the smallest value in the query becomes 0, and the largest becomes 1. "rank"
         applies "minmax" to the ranks of the values; equal values share their mean rank. Features
         that are constant in a query become 0. Missing values (NaN) are ignored, and stay missing.
+    append : bool, default=False
+        Whether the features are kept, and scaled numbers are columns to the right of them, rounded
+        to four decimals. A data frame stays one, with columns such as ``price_in_query``; columns
+        of categories, text and dates are passed through. Trees can then split both the number
+        itself and its place within the query.
 
     Attributes
     ----------
+    scaled_ : ndarray of int
+        Numbers of the columns that are scaled, with ``append=True``.
+    encoder_ : TableEncoder or None
+        Reader of the table for a :class:`~skcalrank.StackingRanker`, with ``append=True``.
     has_qid_ : bool
         Whether `fit` was given a qid, which `transform` then requires.
     n_features_in_ : int
@@ -52,6 +68,10 @@ class QueryScaler(QueryTransformer):
     >>> X, qid = [[1.0], [3.0], [2.0], [700.0], [900.0]], ["a", "a", "a", "b", "b"]
     >>> QueryScaler("minmax").fit_transform(X, qid=qid).ravel()
     array([0. , 1. , 0.5, 0. , 1. ])
+    >>> QueryScaler("minmax", append=True).fit_transform(X, qid=qid)[:3]
+    array([[1. , 0. ],
+           [3. , 1. ],
+           [2. , 0.5]])
 
     Before a ranker, together with columns that are not scaled:
 
@@ -66,30 +86,129 @@ class QueryScaler(QueryTransformer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "method": [limits.one_of("standard", "minmax", "rank")]
+        "method": [limits.one_of("standard", "minmax", "rank")],
+        "append": ["boolean"],
     }
 
-    def __init__(self, method: str = "standard") -> None:
+    def __init__(self, method: str = "standard", *, append: bool = False) -> None:
         self.method = method
+        self.append = append
 
-    def _transformed(self, X: Array, queries: Queries) -> Array:
-        values = queries.group(X).astype(float)
-        # Divide by about the largest value if sums and differences would overflow or underflow.
-        largest = np.fmax.reduceat(np.abs(values), queries.ptr[:-1], axis=0)
-        values /= queries.repeat(arrays.scale_of(np.nan_to_num(largest)))
-        if self.method == "rank":
-            values = _ranks(values, queries)
-        start, unit = statistics_of(values, queries, _BY_STATISTICS[self.method])
-        if self.method != "standard":
-            unit = unit - start
-        away = values - queries.repeat(start)
-        scaled = arrays.safe_divide(away, queries.repeat(unit))
-        scaled[np.isnan(values)] = np.nan
-        return queries.ungroup(scaled.astype(X.dtype))
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = self.append
+        return tags
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
+        """Return the names of the columns of :meth:`transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the features. If None, the names in `fit`, or x0, x1 and so on.
+
+        Returns
+        -------
+        names : ndarray of str
+            Names of the features; with ``append=True`` followed by names such as
+            ``price_in_query``.
+        """
+        if getattr(self, "_reader", None) is not None:
+            return self._reader.get_feature_names_out(input_features)
+        names = super().get_feature_names_out(input_features)
+        if self.append:
+            names = with_scaled(names, getattr(self, "scaled_", np.arange(len(names))))
+        return names
+
+    def _features(self, X: Any, reset: bool) -> Any:
+        if not self.append:
+            return super()._features(X, reset)
+        if not reset and getattr(self, "encoder_", None) is not None:
+            X = encoded(X, self.encoder_)
+        # A ranker that was given an array by a stack reads columns as numbers.
+        is_array = not reset and getattr(self, "_reader", None) is not None
+        checks = check.Reads.of(self, tables=not is_array).checks()
+        checked = check.features(self, X, reset=reset, **checks)
+        if not isinstance(X, tables.EncodedTable):
+            X = tables.EncodedTable(checked, None, X) if is_array else checked
+        if reset:
+            self.encoder_: Any = getattr(X, "encoder", None)
+            self._reader: Any = None
+            if isinstance(X, tables.EncodedTable):
+                self._reader = ScaledBeside.of(self.encoder_, X.shape[1], self.method)
+            self.scaled_ = tables.numeric(X) if self._reader is None else self._reader.scaled_
+        return X
+
+    def _transformed(self, X: Any, queries: Queries) -> Any:
+        if not self.append:
+            return scaled_within(X, queries, self.method).astype(X.dtype, copy=False)
+        is_read = isinstance(X, tables.EncodedTable)
+        table = X.matrix if is_read else X
+        numbers = getattr(self, "scaled_", None)
+        numbers = tables.numeric(table) if numbers is None else numbers
+        scaled = scaled_within(tables.numbers_of(table, numbers), queries, self.method)
+        names = with_scaled(tables.column_names(X) or range(X.shape[1]), numbers)[X.shape[1] :]
+        wide = tables.beside(table, scaled_beside(scaled), names.tolist())
+        return tables.EncodedTable(wide, self._reader, X.table) if is_read else wide
 
 
 # Statistics of each method: the one that is subtracted, and the one that determines the unit.
 _BY_STATISTICS = {"standard": ("mean", "std"), "minmax": ("min", "max"), "rank": ("min", "max")}
+
+
+def scaled_within(X: Array, queries: Queries, method: str) -> Floats:
+    """Return columns that are scaled within each query, as :class:`QueryScaler` does.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, d)
+        Rows, in the order of the queries' codes.
+    queries : Queries
+    method : {"standard", "minmax", "rank"}
+    """
+    values = queries.group(X).astype(float)
+    # Divide by about the largest value if sums and differences would overflow or underflow.
+    sizes = np.abs(values)
+    largest = np.maximum.reduceat(sizes, queries.ptr[:-1], axis=0)
+    missing = np.isnan(largest).any()
+    if missing:
+        largest = np.fmax.reduceat(sizes, queries.ptr[:-1], axis=0)
+    scale = arrays.scale_of(np.nan_to_num(largest))
+    if (scale != 1.0).any():
+        values /= queries.repeat(scale)
+    if method == "standard" and not missing:
+        return queries.ungroup(_standard(values, queries))
+    if method == "rank":
+        values = _ranks(values, queries)
+    start, unit = statistics_of(values, queries, _BY_STATISTICS[method])
+    if method != "standard":
+        unit = unit - start
+    away = values - queries.repeat(start)
+    scaled = arrays.safe_divide(away, queries.repeat(unit))
+    scaled[np.isnan(values)] = np.nan
+    return queries.ungroup(scaled)
+
+
+def scaled_beside(scaled: Floats) -> Floats:
+    """Return scaled columns as :class:`QueryScaler` appends them."""
+    return np.round(scaled, _DECIMALS)
+
+
+def _standard(values: Floats, queries: Queries) -> Floats:
+    """Return values, none of which is missing, less their mean and in standard deviations.
+
+    The values, in grouped order, are written to.
+    """
+    first, sizes = queries.ptr[:-1], queries.sizes[:, None]
+    # Relative to a value of the query, so that equal values are exactly 0.
+    values -= queries.repeat(values[first])
+    values -= queries.repeat(np.add.reduceat(values, first, axis=0) / sizes)
+    # Divide by the largest deviation, so that squares stay in range.
+    largest = np.maximum.reduceat(np.abs(values), first, axis=0)
+    values /= queries.repeat(np.where(largest > 0, largest, 1.0))
+    deviations = np.sqrt(np.add.reduceat(values**2, first, axis=0) / sizes)
+    values /= queries.repeat(np.where(deviations > 0, deviations, 1.0))
+    return values
 
 
 def _ranks(X: Floats, queries: Queries) -> Floats:

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ._access import calibration_of as calibration_of
     from ._access import check_partitions as check_partitions
     from ._access import is_ranker as is_ranker
     from ._access import measure_of as measure_of
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from ._base import BaseRanker
     from ._baselines import PairwiseHingeRanker, PairwiseLogisticRanker
     from ._binary import AUCRanker, PrecisionRanker, RBPRanker, RecallRanker
+    from ._calibrated import Calibration as Calibration
+    from ._chunks import FitInChunks as FitInChunks
+    from ._chunks import learns_in_chunks as learns_in_chunks
     from ._cv import LeastSquaresRankerCV
     from ._difference_graph import DifferenceGraphRanker
     from ._err import ERRRanker
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from ._record import FitRecord as FitRecord
     from ._score import ScoreRanker
     from ._stochastic import StochasticAggregatedRanker
+    from ._targets import TargetRanker as TargetRanker
     from ._value import ValueRegularizedRanker
 
 __all__ = [
@@ -72,14 +77,16 @@ __all__ = [
 # Modules are imported when one of their names is asked for, since most programs need few.
 _NAMES = {
     "_access": (
-        "check_partitions is_ranker measure_of reads_diagonal require_qid scored_by "
-        "why_weights_do_not_repeat"
+        "calibration_of check_partitions is_ranker measure_of reads_diagonal require_qid "
+        "scored_by why_weights_do_not_repeat"
     ),
     "_aggregated": "AggregatedRanker",
     "_all": "RANKERS",
     "_base": "BaseRanker",
     "_baselines": "PairwiseHingeRanker PairwiseLogisticRanker",
     "_binary": "AUCRanker PrecisionRanker RBPRanker RecallRanker",
+    "_calibrated": "Calibration",
+    "_chunks": "FitInChunks learns_in_chunks",
     "_cv": "LeastSquaresRankerCV",
     "_difference_graph": "DifferenceGraphRanker",
     "_err": "ERRRanker",
@@ -97,6 +104,7 @@ _NAMES = {
     "_record": "FitRecord",
     "_score": "ScoreRanker",
     "_stochastic": "StochasticAggregatedRanker",
+    "_targets": "TargetRanker",
     "_value": "ValueRegularizedRanker",
 }
 

@@ -1,6 +1,15 @@
 """Functions by which other modules query a ranker without reading its private attributes."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from ..measures import Measure, get_measure
 from ._base import BaseRanker
+from ._calibrated import Calibration, calibration, unknown
 from ._pair_base import PairRanker
 from ._score import ScoreRanker
 
@@ -13,6 +22,77 @@ def is_ranker(estimator) -> bool:
 def measure_of(estimator):
     """Return the measure of a ranker, or None for any other estimator."""
     return estimator._measure() if is_ranker(estimator) else None
+
+
+def calibration_of(ranker: Any, measure: str | Measure | None = None) -> Calibration:
+    """Tell whether a ranker is calibrated for a measure, under which condition, and why.
+
+    Calibrated means Fisher-consistent: minimizing the surrogate over functions of the whole query
+    leads to the best possible value of the measure. What is read are the parameters of the ranker:
+    its measure, surrogate, loss, targets, prediction map and regressor. No data are read, so that
+    nothing is said of a model of rows that is too simple.
+
+    Parameters
+    ----------
+    ranker : ranker or pipeline
+        A ranker of this package, fitted or not, a pipeline whose last step is one, or a fitted
+        search for one.
+    measure : str or Measure, default=None
+        The measure. If None, the one that the ranker learns.
+
+    Returns
+    -------
+    calibration : Calibration
+        `holds`, which is "always", "condition" or "none", and `why`.
+
+    Raises
+    ------
+    ValueError
+        If the measure is unknown, or parameters of the ranker are invalid.
+
+    See Also
+    --------
+    calibration_gap : Whether a surrogate is calibrated under one distribution.
+    noise_report : How often a condition on the noise holds.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> from skcalrank import AveragePrecisionRanker, NDCGRanker
+    >>> from skcalrank.calibration import calibration_of
+    >>> calibration_of(NDCGRanker()).holds
+    'always'
+    >>> calibration_of(NDCGRanker(), "map").holds
+    'none'
+    >>> calibration_of(NDCGRanker(HistGradientBoostingRegressor(loss="absolute_error"))).why
+    "HistGradientBoostingRegressor(loss='absolute_error') does not estimate means of its targets"
+    >>> calibration_of(AveragePrecisionRanker(surrogate="pairwise", pred="exact")).holds
+    'always'
+    """
+    ranker = _ranker_in(ranker)
+    if not is_ranker(ranker):
+        if hasattr(ranker, "refit"):
+            return unknown(f"{type(ranker).__name__} chooses its parameters in fit: fit it first")
+        return unknown(f"{type(ranker).__name__} is no ranker of this package")
+    ranker._check_params()
+    aim = ranker._measure()
+    if measure is not None and not aim.same_targets_as(get_measure(measure)):
+        return unknown(f"it learns {aim.full_name}, whose best orders are others")
+    return calibration(ranker, ranker._theorem, ranker._plan())
+
+
+def _ranker_in(estimator):
+    """Return the ranker at the end of pipelines, in fitted searches and in what is frozen."""
+    while not is_ranker(estimator):
+        if isinstance(estimator, Pipeline) and estimator.steps:
+            estimator = estimator.steps[-1][1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        elif isinstance(estimator, FrozenEstimator):
+            estimator = estimator.estimator
+        else:
+            break
+    return estimator
 
 
 def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:

@@ -12,11 +12,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ..aggregation import mean_over_subsets
-from ..data import Rows, limits
+from ..data import limits
 from ..data.types import Floats, Seed
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
 from ._positional import NDCGRanker
+from ._targets import TargetRanker
+
+# Number of judgments that halve the weight of a document. With a sampling variance of v / e and an
+# error of the scorer of variance s, the best weight is e / (e + v / s); any from 1 to 20 does.
+_FEW_JUDGMENTS = 5.0
 
 
 class AggregatedRanker(JudgmentRanker):
@@ -35,15 +40,26 @@ class AggregatedRanker(JudgmentRanker):
         ``"principal_eigenvector"`` for comparisons, ``"cascade"`` for clicks; or a function of
         the target that returns one score per row.
     ranker : ranker, default=None
-        Any ranker that is fitted to one target per document: the rankers of positional measures,
-        :class:`ERRRanker`, :class:`AveragePrecisionRanker` and :class:`PairwiseDisagreementRanker`
-        with ``surrogate="score"``, and :class:`OrderPreservingRanker` with any loss. It is fitted
-        to the targets of the structure's scores minus their minimum in the query, and :meth:`score`
-        computes its measure. If None, ``NDCGRanker()``.
+        Any ranker of this package that is fitted to one target per document, as its `fit_targets`
+        is: the rankers of positional measures, :class:`ERRRanker`,
+        :class:`AveragePrecisionRanker` and :class:`PairwiseDisagreementRanker` with
+        ``surrogate="score"``, and :class:`OrderPreservingRanker` with any loss. It is fitted
+        to the targets of the structure's scores, and :meth:`score` computes its measure. Measures
+        that divide by the labels of the query, as NDCG, count negative scores from the lowest of
+        the query. If None, ``NDCGRanker()``.
     order : int, default=None
         Number of judgments k that are aggregated at a time. If None, all judgments of a query.
     structure_options : dict, default=None
         Options of the structure, such as ``{"c": 0.1}``.
+    row_weight : {"evidence", "judgments"}, default="evidence"
+        Weight of a document in the loss of `ranker`.
+
+        - "evidence": ``e / (e + 5)``, where e is the number of judgments that its target rests on:
+          comparisons with it, or sessions in which it was examined. Few judgments make a noisy
+          target, and many make one that is as good as a label. Items of the label-ranking form
+          share the mean weight of their row.
+        - "judgments": the number of judgments of the query over its number of documents, the risk
+          of the Notes, which :class:`StochasticAggregatedRanker` minimizes too.
     n_draws : int, default=20
         Number of random subsets of judgments of a query, for queries that have more subsets of size
         `order`. More draws reduce `standard_error_`.
@@ -53,14 +69,15 @@ class AggregatedRanker(JudgmentRanker):
     Attributes
     ----------
     ranker_ : ranker
-        The fitted ranker. Each row has the weight :math:`n_q / r`, where r is the number of
-        documents of its query.
+        The fitted ranker.
     targets_ : ndarray of shape (n_rows,) or (n, r)
         Mean targets that `ranker_` was fitted to.
     standard_error_ : ndarray, same shape
         Monte Carlo error of the mean targets; 0 where they are exact, NaN for ``n_draws=1``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -82,7 +99,9 @@ class AggregatedRanker(JudgmentRanker):
     .. math:: \frac{1}{n} \sum_q n_q \binom{n_q}{k}^{-1}
         \sum_{|S| = k} L\bigl(v(s(Y_S)), f(q)\bigr)
 
-    (DMJ13, eq. 17 and 19; a query with fewer judgments uses all of them). The ranker is consistent
+    (DMJ13, eq. 17 and 19; a query with fewer judgments uses all of them) with
+    ``row_weight="judgments"``. Weights that do not depend on the relevances, given the query and
+    its documents, leave the conditional mean of the targets the minimizer. The ranker is consistent
     for the measure if the scores of the structure, in the limit of many judgments, are the
     relevances that the measure is about, and k grows more slowly than the root of the number n of
     all judgments (DMJ13, Theorem 4, for a fixed class of scorers). Complete aggregation is the
@@ -108,9 +127,11 @@ class AggregatedRanker(JudgmentRanker):
     """
 
     _updated_by = ("ranker_", "partial_fit")
+    _theorem: ClassVar[str] = "judgments"
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
         "ranker": limits.OWN_ERROR,
+        "row_weight": [limits.one_of("evidence", "judgments")],
         "n_draws": [limits.AT_LEAST_ONE],
     }
 
@@ -121,6 +142,7 @@ class AggregatedRanker(JudgmentRanker):
         *,
         order: int | None = None,
         structure_options: Mapping[str, Any] | None = None,
+        row_weight: str = "evidence",
         n_draws: int = 20,
         random_state: Seed = None,
     ) -> None:
@@ -128,6 +150,7 @@ class AggregatedRanker(JudgmentRanker):
         self.ranker = ranker
         self.order = order
         self.structure_options = structure_options
+        self.row_weight = row_weight
         self.n_draws = n_draws
         self.random_state = random_state
 
@@ -158,7 +181,8 @@ class AggregatedRanker(JudgmentRanker):
 
     def _learn(self, plan, rows, judged, method):
         ranker = self._new_ranker(plan, method)
-        counts = count_judgments(rows, judged, alone=method == "fit")
+        ranker._check_form(rows.n_items)
+        weight = self._row_weights(rows, judged, alone=method == "fit")
         structure, options = self._structure()
         aggregated = mean_over_subsets(
             judged,
@@ -171,9 +195,21 @@ class AggregatedRanker(JudgmentRanker):
         )
         targets = rows.queries.group(np.ravel(aggregated.mean))
         inner = replace(plan.inner, measure=plan.measure, reads=plan.reads)
-        weighed = _weighted(rows, counts)
+        weighed = rows.with_weight(weight)
+        if not weighed.weight.any():
+            raise ValueError(
+                "sample_weight must be positive for a document that was judged, got zeros only."
+            )
         self.ranker_ = ranker._fit_to_targets(inner, weighed, targets, method)
         self.targets_, self.standard_error_ = aggregated
+
+    def _row_weights(self, rows, judged, alone):
+        counts = count_judgments(rows, judged, alone)
+        if self.row_weight == "judgments":
+            return (counts / rows.queries.sizes)[rows.codes]
+        evidence = judged.evidence.reshape(rows.n_rows, -1)
+        weight = (evidence / (evidence + _FEW_JUDGMENTS)).mean(axis=1)
+        return weight if weight.any() else np.ones(rows.n_rows)
 
     def _new_ranker(self, plan, method):
         """Return the ranker to fit, with the state of `ranker_` if partial_fit continues it."""
@@ -207,11 +243,6 @@ class AggregatedRanker(JudgmentRanker):
         return self.ranker_.feature_importances_
 
 
-def _weighted(rows: Rows, counts):
-    """Return the rows weighted by judgments of their query over its documents."""
-    return rows.with_weight((counts / rows.queries.sizes)[rows.codes])
-
-
 def _check_ranker(ranker):
     """Raise unless `ranker` can be fitted to given targets of documents."""
     if not isinstance(ranker, BaseRanker):
@@ -219,7 +250,7 @@ def _check_ranker(ranker):
             f"ranker must be a ranker of skcalrank or None, got {ranker!r}: did you mean "
             f"{_meant(ranker)}?"
         )
-    if not ranker._takes_targets:
+    if not isinstance(ranker, TargetRanker) or not hasattr(ranker, "fit_targets"):
         raise ValueError(
             "ranker must be fitted to one target per document, got "
             f"{type(ranker).__name__}: use a ranker of a positional measure, ERRRanker, "

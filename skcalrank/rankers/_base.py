@@ -18,16 +18,20 @@ from ..data import (
     Judgments,
     MissingQidError,
     Queries,
+    QuerySizes,
     Rows,
+    Workers,
     arrays,
     check,
+    check_qid,
     lazy_aware,
     positions,
     refuse_lazy,
     tables,
+    workers_of_fit,
 )
 from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix
-from ..measures import Measure, get_measure
+from ..measures import Measure, get_measure, warn_of_amounts
 from ..metrics import CheckedTarget
 from ._penalty import seen_in
 from ._plan import Plan
@@ -65,8 +69,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     short_names : dict
         Names of the ranker on the command line, and the parameters that each of them sets.
     regresses_targets : bool
-        Whether the ranker regresses the targets of its measure, so that it is calibrated under the
-        condition that the measure states.
+        Whether the ranker regresses the targets of its measure;
+        :func:`skcalrank.calibration.calibration_of` tells whether it is calibrated.
     takes_label_form : bool
         Whether y may be a matrix, in which every row is a query that ranks the same items.
 
@@ -80,6 +84,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     short_names: ClassVar[dict[str, dict]] = {}
     regresses_targets: ClassVar[bool] = False
     takes_label_form: ClassVar[bool] = True
+    takes_eval_set: ClassVar[bool] = False
 
     __metadata_request__fit = {"qid": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
@@ -103,14 +108,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     _plan_type: ClassVar[type[Plan]] = Plan
     _plan_settings: ClassVar[dict[str, Any]] = {}
 
+    # Name of the rule that tells whether the ranker is calibrated for its measure.
+    _theorem: ClassVar[str] = "none"
+
     # Attribute that another chunk updates, and its method that does so.
     _updated_by: ClassVar[tuple[str, str]] = ("", "")
 
     # Whether the scores of a document depend on the other documents of its query.
     _scores_by_query = False
-
-    # Whether `_fit_to_targets` can fit the ranker to targets other than those of its measure.
-    _takes_targets = False
 
     record_: FitRecord
     n_features_in_: int
@@ -171,14 +176,17 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # -- validation ---------------------------------------------------------------
 
     def _check_problem(
-        self, plan: Any, X, y, qid, sample_weight, *, reset=True
+        self, plan: Any, X, y, qid, sample_weight, *, reset=True, name="y"
     ) -> tuple[Any, Rows]:
         """Validate the input of fit, or of another chunk if `reset` is False.
 
-        Return the plan, with the scale of the measure if it depends on the labels, and the rows.
+        `name` is "targets" if y holds targets, which have no scale of labels. Return the plan, with
+        the scale of the measure if it depends on the labels, and the rows.
         """
-        refuse_lazy(type(self).__name__, X=X, y=y, qid=qid, sample_weight=sample_weight)
-        labels, table, qid = y, X, check.carried_qid(y, qid)
+        arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
+        refuse_lazy(type(self).__name__, **arguments)
+        check.row_order(**arguments)
+        labels, table, qid, workers = y, X, check.carried_qid(y, qid), workers_of_fit()
         plan = replace(plan, reads=self._reads(plan))
         checks = plan.reads.checks() | {"reset": reset}
         if isinstance(y, Judgments):
@@ -186,29 +194,41 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             n_items, queries = self._check_judgments(X, y, reset), y.queries()
         else:
             if issparse(y):
-                raise ValueError("y must be dense, got a sparse matrix: pass y.toarray().")
-            y = None if y is None else check.labels(y)
+                raise ValueError(
+                    f"{name} must be dense, got a sparse matrix: pass {name}.toarray()."
+                )
+            y = None if y is None else check.labels(y, name)
             # Without labels scikit-learn raises.
             X = check.features(self, X, *([None] if y is None else []), **checks)
-            with arrays.naming("X", "y"):
+            with arrays.naming("X", name):
                 check_consistent_length(X, y)
-            y = check.one_form(y, qid)  # type: ignore[arg-type]
-            check.warn_of_one_query(y, qid, type(self).__name__)
+            y = check.one_form(y, qid, name)  # type: ignore[arg-type]
+            check.warn_of_one_query(y, qid, type(self).__name__, name)
             n_items = y.shape[1] if y.ndim == 2 else None
-            self._check_form(n_items)
+            self._check_form(n_items, name)
+            if n_items is None:
+                workers.require_qid(qid)
             queries = Queries.equal(len(y), n_items) if n_items else check.queries(qid, len(y))
             y = queries.group(y.ravel())
-            _check_size(y)
-            plan = replace(plan, measure=plan.measure.scaled_to(y))
+            _check_size(y, name)
+        check.warn_of_single_documents(queries)
         weight = check.sample_weight(sample_weight, X.shape[0], queries)
+        if name == "y" and isinstance(y, np.ndarray):
+            warn_of_amounts([plan.measure], y)
+            if not plan.measure.is_scaled:
+                plan.measure.labels(y)  # also those that set no scale
+                each = weight if weight is None or n_items else queries.group(weight)
+                y = check.labels_that_count(y, queries, each)
+            plan = replace(plan, measure=_scaled(plan.measure, y, workers))
         check.warn_of_cut_queries(labels, type(self).__name__)
-        return plan, Rows(X, y, queries, weight, n_items, qid is not None, table)
+        rows = Rows(X, y, queries, weight, n_items, qid is not None, table, workers=workers)
+        return plan, rows if n_items is None else replace(rows, items=check.item_names(labels))
 
-    def _check_form(self, n_items):
+    def _check_form(self, n_items, name="y"):
         """Raise for the label-ranking form if the ranker does not take it."""
         if n_items is not None and not self.takes_label_form:
             raise ValueError(
-                f"y must be one relevance for each row, got {n_items} columns (the label-ranking "
+                f"{name} must be one number for each row, got {n_items} columns (the label-ranking "
                 "form). Pass one row for each document with its qid, or choose another ranker, "
                 f"such as {self._for_label_form}."
             )
@@ -241,9 +261,11 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _check_rows(self, X, qid, method: str) -> Rows:
         """Validate the rows to be ranked, for a method that ranks or scores them."""
         self._check_fitted()
+        qid = qid if method == "score" else check.of_one_query(qid, X)
         if self._scores_by_query or method in _OF_QUERIES:
             self._require_qid(qid, method)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
+        check.row_order(X=X, qid=qid)
         table, X = X, check.features(self, X, reset=False, **self.record_.plan.reads.checks())
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
@@ -255,15 +277,19 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     # -- fitted state -------------------------------------------------------------
 
-    def _record(self, plan: Plan, rows: Rows, names=frozenset()) -> FitRecord:
+    def _record(self, plan: Plan, rows: Rows, names=frozenset(), varied=False) -> FitRecord:
         """Return the record of a fit; `names` are queries that must not occur again."""
-        return FitRecord(
+        record = FitRecord(
             plan=plan.without_regressor(),
             n_items=rows.n_items,
+            items=rows.items,
             has_qid=rows.named,
+            sizes=QuerySizes.of(rows.queries) if rows.named else None,
             seen=seen_in(rows),
             names=names,
+            varied=varied,
         )
+        return record.of_all(rows.workers)
 
     def _targets(self, plan: Plan, rows: Rows) -> Floats:
         """Return the targets to be learned, in grouped order."""
@@ -284,6 +310,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Number of items of the label-ranking form; None otherwise."""
         return self.record_.n_items
 
+    @property
+    def item_names_in_(self) -> Array:
+        """Names of the items, if y has names that are all strings."""
+        items = self.record_.items
+        if items is None:
+            raise AttributeError("item_names_in_ exists only if y had columns with names.")
+        return np.array(items, dtype=object)
+
     def _require_qid(self, qid, method):
         """Raise MissingQidError if qid is None and fit had one."""
         self._check_fitted()
@@ -292,8 +326,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 "Pass qid=qid, y=RankingTarget(y, qid), or route qid in scikit-learn's tools "
                 "(scorers of skcalrank.metrics.get_scorer read both)."
                 if method == "score"
-                else "Pass qid=qid. Tools such as cross_val_predict do not pass qid to predict: "
-                "loop over the splits of QueryKFold, or score with skcalrank.metrics.get_scorer."
+                else "Pass qid=qid, or qid=0 if all rows are one query. Tools such as "
+                "cross_val_predict do not pass qid to predict: loop over the splits of QueryKFold, "
+                "or score with skcalrank.metrics.get_scorer."
             )
             raise MissingQidError(
                 f"{type(self).__name__} was fitted with a qid, and {method} got none. {remedy}"
@@ -313,8 +348,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         ----------
         X : array-like of shape (n_rows, d)
             Documents, or instances in the label-ranking form.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row. It is validated, but the values do not depend on it.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row; a scalar means that all rows are one query. It is validated, but
+            the values do not depend on it.
 
         Returns
         -------
@@ -322,6 +358,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             Surrogate values. Under the losses "centered" and "pairwise_squared" they are determined
             up to a constant of each query.
         """
+        if tables.is_empty(X):
+            return self._of_no_rows(X, qid)
         return self._scores(self._check_rows(X, qid, "decision_function"))
 
     @lazy_aware
@@ -340,7 +378,16 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             the same index for a dask DataFrame. The same holds for :meth:`rank`, where each
             partition must hold whole queries.
         """
+        if tables.is_empty(X):
+            return self._of_no_rows(X, qid)
         return self._scores(self._check_rows(X, qid, "predict"))
+
+    def _of_no_rows(self, X: Matrix, qid: ArrayLike | None) -> Floats:
+        """Return the scores where there are no candidates, and hence no queries of candidates."""
+        self._check_fitted()
+        if qid is not None:
+            check_qid(check.of_one_query(qid, X), 0)
+        return np.zeros(0 if self.record_.n_items is None else (0, self.record_.n_items))
 
     @lazy_aware
     def rank(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
@@ -350,23 +397,28 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         ----------
         X : array-like of shape (n_rows, d)
             Documents, or instances in the label-ranking form.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row. If None, all rows are one query, which is an error if the ranker was
-            fitted with a qid.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row; a scalar such as ``qid=0`` means that all rows are one query. If
+            None, all rows are one query, which is an error if the ranker was fitted with a qid.
 
         Returns
         -------
         positions : ndarray of int of shape (n_rows,) or (n, r)
             1-based position of each document in its query; documents with equal scores are ranked
             in row order. For a pandas DataFrame the result is a Series named "rank" with the same
-            index, or a DataFrame in the label-ranking form.
+            index, or in the label-ranking form a DataFrame whose columns are the names of the
+            items.
 
         Raises
         ------
         MissingQidError
             If the ranker was fitted with a qid and gets none.
         """
-        return tables.with_index_of(X, self._places(self._check_rows(X, qid, "rank")), "rank")
+        if tables.is_empty(X):
+            places = self._of_no_rows(X, qid).astype(np.intp)
+        else:
+            places = self._places(self._check_rows(X, qid, "rank"))
+        return tables.with_index_of(X, places, "rank", self.record_.items)
 
     def _places(self, rows: Rows):
         """Return the position of each document, in row order."""
@@ -395,6 +447,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         check.cutoff(k)
         refuse_lazy(type(self).__name__, "rank(X, qid) <= k marks the same rows.", X=X, qid=qid)
         k = np.inf if k is None else k
+        if tables.is_empty(X):
+            return self._of_no_rows(X, qid).astype(np.intp)[..., : None if k == np.inf else k]
         rows = self._check_rows(X, qid, "top_k")
         place = self._places(rows)
         if place.ndim == 2:
@@ -436,19 +490,29 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         -----
         OneQueryWarning
             If y has several rows and no qid.
+        SingleDocumentsWarning
+            If there are nearly as many queries as rows.
         CutQueriesWarning
-            If y carries its queries and rows of some of them are missing.
+            If y carries its queries and rows of some of them are missing, or if a query of fit
+            comes back with another number of rows.
         """
         check_is_fitted(self)
+        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
+        check.same_items(self, y)
         qid = check.carried_qid(y, qid)
         rows = self._check_rows(X, qid, "score")
         check.warn_of_one_query(y, qid, type(self).__name__)
-        scores = self._scores(rows)
+        check.warn_of_single_documents(rows.queries)
+        check.warn_of_changed_queries(self.record_.sizes, y, rows.queries)
+        return self._score_of(self._scores(rows), y, qid, rows.queries, sample_weight)
+
+    def _score_of(self, scores, y, qid, queries, sample_weight):
+        """Return the mean of the measure for scores in row order."""
         measure, labels = self._scored_by(y)
         if labels is not y:
             # Labels made from judgments do not record which rows are missing.
             check.warn_of_cut_queries(y, type(self).__name__)
-        target = CheckedTarget.of(labels, qid, rows.queries)
+        target = CheckedTarget.of(labels, qid, queries)
         values = target.evaluate({"score": measure}, scores, sample_weight=sample_weight)
         return values["score"]
 
@@ -457,11 +521,19 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return self.record_.measure, y
 
 
-def _check_size(y):
-    """Raise if labels are so large that their sums may overflow."""
+def _scaled(measure: Measure, y: Floats, workers: Workers) -> Measure:
+    """Return a measure with the scale of the labels of all workers, of which y are some."""
+    scaled = measure.scaled_to(y)
+    if measure.is_scaled or workers.size == 1:
+        return scaled
+    return measure.scaled_to(workers.total(lambda: y[[y.argmax()]], np.concatenate))
+
+
+def _check_size(y, name):
+    """Raise if labels or targets are so large that their sums may overflow."""
     largest = np.abs(y).max(initial=0.0)
     if largest > _LARGEST_LABEL:
         raise ValueError(
-            f"y must be at most {_LARGEST_LABEL:g} in absolute value, so that sums do not "
-            f"overflow, got {largest:g}: divide the labels by the largest of them."
+            f"{name} must be at most {_LARGEST_LABEL:g} in absolute value, so that sums do not "
+            f"overflow, got {largest:g}: divide {name} by the largest of them."
         )

@@ -13,6 +13,7 @@ from ._edges import EdgeScorer, narrowing_hinges
 class _PreferenceRanker(EdgeScorer):
     """Minimizer of a loss of single preferences, weighted or with margins."""
 
+    _theorem: ClassVar[str] = "single_preferences"
     _parameter_constraints: ClassVar = {
         **EdgeScorer._parameter_constraints,
         "margin": ["boolean"],
@@ -69,6 +70,8 @@ class PairwiseHingeRanker(_PreferenceRanker):
         Unit of `alpha_` for each feature; ones if `alpha` is a number.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -173,6 +176,8 @@ class PairwiseLogisticRanker(_PreferenceRanker):
         Unit of `alpha_` for each feature; ones if `alpha` is a number.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``

@@ -54,7 +54,7 @@ class PrecisionRanker(_BinaryRanker):
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
@@ -70,6 +70,8 @@ class PrecisionRanker(_BinaryRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -122,7 +124,7 @@ class RecallRanker(_BinaryRanker):
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
@@ -138,6 +140,8 @@ class RecallRanker(_BinaryRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -217,7 +221,7 @@ class RBPRanker(ScoreRanker):
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
@@ -233,6 +237,8 @@ class RBPRanker(ScoreRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -307,7 +313,7 @@ class AUCRanker(ScoreRanker):
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
     relevance_level : float, default=None
@@ -323,6 +329,8 @@ class AUCRanker(ScoreRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +15,12 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import check_features
-from ..data import all_or_nothing, arrays, check, limits, warn
+from ..data import all_or_nothing, arrays, check, lazy_aware, limits, timed, warn
 from ..data.types import ArrayLike, Labels, Matrix
 from ..linear_model import add_moments
-from ._folds import held_out_scores, make_splits, training_moments, warn_of_cuts
-from ._penalty import AUTO, gram_ridge, penalty, seen_in
+from ..measures import OfTargets
+from ._folds import held_out_scores, make_splits, training_moments
+from ._penalty import AUTO, gram_ridge, penalty
 from ._positional import LeastSquaresRanker, positional
 from ._regression import names_of
 from ._score import ScoreRanker
@@ -62,6 +64,8 @@ class LeastSquaresRankerCV(ScoreRanker):
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`. Held-out scores do not
         depend on it.
+    verbose : int, default=0
+        If not 0, a line with the split number and its time follows each split.
 
     Attributes
     ----------
@@ -89,6 +93,8 @@ class LeastSquaresRankerCV(ScoreRanker):
         Number of splits.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -133,8 +139,8 @@ class LeastSquaresRankerCV(ScoreRanker):
 
     cv_results_: dict[str, Any]
 
+    fits_in_rounds = True
     _takes_several = True
-    _takes_targets = False
     _plan_settings: ClassVar = {"weights_note": "a repeated row may be in two folds"}
     _parameter_constraints: ClassVar = {
         "measure": limits.OWN_ERROR,
@@ -143,6 +149,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         "cv": limits.OWN_ERROR,
         "loss": ScoreRanker._parameter_constraints["loss"],
         "query_weight": ScoreRanker._parameter_constraints["query_weight"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -153,12 +160,14 @@ class LeastSquaresRankerCV(ScoreRanker):
         cv: Any = None,
         loss: str | None = None,
         query_weight: str | None = None,
+        verbose: int = 0,
     ) -> None:
         self.measure = measure
         self.alphas = alphas
         self.cv = cv
         self.loss = loss
         self.query_weight = query_weight
+        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -189,6 +198,7 @@ class LeastSquaresRankerCV(ScoreRanker):
             )
         return alphas.astype(float)
 
+    @lazy_aware
     @all_or_nothing
     def fit(
         self,
@@ -202,7 +212,8 @@ class LeastSquaresRankerCV(ScoreRanker):
         Parameters
         ----------
         X, y, qid
-            As in :meth:`LeastSquaresRanker.fit`, but in memory.
+            As in :meth:`LeastSquaresRanker.fit`. For collections of dask, `cv` must be a number of
+            folds or None.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows in the fit. In the scores the weight of a query is the mean over its
             rows.
@@ -224,15 +235,33 @@ class LeastSquaresRankerCV(ScoreRanker):
         UndefinedMetricWarning
             If a measure is undefined on the test part of every split; the first penalty is used.
         """
-        plan = self._check_params()
-        measures, alphas, relative = self._measures(), self._checked_alphas(), self.alphas is None
+        plan, measures = self._check_params(), self._measures()
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight)
+        return self._choose(plan, rows, measures, check.carried_qid(y, qid))
+
+    def _fit_to_targets(self, plan, rows, targets, method="fit"):
+        measures = self._measures()
+        if len(measures) > 1:
+            raise ValueError(
+                f"measure must be one measure whose targets are given, got {len(measures)}: fit a "
+                "ranker for each of them."
+            )
+        of_targets = {name: OfTargets(measure) for name, measure in measures.items()}
+        rows = replace(rows, y=targets)
+        return self._choose(plan, rows, of_targets, rows.qid if rows.named else None)
+
+    def _choose(self, plan, rows, measures, qid):
+        """Choose the penalty of each measure of the labels in rows, and fit to all rows."""
+        alphas, relative = self._checked_alphas(), self.alphas is None
         check_features(rows.X)
-        splits = make_splits(self.cv, rows, check.carried_qid(y, qid))
-        warn_of_cuts(splits, rows)
+        if self.cv is None or isinstance(self.cv, Integral):
+            rows = rows.weighted()
+        record = self._record(plan, rows, names_of(rows.queries))
+        splits = make_splits(self.cv, rows, qid)
         total, training = training_moments(rows, splits, measures.values(), plan, relative)
         if relative:
-            alphas = alphas * penalty(AUTO, seen_in(rows), rows.n_items)
+            alphas = alphas * penalty(AUTO, record.seen, rows.n_items)
+        training = self._timed(training, len(splits))
         scores = held_out_scores(rows, splits, training, list(measures.values()), alphas, relative)
         for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):
             if undefined:
@@ -244,22 +273,30 @@ class LeastSquaresRankerCV(ScoreRanker):
         self.n_splits_ = len(splits)
         self.cv_results_, best = _results(alphas, dict(zip(measures, scores)))
         self.rankers_, r = {}, rows.n_items or 1
-        for number, (name, measure) in enumerate(measures.items()):
+        for number, (name, measure) in enumerate(self._measures().items()):
             moments = total.of_targets(slice(number * r, (number + 1) * r))
             gram = gram_ridge(float(alphas[best[name]]), relative)
-            self.rankers_[name] = self._ranker(measure, gram, moments, rows, plan.reads)
+            self.rankers_[name] = self._ranker(measure, gram, moments, record)
         first = next(iter(measures))
         self.estimator_ = self.rankers_[first].estimator_
         self.best_index_ = best[first]
         self.best_score_ = float(_mean(scores[0])[best[first]])
-        self.record_ = self._record(replace(plan, alpha=self.estimator_.alpha), rows)
+        plan = replace(record.plan, alpha=self.estimator_.alpha)
+        self.record_ = replace(record, plan=plan, names=frozenset())
         return self
 
-    def _ranker(self, measure, gram, moments, rows, reads):
+    def _timed(self, training, n_splits):
+        """Yield the moments of each split, and print the time of what is done with them."""
+        for number, moments in enumerate(training, 1):
+            with timed(self.verbose, type(self).__name__, f"split {number} of {n_splits}"):
+                yield moments
+
+    def _ranker(self, measure, gram, moments, record):
         """Return the ranker of one measure and penalty, fitted to the moments of all rows."""
         settings = {"loss": self.loss, "query_weight": self.query_weight}
         ranker = LeastSquaresRanker(measure, estimator=clone(gram), **settings)
-        plan, one_target = replace(ranker._plan(), reads=reads), rows.n_items is None
+        plan = replace(ranker._plan(), reads=record.plan.reads)
+        one_target = record.n_items is None
         within = one_target and plan.loss == "pairwise_squared"
         ranker.estimator_ = add_moments(
             gram.set_params(fit_intercept=not within), moments, one_target
@@ -267,7 +304,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(ranker, name, getattr(self, name))
-        ranker.record_ = ranker._record(plan, rows, names_of(rows.queries))
+        ranker.record_ = replace(record, plan=plan.without_regressor())
         return ranker
 
 

@@ -57,6 +57,8 @@ class DifferenceGraphRanker(EdgeScorer):
         Unit of `alpha_` for each feature; ones if `alpha` is a number.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -90,6 +92,7 @@ class DifferenceGraphRanker(EdgeScorer):
     array([1, 2, 3])
     """
 
+    _theorem: ClassVar[str] = "mean_preferences"
     _parameter_constraints: ClassVar = {
         **EdgeScorer._parameter_constraints,
         "edge_loss": [limits.one_of(*PREFERENCE_LOSSES)],

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._solvers import SQUARED_LOSSES, AveragedDescent
-from ..data import Queries, Rows
+from ..data import OutOfRangeError, Queries, Rows, arrays
 from ..losses import Loss
 
 # Largest numbers of draws, and of their documents, that are aggregated at a time.
@@ -68,18 +68,33 @@ def draw_batches(
     """Yield batches of random subsets of judgments without end.
 
     Many draws are aggregated at a time. `share` holds the probability of each query, and
-    `targets_of` maps the chosen judgments and their queries to targets.
+    `targets_of` maps the chosen judgments and their queries to targets. Draws of all judgments of a
+    query are one and the same, which is aggregated once.
     """
     weight = rows.document_weights()
     size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(rows.queries.sizes.max())))
     size = max(batch_size, size - size % batch_size)
+    order = order or int(judgments.counts.max())
+    whole = judgments.counts <= order
+    aggregated, is_done = np.empty(rows.queries.n_rows), np.zeros(len(whole), dtype=bool)
+
+    def targets_from(some):
+        return targets_of(some.choose(np.arange(some.ptr[-1])), some.queries)
+
     while True:
         ids = rng.choice(len(share), size=size, p=share)
-        some = judgments.keep(ids)
-        drawn = some.queries
-        targets = targets_of(some.choose(some.draw(order or int(some.counts.max()), rng)), drawn)
-        loss_here = _checked(loss, targets, drawn)
+        drawn = Queries(np.append(0, np.cumsum(rows.queries.sizes[ids])))
         numbers, places = _rows_of(rows, ids, drawn)
+        fresh = np.unique(ids[whole[ids] & ~is_done[ids]])
+        if len(fresh):
+            is_done[fresh] = True
+            of_fresh = Queries(np.append(0, np.cumsum(rows.queries.sizes[fresh])))
+            aggregated[_rows_of(rows, fresh, of_fresh)[1]] = targets_from(judgments.keep(fresh))
+        targets = aggregated[places]
+        parts = ~whole[ids]
+        if parts.any():
+            targets[drawn.repeat(parts)] = targets_from(judgments.sample(ids[parts], order, rng))
+        loss_here = _checked(loss, targets, drawn)
         for first in range(0, size, batch_size):
             last = first + batch_size
             a, b = drawn.ptr[first], drawn.ptr[last]
@@ -139,7 +154,11 @@ def step_lengths(batch: Batch, rows: Rows, penalty, first=None):
             norms = queries.mean(queries.group(norms))
         curvature = batch.curvature() * norms.max()
     if not np.isfinite(curvature):
-        raise ValueError("X holds values whose squares overflow: scale the features.")
+        raise OutOfRangeError(
+            "Squares of X must be finite, got an overflow",
+            int(arrays.sizes_of_columns(X).argmax()),
+            "Scale the features.",
+        )
     if not (first or curvature):
         return None
     first = first or 0.5 / max(curvature, np.finfo(float).tiny)

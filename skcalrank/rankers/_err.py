@@ -37,7 +37,7 @@ class ERRRanker(ScoreRanker):
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
@@ -53,6 +53,8 @@ class ERRRanker(ScoreRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -106,9 +108,9 @@ class ERRRanker(ScoreRanker):
     _judgments = (ClickSessions,)
     _measure_type = ERR
 
-    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True):
+    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True, name="y"):
         if not isinstance(y, ClickSessions):
-            return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset)
+            return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, name=name)
         self._check_silent(y, reset)
         qid, scale = check.carried_qid(y, qid), self._click_scale(plan.measure)
         grades = _grades(y, scale.max_grade)

@@ -5,6 +5,7 @@ cost one pass over the rows. Each penalty then costs a matrix product and the me
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain, islice
 from numbers import Integral
 from typing import NamedTuple
@@ -43,33 +44,35 @@ class Split(NamedTuple):
 
 
 def make_splits(cv, rows: Rows, qid=None) -> list[Split]:
-    """Return the splits of a splitter or list, or folds of queries (of rows, if one query)."""
+    """Return the splits of a splitter or list, or folds of queries (of rows, if one query).
+
+    Warn of splits that cut queries.
+    """
     if cv is None or isinstance(cv, Integral):
-        cv = _default_folds(cv, rows)
-    elif isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
-        raise ValueError(
-            f"cv must be a number of folds, a splitter or a list of (train, test), got {cv!r}."
-        )
-    elif hasattr(cv, "split"):
-        groups = None if qid is None else qid_array(qid)
-        cv = cv.split(rows.X, rows.in_order(rows.y), groups=groups)
-    splits = [_check_split(split, rows.n_rows) for split in cv]
+        splits = [Split(test, None) for _, test in rows.folds(None if cv is None else int(cv))]
+    else:
+        splits = [_check_split(split, rows.n_rows) for split in _given(cv, rows, qid)]
     if not splits:
         raise ValueError("cv must yield at least one split, got none.")
+    _warn_of_cuts(splits, rows)
     return splits
 
 
-def _default_folds(n_splits, rows: Rows):
-    """Return pairs (train, test) of folds of queries, or of rows if there is one query."""
-    of_rows = rows.n_items is not None or rows.queries.n_queries == 1
-    n_units = rows.n_rows if of_rows else rows.queries.n_queries
-    n_splits = min(5, n_units) if n_splits is None else n_splits
-    if not 2 <= n_splits <= n_units:
+def _given(cv, rows: Rows, qid):
+    """Return the pairs (train, test) of a splitter or a list."""
+    if isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(
-            f"cv must be between 2 and the number of {'rows' if of_rows else 'queries'}, {n_units} "
-            f"(n_samples={rows.n_rows}), got {n_splits}."
+            f"cv must be a number of folds, a splitter or a list of (train, test), got {cv!r}."
         )
-    return rows.folds(n_splits)
+    if rows.workers.size > 1:
+        raise ValueError(
+            f"cv must be a number of folds for dask collections, got {cv!r}: a splitter needs all "
+            "rows in memory."
+        )
+    if not hasattr(cv, "split"):
+        return cv
+    groups = None if qid is None else qid_array(qid)
+    return cv.split(rows.X, rows.in_order(rows.y), groups=groups)
 
 
 def _check_split(part, n_rows) -> Split:
@@ -92,7 +95,7 @@ def _check_split(part, n_rows) -> Split:
     return Split(test, None if complement else train)
 
 
-def warn_of_cuts(splits, rows: Rows):
+def _warn_of_cuts(splits, rows: Rows):
     """Warn if a split holds only a part of a query, provided that queries are named."""
     if not rows.named or _disjoint_folds(splits, rows) is not None:
         return
@@ -143,6 +146,8 @@ def training_moments(rows: Rows, splits, measures, plan: Plan, relative=False):
 
     The plan weighs queries. If `relative`, penalties are in units of the features.
     """
+    if rows.workers.size > 1:
+        return _trained(_outside(_totals(rows, splits, measures, plan, relative), merge_all))
     moments = all_moments(plan.weighed(rows), measures, plan.loss, relative)
     fold = _disjoint_folds(splits, rows)
     if fold is None:
@@ -153,9 +158,30 @@ def training_moments(rows: Rows, splits, measures, plan: Plan, relative=False):
     bounds = np.searchsorted(fold[by_fold], np.arange(len(splits)))
     never, *parts = np.split(by_fold, bounds)
     outside = moments(never) if len(never) else None
-    turns = _outside(parts, lambda numbers: moments(np.concatenate(numbers)), outside)
+    return _trained(_outside(parts, lambda numbers: moments(np.concatenate(numbers)), outside))
+
+
+def _trained(turns):
+    """Return the moments of all rows, and an iterator over those of the training rows."""
     first, left = next(turns)
     return first.merge(left), chain([first], (part for part, _ in turns))
+
+
+def _totals(rows: Rows, splits, measures, plan: Plan, relative) -> list[Moments]:
+    """Return the moments of each fold, of the rows of all workers."""
+
+    def of_folds():
+        moments = all_moments(plan.weighed(rows), measures, plan.loss, relative)
+        return [moments(split.test) if len(split.test) else None for split in splits]
+
+    totals: list[Moments] = rows.workers.total(of_folds, _added)
+    return totals
+
+
+def _added(parts):
+    """Return the moments of each fold, from lists of those of some rows, None for no rows."""
+    by_fold = [[moments for moments in fold if moments is not None] for fold in zip(*parts)]
+    return [merge_all(fold) if fold else None for fold in by_fold]
 
 
 def _outside(parts, pool, outside=None) -> Iterator[tuple[Moments, Moments]]:
@@ -193,20 +219,30 @@ def held_out_scores(rows: Rows, splits, training, measures, alphas, relative=Fal
     squares of the features. The result has shape (n_measures, n_alphas, n_splits), with NaN where a
     measure is undefined on every query.
     """
-    gained = np.zeros((len(measures), len(alphas), len(splits)))
-    counted = np.zeros_like(gained)
+
+    def of_rows():
+        return _held_out_sums(rows, splits, training, measures, alphas, relative)
+
+    gained, counted = rows.workers.total(of_rows, partial(np.sum, axis=0))
+    with np.errstate(invalid="ignore"):
+        scores: np.ndarray = gained / counted
+    return scores
+
+
+def _held_out_sums(rows: Rows, splits, training, measures, alphas, relative) -> np.ndarray:
+    """Return the sums of weighted values, and of weights, by measure, penalty and split."""
+    gained, counted = sums = np.zeros((2, len(measures), len(alphas), len(splits)))
     y = rows.in_order(rows.y)
     for pieces in _batches(_parts(rows, splits, training, alphas, relative)):
         weight, values = _values(rows, y, pieces, measures)
         weight = np.where(np.isnan(values), 0.0, weight)
         values = weight * np.nan_to_num(values)
         starts = np.cumsum([0] + [len(piece.sizes) for piece in pieces[:-1]])
-        sums = np.add.reduceat(values, starts, axis=-1), np.add.reduceat(weight, starts, axis=-1)
+        by_piece = [np.add.reduceat(each, starts, axis=-1) for each in (values, weight)]
         for number, piece in enumerate(pieces):
-            gained[..., piece.split] += sums[0][..., number]
-            counted[..., piece.split] += sums[1][..., number]
-    with np.errstate(invalid="ignore"):
-        return gained / counted
+            gained[..., piece.split] += by_piece[0][..., number]
+            counted[..., piece.split] += by_piece[1][..., number]
+    return sums
 
 
 class _Piece(NamedTuple):
@@ -222,8 +258,11 @@ def _parts(rows: Rows, splits, training, alphas, relative) -> Iterator[_Piece]:
     """Yield the test rows of all splits with their scores, in pieces of bounded size."""
     codes = rows.codes
     models = _models(training, alphas, relative)
-    for number, (split, (coefs, levels)) in enumerate(zip(splits, models)):
+    # The models end first, as whoever yields them may tell of the last one then.
+    for number, ((coefs, levels), split) in enumerate(zip(models, splits)):
         test = split.test
+        if not len(test):
+            continue  # other workers hold these rows
         if rows.n_items is not None:
             queries = Queries.equal(len(test), 1)
         else:

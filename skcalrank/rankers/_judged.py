@@ -10,6 +10,7 @@ import numpy as np
 from ..aggregation import STRUCTURES, structure_scores
 from ..data import ClickSessions, PreferenceTarget, Rows, all_or_nothing, available_if, limits
 from ..data.types import ArrayLike, Labels, Matrix, Self
+from ..measures import OfTargets
 from ._base import BaseRanker, planned
 from ._plan import JudgmentPlan, Plan
 
@@ -129,11 +130,10 @@ class JudgmentRanker(BaseRanker):
 
     def _targets_of_scores(self, ranker: BaseRanker, rows: Rows):
         """Return the function from grouped scores of the structure to the targets of `ranker`."""
-        plan = ranker._plan()
+        plan = replace(ranker._plan(), estimated=True)
 
         def targets(scores, queries):
-            labels = _above_lowest(scores, queries)
-            return ranker._targets(plan, replace(rows, y=labels, queries=queries))
+            return ranker._targets(plan, replace(rows, y=scores, queries=queries))
 
         return targets
 
@@ -145,9 +145,13 @@ class JudgmentRanker(BaseRanker):
         structure, options = self._structure()
         queries = y.queries()
         scores = structure_scores(structure, y, queries, options)
-        labels = queries.ungroup(_above_lowest(scores, queries))
-        labels = labels if y.n_items is None else labels.reshape(-1, y.n_items)
-        return self.record_.measure, labels
+        rows = Rows(np.zeros((len(y), 0)), scores, queries, n_items=y.n_items)
+        plan = replace(self._plan(), measure=self.record_.measure, targets="measure")
+        if plan.takes_estimates and plan.measure.shape == "documents":
+            # The value of a ranking is linear in such targets.
+            targets = plan.measure.score_targets(scores, queries)
+            return OfTargets(plan.measure), rows.in_order(targets)
+        return plan.measure, rows.in_order(plan.grades_of(rows))
 
 
 def _check_scale(measure):
@@ -184,8 +188,3 @@ def _judgments_of(rows: Rows, y):
         return y
     qid = rows.codes if rows.n_items is None else None
     return PreferenceTarget.from_relevance(rows.in_order(rows.y), qid)
-
-
-def _above_lowest(scores, queries):
-    """Return scores minus the lowest of their query, so that gains are not negative."""
-    return scores + queries.repeat(queries.max(-scores))

@@ -15,6 +15,7 @@ from ._base import BaseRanker
 from ._penalty import ALPHA, AUTO, penalty, seen_in
 from ._plan import Plan
 from ._regression import units_of
+from ._targets import TargetRanker
 
 
 class LinearScorer(BaseRanker):
@@ -220,6 +221,21 @@ class LinearScorer(BaseRanker):
 
     def _scores(self, rows):
         return linear_scores(rows.X, self.coef_, self.intercept_)
+
+
+class TargetScorer(LinearScorer, TargetRanker):
+    """Base class of linear scorers of one target per document."""
+
+    @abstractmethod
+    def _solve_targets(self, plan: Plan, rows: Rows, start, targets) -> ScorerFit:
+        """Minimize the objective for targets in grouped order."""
+
+    def _solve(self, plan, rows, start):
+        return self._solve_targets(plan, rows, start, self._targets(plan, rows))
+
+    def _fit_to_targets(self, plan, rows, targets, method="fit"):
+        rows = plan.weighed(rows)
+        return self._keep(plan, rows, self._solve_targets(plan, rows, self._start(rows), targets))
 
 
 def linear_scores(X, coef, intercept):

@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import product_of_rows
-from ..data import MultiLabelTarget, all_or_nothing, arrays, limits
+from ..data import MultiLabelTarget, all_or_nothing, arrays, check, limits, warning_once
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..linear_model import add_moments
-from ..measures import Measure, get_measure
-from ..metrics import measure_score
+from ..measures import Measure, get_measure, warn_of_amounts
+from ..metrics import CheckedTarget, Policies, measure_score
 from ._base import BaseRanker
 from ._front import Front, efficient_rows, mixes_of
 from ._penalty import ALPHA, AUTO, gram_ridge, penalty, seen_in
@@ -36,8 +36,9 @@ class MultiLabelRanker(BaseRanker):
         Measure of all labels, or of each label by its name, such as ``{"relevance": "ndcg@10",
         "margin": DCG(k=10, gain="linear")}``; labels that a dict does not name have "ndcg@10".
     weights : dict or array-like of shape (n_labels,), default=None
-        Weight of each label, at least 0; labels that a dict does not name have weight 0. None
-        gives all labels the same weight. :meth:`mix` changes it after the fit.
+        Weight of each label, at least 0, in units of the spread of its targets; labels that a dict
+        does not name have weight 0. None gives all labels the same weight. :meth:`mix` changes it
+        after the fit.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker` under the loss "pairwise_squared".
 
@@ -49,9 +50,14 @@ class MultiLabelRanker(BaseRanker):
         Root mean square within queries of the targets of each label; 1 where they do not vary.
     weights_ : ndarray of shape (n_labels,)
         Weights of the labels, with sum 1.
+    measure_weights_ : ndarray of shape (n_labels,)
+        Weights of the measures in the mix that is learned and that :meth:`score` computes:
+        `weights_` over `spreads_`, with sum 1.
     coef_ : ndarray of shape (d,)
         Coefficients of the mix.
     label_names_ : list of str
+    measures_ : list of Measure
+        Measure of each label.
     alpha_ : float
         Ridge penalty that was used.
     n_features_in_ : int
@@ -64,9 +70,10 @@ class MultiLabelRanker(BaseRanker):
 
     Notes
     -----
-    The ranker of a mix equals a fit to the mixed targets. It is calibrated (Fisher-consistent) for
-    the mix of the positional measures as :class:`LeastSquaresRanker` is for each of them, if the
-    measures have the same cutoff and discounts. If they differ, no theorem says that the order is
+    The ranker of a mix equals a fit to the mixed targets, each in units of its spread. It is
+    calibrated (Fisher-consistent) for the mix of the positional measures by `measure_weights_`, as
+    :class:`LeastSquaresRanker` is for each of them, if the measures have the same cutoff and
+    discounts. If they differ, no theorem says that the order is
     the best one for the mix of the values: compare the mixes by :meth:`front`.
 
     Examples
@@ -87,6 +94,7 @@ class MultiLabelRanker(BaseRanker):
 
     _judgments = (MultiLabelTarget,)
     _takes_several = True
+    _theorem: ClassVar[str] = "mix"
     _y_is_relevance = False
     _plan_settings: ClassVar = {"loss": "pairwise_squared", "sums_over": "pairs"}
 
@@ -164,19 +172,59 @@ class MultiLabelRanker(BaseRanker):
         plan = self._check_params()
         y = _checked_target(self, y)
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight)
-        targets = np.column_stack(
-            [
-                _targets(name, measure, y.label(name), rows.queries)
-                for name, measure in zip(y.names, self._measures(y.names))
-            ]
-        )
-        self.spreads_ = np.array([rows.queries.spread(column) for column in targets.T])
+        parts = [
+            _targets(name, measure, y.label(name), rows)
+            for name, measure in zip(y.names, self._measures(y.names))
+        ]
+        measures, columns = map(list, zip(*parts))
+        return self._fit_to_targets(plan, rows, np.column_stack(columns), measures)
+
+    @all_or_nothing
+    def fit_targets(
+        self,
+        X: Matrix,
+        targets: MultiLabelTarget,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Regress targets in place of those of the labels.
+
+        Parameters
+        ----------
+        X, qid, sample_weight
+            As in :meth:`fit`.
+        targets : MultiLabelTarget
+            Columns of finite numbers with the names of the labels, such as unbiased estimates,
+            see :meth:`NDCGRanker.fit_targets`. It carries the queries.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If `targets` is not a MultiLabelTarget.
+        ValueError
+            If `measure` or `weights` name other labels.
+        """
+        plan = self._check_params()
+        targets = _checked_target(self, targets, "targets")
+        measures = self._measures(targets.names)
+        plan, rows = self._check_problem(plan, X, targets, qid, sample_weight, name="targets")
+        return self._fit_to_targets(plan, rows, targets.labels, measures)
+
+    def _fit_to_targets(self, plan, rows, targets, measures):
+        """Regress a column of targets for each label, in row order."""
+        spread, weight = rows.queries.spread, rows.weight
+        self.spreads_ = np.array([spread(column, weight) for column in targets.T])
         alpha = penalty(self.alpha, seen_in(rows), None)
         ridge = gram_ridge(alpha, self.alpha == AUTO, fit_intercept=False)
         relative = self.alpha == AUTO
         moments = moments_of(rows, targets / self.spreads_, "pairwise_squared", relative)()
         self.coefs_ = add_moments(ridge, moments, False).coef_
-        self.label_names_, self.alpha_ = list(y.names), alpha
+        self.label_names_, self.alpha_ = list(rows.y.names), alpha
+        self.measures_ = measures
         self.weights_ = self._shares(self.weights)
         self.record_ = self._record(plan, rows)
         return self
@@ -193,11 +241,13 @@ class MultiLabelRanker(BaseRanker):
                     f"weights must name labels of y ({', '.join(names)}), got {', '.join(unknown)}."
                 )
             weights = [weights.get(name, 0.0) for name in names]
-        shares = arrays.checked(weights, "weights", ensure_2d=False)
+        message = f"weights must be {len(names)} numbers >= 0, not all 0, got {weights!r}."
+        try:
+            shares = arrays.checked(weights, "weights", ensure_2d=False)
+        except (ValueError, TypeError) as error:
+            raise ValueError(message) from error
         if shares.shape != (len(names),) or (shares < 0).any() or not shares.any():
-            raise ValueError(
-                f"weights must be {len(names)} numbers >= 0, not all 0, got {weights!r}."
-            )
+            raise ValueError(message)
         return shares / shares.sum()  # type: ignore[no-any-return]
 
     def mix(self, weights: Mapping[str, float] | ArrayLike | None) -> Self:
@@ -218,6 +268,13 @@ class MultiLabelRanker(BaseRanker):
         mixed = copy.copy(self)
         mixed.weights, mixed.weights_ = weights, shares
         return mixed
+
+    @property
+    def measure_weights_(self) -> Floats:
+        """Weights of the measures in the mix that is learned."""
+        check_is_fitted(self)
+        shares = self.weights_ / self.spreads_
+        return shares / shares.sum()  # type: ignore[no-any-return]
 
     @property
     def coef_(self) -> Floats:
@@ -241,7 +298,7 @@ class MultiLabelRanker(BaseRanker):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the mean of the measures of the labels, weighted by `weights_`.
+        """Return the mean of the measures of the labels, weighted by `measure_weights_`.
 
         Parameters
         ----------
@@ -253,14 +310,16 @@ class MultiLabelRanker(BaseRanker):
         score : float
         """
         check_is_fitted(self)
-        y = _checked_target(self, y)
-        y.check_qid_beside(qid)
-        scores, names = self.predict(X, y.qid), self.label_names_
+        return super().score(X, _checked_target(self, y), qid, sample_weight)
+
+    def _score_of(self, scores, y, qid, queries, sample_weight):
+        targets = [CheckedTarget.of(y.label(name), qid, queries) for name in self.label_names_]
+        scores, weight = targets[0].scores(scores), targets[0].query_weight(sample_weight)
         values = [
-            measure_score(measure, y.label(name), scores, qid=y.qid, sample_weight=sample_weight)
-            for name, measure in zip(names, self._measures(names))
+            target.means({"score": measure}, scores, weight, Policies())["score"]
+            for target, measure in zip(targets, self.measures_)
         ]
-        return float(self.weights_ @ np.array(values))
+        return float(self.measure_weights_ @ np.array(values))
 
     def front(
         self,
@@ -302,41 +361,50 @@ class MultiLabelRanker(BaseRanker):
         """
         check_is_fitted(self)
         y = _checked_target(self, y)
-        y.check_qid_beside(qid)
+        check.row_order(X=X, y=y, qid=qid)
+        check.carried_qid(y, qid)
         names = self.label_names_
         if measures is None:
-            measures = dict(zip(names, zip(names, self._measures(names))))
+            measures = dict(zip(names, zip(names, self.measures_)))
         weights = np.array([self._shares(mix) for mix in mixes_of(mixes, len(names))])
         rows = self._check_rows(X, y.qid, "score")
+        check.warn_of_changed_queries(self.record_.sizes, y, rows.queries, "front")
         scores = product_of_rows(rows.X, (weights @ self.coefs_).T)
         values = np.empty((len(weights), len(measures)))
-        for place, (label, measure) in enumerate(measures.values()):
-            labels = y.label(label)
-            for number, of_mix in enumerate(scores.T):
-                values[number, place] = measure_score(measure, labels, of_mix, qid=y.qid)
+        with warning_once():
+            for place, (label, measure) in enumerate(measures.values()):
+                labels = y.label(label)
+                for number, of_mix in enumerate(scores.T):
+                    values[number, place] = measure_score(measure, labels, of_mix, qid=y.qid)
         return Front(weights, values, list(names), list(measures), efficient_rows(values))
 
 
-def _checked_target(ranker: MultiLabelRanker, y: object) -> MultiLabelTarget:
+def _checked_target(ranker: MultiLabelRanker, y: object, name: str = "y") -> MultiLabelTarget:
     """Return y, or raise for another kind of target."""
     if not isinstance(y, MultiLabelTarget):
         raise TypeError(
-            f"{type(ranker).__name__} expects a MultiLabelTarget as y, got {type(y).__name__}: "
-            "pass MultiLabelTarget(labels, qid, names=[...])."
+            f"{type(ranker).__name__} expects a MultiLabelTarget as {name}, got "
+            f"{type(y).__name__}: pass MultiLabelTarget(labels, qid, names=[...])."
         )
     return y
 
 
-def _targets(name, measure, labels, queries):
-    """Return the targets of a label in the order of the rows."""
+def _targets(name, measure, labels, rows):
+    """Return a measure, with its scale, and the targets of a label in the order of the rows."""
+    queries = rows.queries
     labels = queries.group(labels)
+    warn_of_amounts([measure], labels)
     if not measure.has_score_targets():
         raise ValueError(
             f"measure of {name!r} must have score targets, got {measure.full_name}, "
             "which has none: choose a positional measure."
         )
-    measure = measure.scaled_to(labels)
     try:
-        return queries.ungroup(measure.score_targets(measure.labels(labels), queries))
+        measure.labels(labels)  # also those that set no scale
+        if not measure.is_scaled:
+            labels = check.labels_that_count(labels, queries, rows.document_weights())
+        measure = measure.scaled_to(labels)
+        targets = measure.score_targets(measure.labels(labels), queries)
     except ValueError as error:
         raise ValueError(f"label {name!r}: {error}") from error
+    return measure, queries.ungroup(targets)

@@ -13,11 +13,11 @@ from scipy.sparse import diags, issparse
 from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression
 
-from .._solvers import ScorerFit, fit_regressor, penalty_scale
+from .._solvers import ScorerFit, fit_rows, penalty_scale
 from ..data import limits
 from ..losses import Loss, get_loss
 from ..measures import Measure
-from ._linear import LinearScorer
+from ._linear import LinearScorer, TargetScorer
 from ._penalty import AUTO, gram_ridge
 from ._plan import LossPlan
 from ._regression import fit_ridge, units_of
@@ -26,7 +26,7 @@ from ._regression import fit_ridge, units_of
 _NEWTON_FEATURES = 500
 
 
-class OrderPreservingRanker(LinearScorer):
+class OrderPreservingRanker(TargetScorer):
     r"""Linear ranker that minimizes an order-preserving loss of the targets of a measure.
 
     .. math:: \min_{w,b} \sum_q L\bigl(v_q, X_q w + b\bigr) + \alpha \|w\|^2
@@ -83,6 +83,8 @@ class OrderPreservingRanker(LinearScorer):
         The loss that was minimized, with its ``eta``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -125,7 +127,7 @@ class OrderPreservingRanker(LinearScorer):
     """
 
     _plan_type: ClassVar = LossPlan
-    _takes_targets = True
+    _theorem: ClassVar[str] = "loss"
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
         "measure": limits.OWN_ERROR,
@@ -163,16 +165,11 @@ class OrderPreservingRanker(LinearScorer):
 
     def _targets(self, plan, rows):
         targets = super()._targets(plan, rows)
-        of_pairs = plan.measure.shape == "pairs"
-        return self._loss().standardize(targets, rows.queries) if of_pairs else targets
+        # Targets of labels of positional measures must depend on the label of the document alone.
+        shifts = plan.estimated or plan.measure.shape == "pairs"
+        return self._loss().standardize(targets, rows.queries) if shifts else targets
 
-    def _fit_to_targets(self, plan, rows, targets, method="fit"):
-        """Minimize the loss for targets in grouped order, of its own or another measure."""
-        rows = plan.weighed(rows)
-        return self._keep(plan, rows, self._solve(plan, rows, self._start(rows), targets))
-
-    def _solve(self, plan, rows, start, targets=None):
-        targets = self._targets(plan, rows) if targets is None else targets
+    def _solve_targets(self, plan, rows, start, targets):
         queries, weight = rows.queries, rows.document_weights()
         loss = self._loss().scaled_to(
             targets if weight is None else targets * (weight > 0), queries
@@ -277,7 +274,7 @@ class OrderPreservingRanker(LinearScorer):
             classifier.classes_ = np.array([0, 1])
         # The tolerance of the solver requires double precision.
         twice = [X[numbers].astype(float, copy=False) for numbers in classes]
-        fit_regressor(
+        fit_rows(
             classifier,
             sparse_vstack(twice) if issparse(X) else np.concatenate(twice),
             np.repeat([0, 1], [len(numbers) for numbers in classes]),

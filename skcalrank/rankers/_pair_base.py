@@ -55,12 +55,12 @@ class PairRanker(ScoreRanker):
         in "difference" is an error if targets are symmetric, as for MAP, because they average to a
         constant. Ignored in the label-ranking form, which regresses the pairs of items on X.
     alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is 1 for the pair features
-        "bilinear".
+        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is the mean weight of a row
+        (1 without weights) for the pair features "bilinear".
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits of the score surrogate, as in :class:`LeastSquaresRanker`.
+        Number of passes of the score surrogate, as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
         pairwise surrogate.
@@ -89,6 +89,7 @@ class PairRanker(ScoreRanker):
     """
 
     # Set by a subclass: whether pairs (i, i) are regressed, and parameters of one surrogate only.
+    _theorem: ClassVar[str] = "pairs"
     _diagonal = False
     _of_documents: ClassVar[tuple[str, ...]] = ("loss", "n_passes")
     _of_pairs: ClassVar[tuple[str, ...]] = ("pair_features",)
@@ -121,15 +122,6 @@ class PairRanker(ScoreRanker):
     @abstractmethod
     def _matrices_of_items(self, u, r):
         """Return the (r, r) matrices of predictions u for pairs of items."""
-
-    @property
-    def _takes_targets(self):
-        return self.surrogate == "score"
-
-    def _plan(self):
-        plan = super()._plan()
-        bilinear = plan.surrogate == "pairwise" and self._is_bilinear()
-        return replace(plan, alpha=_OF_BILINEAR) if plan.alpha == AUTO and bilinear else plan
 
     @property
     def _scores_by_query(self):
@@ -165,15 +157,23 @@ class PairRanker(ScoreRanker):
         -------
         self
         """
-        self.__dict__.pop("n_iter_", None)
         if self.surrogate == "score":
             return super().fit(X, y, qid, sample_weight)
+        self.__dict__.pop("n_iter_", None)
         plan, rows = self._check_problem(self._check_params(), X, y, qid, sample_weight)
+        if plan.alpha == AUTO and not rows.n_items and self._is_bilinear():
+            weight = rows.weighted().weight
+            mean = 1.0 if weight is None else float(weight.mean())
+            plan = replace(plan, alpha=_OF_BILINEAR * mean)
         rows = plan.weighed(rows)
         fit = self._fit_items if rows.n_items else self._fit_documents
         self.estimator_ = fit(plan, rows, self._pair_values(plan, rows))
         self.record_ = self._record(plan, rows)
         return self
+
+    def _fit_to_targets(self, plan, rows, targets, method="fit"):
+        self.__dict__.pop("n_iter_", None)
+        return super()._fit_to_targets(plan, rows, targets, method)
 
     def _check_params(self):
         plan = super()._check_params()
@@ -221,7 +221,7 @@ class PairRanker(ScoreRanker):
             values,
             self.pair_features,
             regressor,
-            alpha=_OF_BILINEAR if self.alpha == AUTO else self.alpha,
+            alpha=plan.alpha,
             diagonal=self._diagonal,
             weight=rows.document_weights(),
             verbose=self.verbose,

@@ -47,12 +47,12 @@ class AveragePrecisionRanker(PairRanker):
         Features of a pair of documents for the pairwise surrogate, as in
         :class:`~skcalrank.rankers.PairRanker`.
     alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is 1 for the pair features
-        "bilinear".
+        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is the mean weight of a row
+        (1 without weights) for the pair features "bilinear".
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits of the score surrogate, as in :class:`LeastSquaresRanker`.
+        Number of passes of the score surrogate, as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
         pairwise surrogate.
@@ -81,6 +81,8 @@ class AveragePrecisionRanker(PairRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -228,12 +230,12 @@ class PairwiseDisagreementRanker(PairRanker):
         Features of a pair of documents for the pairwise surrogate, as in
         :class:`~skcalrank.rankers.PairRanker`.
     alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is 1 for the pair features
-        "bilinear".
+        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is the mean weight of a row
+        (1 without weights) for the pair features "bilinear".
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits of the score surrogate, as in :class:`LeastSquaresRanker`.
+        Number of passes of the score surrogate, as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
         pairwise surrogate.
@@ -263,6 +265,8 @@ class PairwiseDisagreementRanker(PairRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -350,8 +354,6 @@ class PairwiseDisagreementRanker(PairRanker):
     def _targets(self, plan, rows):
         if callable(plan.score_function):
             return _score_matrices(plan.score_function, rows, plan.measure)
-        if isinstance(rows.y, PreferenceTarget):
-            return rows.queries.group(rows.y.net_preference().ravel())
         return super()._targets(plan, rows)
 
     def _pair_values(self, plan, rows):

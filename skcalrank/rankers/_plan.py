@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from .._solvers import effective_loss, is_closed_form, needs_non_negative
-from ..data import Rows, check, query_factors
+from ..data import PreferenceTarget, Rows, check, has_method, query_factors
 from ..data.types import Floats, Self
 from ..losses import get_loss
 from ..measures import Measure
+from ._penalty import AUTO
 
 # Reasons why the weight of a row does not act as a repetition of it.
 DEPENDS_ON_LABELS = "targets depend on all labels of the query, which weights do not change"
@@ -39,6 +40,8 @@ class Plan:
         Whether values of documents or of pairs are regressed.
     targets : str
         Which targets of the measure are regressed.
+    estimated : bool
+        Whether labels are estimates of relevances, such as the scores of a structure.
     score_function : str or callable
         How preferences become targets of documents.
     structure : tuple
@@ -48,7 +51,7 @@ class Plan:
     alpha : float, "auto" or None
         Ridge penalty parameter; None if a regressor has its own.
     n_passes : int
-        Number of fits of a regressor that is not linear.
+        Number of fits of a regressor that is not linear, after the first one.
     regressor : regressor or None
         Regressor passed by the user; None means ridge, or that there is none.
     sums_over : {"documents", "pairs"}
@@ -66,6 +69,7 @@ class Plan:
     loss: Any = None
     surrogate: str = "score"
     targets: str = "measure"
+    estimated: bool = False
     score_function: Any = None
     structure: Any = ()
     query_weight: str | None = None
@@ -101,18 +105,23 @@ class Plan:
         return False
 
     @property
+    def on_documents(self) -> bool:
+        """Whether documents have the targets, and not pairs of them."""
+        return self.surrogate == "score"
+
+    @property
     def why_weights_do_not_repeat(self) -> str | None:
-        """Why a sample weight differs from repeating the row; None if it does not."""
+        """Why a sample weight differs from repeating the row in a single query; None if not."""
         if self.weights_note is not None:
             return self.weights_note
         if self.surrogate == "pairwise":
             return _COUNTS_PAIRS
-        # Repeating a row would change the number of documents, which is counted.
+        if self.targets != "separable" and not self.measure.separable:
+            return DEPENDS_ON_LABELS
+        # Repeating a row changes the number of documents, a factor of the loss of the query, which
+        # an automatic penalty has, too.
         by_count = self.sums_over == "pairs" or self.query_weight in ("pairs", "equal")
-        if by_count:
-            return _COUNTS_DOCUMENTS
-        separable = self.targets == "separable" or self.measure.separable
-        return None if separable else DEPENDS_ON_LABELS
+        return _COUNTS_DOCUMENTS if by_count and self.alpha != AUTO else None
 
     # -- work ---------------------------------------------------------------------
 
@@ -121,10 +130,34 @@ class Plan:
 
     def targets_of(self, rows: Rows) -> Floats:
         """Return the targets of the measure, in grouped order."""
-        labels = self.measure.labels(rows.y)
+        if isinstance(rows.y, PreferenceTarget):
+            return rows.queries.group(rows.y.net_preference().ravel())
+        if self.estimated and self.takes_estimates:
+            labels = rows.y
+        else:
+            labels = self.measure.labels(self.grades_of(rows) if self.estimated else rows.y)
         if self.targets == "separable":
             return self.measure.separable_targets(labels)
         return self.measure.score_targets(labels, rows.queries)
+
+    @property
+    def takes_estimates(self) -> bool:
+        """Whether targets are defined for estimates of labels, negative ones included."""
+        of_own_label = self.targets == "separable" or self.measure.separable
+        has_level = self.measure.is_binary and not self.measure.needs_binary_labels
+        return of_own_label and self.measure.is_scaled and not has_level
+
+    def grades_of(self, rows: Rows) -> Floats:
+        """Return estimated relevances as grades, negative ones counted from the lowest.
+
+        Only for measures of grades, such as those that divide by the gains of the query: counting
+        from the lowest of noisy estimates adds its error to all documents of the query.
+        """
+        if not self.measure.positive_only:
+            return rows.y
+        queries = rows.queries
+        grades: Floats = rows.y + queries.repeat(np.maximum(queries.max(-rows.y), 0.0))
+        return grades
 
     def weighed(self, rows: Rows) -> Rows:
         """Return rows weighted according to `query_weight`.
@@ -152,13 +185,13 @@ class RegressionPlan(Plan):
         regressor = params.get("estimator")
         plan = super().of(params, **settings)
         loss = effective_loss(plan.loss, regressor)
-        on_documents = plan.surrogate == "score" and loss == "squared"
+        squares = plan.on_documents and loss == "squared"
         return replace(
             plan,
             loss=loss,
             alpha=plan.alpha if regressor is None else None,
             regressor=regressor,
-            sums_over="documents" if on_documents else "pairs",
+            sums_over="documents" if squares else "pairs",
         )
 
     @property
@@ -177,12 +210,12 @@ class RegressionPlan(Plan):
             # The scale of the targets, or a penalty that is chosen by folds, depends on all rows.
             able = self.measure.is_scaled and self.alpha is not None
         else:
-            able = hasattr(self.regressor, "partial_fit")
+            able = has_method(self.regressor, "partial_fit")
         return able and self.surrogate == "score"
 
     @property
     def merges(self) -> bool:
-        return self.in_chunks and (self.regressor is None or hasattr(self.regressor, "merge"))
+        return self.in_chunks and (self.regressor is None or has_method(self.regressor, "merge"))
 
     def check(self, ranker: Any) -> None:
         if self.regressor is not None:
@@ -241,7 +274,8 @@ class JudgmentPlan(Plan):
 
     @classmethod
     def of(cls, params: dict[str, Any], **settings: Any) -> Self:
-        structure = tuple(params[name] for name in ("structure", "order", "structure_options"))
+        names = ("structure", "order", "structure_options", "row_weight")
+        structure = tuple(params.get(name) for name in names)
         settings |= {"structure": structure, "weights_note": DEPENDS_ON_LABELS}
         return super().of(params, **settings)
 

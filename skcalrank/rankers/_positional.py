@@ -20,7 +20,15 @@ CONSTRAINTS = ScoreRanker._parameter_constraints
 CUTOFF = [limits.AT_LEAST_ONE, None]
 TARGETS = [limits.one_of("measure", "separable")]
 _GAIN = [limits.one_of("exponential", "linear"), "array-like", callable]
-_DISCOUNT = [callable, None]
+_DISCOUNT = ["array-like", callable, None]
+
+# Rankers of measures that are not positional, if they have one of their own.
+_RANKERS = {
+    "map": "AveragePrecisionRanker",
+    "neg_pairwise_disagreement": "PairwiseDisagreementRanker",
+    "kendall": "PairwiseDisagreementRanker(weights='unit')",
+    "err": "ERRRanker",
+}
 
 
 def positional(measure: Any, owner: Any) -> PositionalMeasure:
@@ -32,12 +40,23 @@ def positional(measure: Any, owner: Any) -> PositionalMeasure:
         )
     known: Any = get_measure(measure)
     if known.shape != "documents":
-        raise ValueError(
-            f"measure must be positional, got {measure!r}: no least-squares surrogate "
-            "with one value per document is calibrated for it without conditions. Use "
-            "AveragePrecisionRanker, PairwiseDisagreementRanker or ERRRanker."
-        )
+        raise ValueError(f"measure must be positional, got {measure!r}: {_ranker_of(known)}.")
     return known
+
+
+def _ranker_of(measure: Any) -> str:
+    """Return which rankers there are for a measure that is not positional."""
+    if measure.condition == "always":
+        return "it is P@1, use PrecisionRanker(k=1)"
+    # The ranker of MAP has no cutoff.
+    name = measure.full_name if measure.shape == "pairs" else measure.name
+    if name not in _RANKERS and not measure.has_score_targets():
+        return "no targets are known for it, choose another measure"
+    ranker = _RANKERS.get(name, f"OrderPreservingRanker({measure.full_name!r})")
+    return (
+        "no least-squares surrogate with one value per document is calibrated for it without "
+        f"conditions, use {ranker}"
+    )
 
 
 class LeastSquaresRanker(ScoreRanker):
@@ -79,13 +98,14 @@ class LeastSquaresRanker(ScoreRanker):
         - "pairwise_squared": squared errors of the differences of targets within a query, which
           leaves a constant of each query free. Minimized in closed form for ``Ridge``,
           ``LinearRegression`` and ``GramRidge``, on centered features for other regressors linear
-          in X, and for all others by `n_passes` fits to ``u - mean_q(u - f)``, where f is the
-          previous fit.
-        - "centered": the first of these passes, from ``f = 0``. Calibrated only where a row carries
-          its whole query, even for measures whose targets are separable.
+          in X, and approached for all others by `n_passes` passes from the fit of "squared", each
+          of which fits ``u - mean_q(u - f)``, where f is the fit before.
+        - "centered": one such pass from ``f = 0``. Calibrated only where a row carries its whole
+          query, even for measures whose targets are separable.
     n_passes : int, default=5
-        Number of fits that "pairwise_squared" makes if the regressor is not linear in X. More fits
-        take longer and come closer to the minimum. :meth:`partial_fit` makes no passes.
+        Number of passes, each a fit, that "pairwise_squared" makes after the squared fit if the
+        regressor is not linear in X. More take longer and come closer to the minimum; where
+        "squared" is calibrated, all of them are. :meth:`partial_fit` makes no passes.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query of n documents in the loss: its mean squared error, of centered targets
         under the losses "centered" and "pairwise_squared", times n ** 2, n, or 1. If None, the sum
@@ -109,6 +129,8 @@ class LeastSquaresRanker(ScoreRanker):
         with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -120,7 +142,7 @@ class LeastSquaresRanker(ScoreRanker):
     NDCGRanker : Ranker for NDCG, with its options as parameters.
     OrderPreservingRanker : Linear ranker with other losses of the same targets.
     BoostedRanker : Boosted trees of the same targets.
-    tabular_ranker : Ranker of a data frame in one call.
+    TabularRanker : Ranker of a data frame in one call.
     skcalrank.linear_model.GramRidge : Ridge regression of rows that come in chunks.
 
     Notes
@@ -178,15 +200,15 @@ class DCGRanker(ScoreRanker):
         every k.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
         Gain of a grade: ``2^y - 1``, ``y``, ``gain[y]``, or a non-decreasing function of grades.
-    discount : callable, default=None
-        Non-increasing function of an array of positions (1, 2, ...), which changes :meth:`score`
-        only. If None, ``1 / log2(1 + i)``.
+    discount : array-like or callable, default=None
+        Non-increasing discounts, of :meth:`score` only: an array for positions 1, 2, ..., with 0
+        behind the last, or a function of an array of positions. If None, ``1 / log2(1 + i)``.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
@@ -200,6 +222,8 @@ class DCGRanker(ScoreRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -271,8 +295,9 @@ class NDCGRanker(ScoreRanker):
         Cutoff, of the targets and of :meth:`score`; if None, all documents count.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
         Gain of a grade: ``2^y - 1``, ``y``, ``gain[y]``, or a non-decreasing function of grades.
-    discount : callable, default=None
-        Non-increasing function of an array of positions (1, 2, ...). If None, ``1 / log2(1 + i)``.
+    discount : array-like or callable, default=None
+        Discounts of positions 1, 2, ..., with 0 behind the last, or a function of an array of
+        positions; both non-increasing. If None, ``1 / log2(1 + i)``.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)``, as in
         :class:`RecallRanker`.
@@ -281,7 +306,7 @@ class NDCGRanker(ScoreRanker):
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
@@ -295,6 +320,8 @@ class NDCGRanker(ScoreRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -306,7 +333,7 @@ class NDCGRanker(ScoreRanker):
     DCGRanker : Ranker for the measure that is not normalized.
     OrderPreservingRanker : Linear ranker with other losses of the same targets.
     BoostedRanker : Boosted trees of the same targets.
-    tabular_ranker : Ranker of a data frame in one call.
+    TabularRanker : Ranker of a data frame in one call.
     skcalrank.metrics.ndcg_score : The measure.
 
     Notes
@@ -383,7 +410,7 @@ class ExpectedRankUtilityRanker(ScoreRanker):
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
@@ -397,6 +424,8 @@ class ExpectedRankUtilityRanker(ScoreRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -465,7 +494,7 @@ class SpearmanRanker(ScoreRanker):
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
@@ -479,6 +508,8 @@ class SpearmanRanker(ScoreRanker):
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from ..data import MissingQidError, hash_names
+from ..data import MissingQidError, QuerySizes, Workers, are_alike, hash_names
 from ..measures import Measure
 from ._penalty import NOTHING_SEEN, Seen, penalty
 from ._plan import Plan
@@ -78,6 +79,8 @@ class FitRecord:
         What was fitted, without the regressor.
     n_items : int or None
         Number of items in the label-ranking form, None otherwise.
+    items : tuple of str, or None
+        Names of the items, if they have any.
     has_qid : bool
         Whether fit had a qid.
     seen : Seen
@@ -90,15 +93,19 @@ class FitRecord:
         documents mean that nothing was learned.
     hashes : ndarray of uint64, sorted
         Hashes of the names that a model file did not keep.
+    sizes : QuerySizes or None
+        Number of rows of each query of a fit that is complete.
     """
 
     plan: Plan
     n_items: int | None = None
+    items: tuple[str, ...] | None = None
     has_qid: bool = False
     seen: Seen = NOTHING_SEEN
     names: Set[Any] = frozenset()
     varied: bool = False
     hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
+    sizes: QuerySizes | None = field(default=None, compare=False, repr=False)
 
     @property
     def measure(self) -> Measure:
@@ -121,6 +128,15 @@ class FitRecord:
             self, names=frozenset(), hashes=np.union1d(self.hashes, hash_names(self.names))
         )
 
+    def of_all(self, workers: Workers) -> FitRecord:
+        """Return the record of the queries of all workers, with hashes in place of names."""
+        if workers.size == 1:
+            return self
+        record: FitRecord = workers.total(
+            lambda: replace(self.without_names(), sizes=None), _of_several
+        )
+        return record
+
     def add(self, chunk: FitRecord) -> FitRecord:
         """Return the record after one more chunk, or raise if the chunk does not fit."""
         self._check_form(chunk)
@@ -134,7 +150,7 @@ class FitRecord:
         names, varied = _joined(self.names, chunk.names), self.varied or chunk.varied
         seen = self.seen.add(chunk.seen)
         plan = replace(self.plan, alpha=chunk.alpha)
-        return replace(self, plan=plan, names=names, varied=varied, seen=seen)
+        return replace(self, plan=plan, names=names, varied=varied, seen=seen, sizes=None)
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
         """Return the record of one fit to the different queries of several rankers."""
@@ -146,6 +162,7 @@ class FitRecord:
                     "Rankers to be merged must have equally many items, got "
                     f"{self.n_items} and {other.n_items} (None: documents of queries)."
                 )
+            self._check_items(other, "Rankers to be merged")
             if other.has_qid != self.has_qid:
                 raise ValueError(
                     "Rankers to be merged must all have been fitted with a qid, got some without: "
@@ -163,6 +180,7 @@ class FitRecord:
             varied = merged.varied or other.varied
             seen = merged.seen.add(other.seen)
             merged = replace(merged, names=names, hashes=hashes, varied=varied, seen=seen)
+            merged = replace(merged, sizes=None)
         return merged
 
     def _common(self, other: FitRecord) -> list[str]:
@@ -176,11 +194,19 @@ class FitRecord:
         """Raise if the records have different settings, so that sums cannot be added."""
         for name in _SETTINGS:
             before, now = (getattr(record.plan, name) for record in (self, other))
-            if before != now:
+            if not are_alike(before, now):
                 raise ValueError(
                     f"The {name} of {who} must be {before}, got {now}: statistics can be added "
                     "only if all settings are equal. Begin with a new ranker."
                 )
+
+    def _check_items(self, other: FitRecord, who: str) -> None:
+        """Raise if the items of two records have different names, or another order."""
+        if None not in (self.items, other.items) and self.items != other.items:
+            raise ValueError(
+                f"{who} must have the same items in the same order, got {self.items} and "
+                f"{other.items}: choose the columns of y."
+            )
 
     def _check_form(self, chunk: FitRecord) -> None:
         """Raise if the chunk has another form than the previous ones."""
@@ -189,6 +215,7 @@ class FitRecord:
                 f"y must have {self.n_items or 'no'} items per row, as in the chunks before, got "
                 f"{chunk.n_items or 'none'}: all chunks need y of one form."
             )
+        self._check_items(chunk, "y of all chunks")
         if self.has_qid and not chunk.has_qid:
             raise MissingQidError(
                 "qid was given in earlier calls of partial_fit; pass it here too."
@@ -197,6 +224,16 @@ class FitRecord:
             raise ValueError(
                 "qid must be None, because the chunks before had none: pass qid in every call."
             )
+
+
+def _of_several(records: list[FitRecord]) -> FitRecord:
+    """Return the record of one fit to the different queries of equal records."""
+    return replace(
+        records[0],
+        seen=reduce(Seen.add, [record.seen for record in records]),
+        varied=any(record.varied for record in records),
+        hashes=np.unique(np.concatenate([record.hashes for record in records])),
+    )
 
 
 def _joined(names: Set[Any], more: Set[Any]) -> Set[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from numbers import Number
 from typing import Any, ClassVar
 
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
     SQUARED_LOSSES,
+    Moments,
     is_closed_form,
     predict_rows,
     takes_nan,
@@ -33,10 +33,12 @@ from ..data import (
     warn,
 )
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
-from ._base import BaseRanker, planned
+from ..linear_model import learn_moments
+from ._base import planned
 from ._penalty import ALPHA, AUTO, gram_ridge
 from ._plan import RegressionPlan
 from ._regression import fit_targets, fit_wide, is_wide, names_of
+from ._targets import TargetRanker
 
 # Fewer rows than this may share a leaf of a tree, so equal predictions mean nothing.
 _MANY_ROWS = 20
@@ -137,7 +139,7 @@ def _goes_on(plan: RegressionPlan, fitted, regressor):
     return _updated(fitted, regressor, ignored=("fit_intercept",) if pairwise else ())
 
 
-class ScoreRanker(BaseRanker):
+class ScoreRanker(TargetRanker):
     """Base class of rankers that regress one value per document and sort by it.
 
     Parameters
@@ -149,7 +151,7 @@ class ScoreRanker(BaseRanker):
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
-        Number of fits under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
+        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
 
@@ -161,11 +163,12 @@ class ScoreRanker(BaseRanker):
 
     regresses_targets: ClassVar[bool] = True
 
+    _theorem: ClassVar[str] = "regression"
+
     __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
 
     _plan_type: ClassVar = RegressionPlan
     _updated_by = ("estimator_", "partial_fit")
-    _takes_targets = True
 
     estimator_: Any
 
@@ -227,7 +230,8 @@ class ScoreRanker(BaseRanker):
             all rows are one query.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the squared errors of the rows. A weight differs from repeating the row, and
-            a document is ranked whatever its weight is. Weights may depend on the query and its
+            a document is ranked whatever its weight is, but a query of which all rows have weight 0
+            is validated like others and then left out. Weights may depend on the query and its
             documents; if they depend on the labels, the ranker is not calibrated any more.
 
         Returns
@@ -299,11 +303,7 @@ class ScoreRanker(BaseRanker):
     def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets, method="fit"):
         """Regress targets in grouped order, of the measure or given in their place."""
         goes_on = method == "partial_fit" and self._can_go_on()
-        queries = rows.queries
-        varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
-        # Queries that occurred again would count twice.
-        names = names_of(queries) if plan.in_chunks and plan.closed_form else frozenset()
-        record = replace(self._record(plan, rows, names), varied=varied)
+        record = self._record_of(plan, rows, targets)
         record = self.record_.add(record) if goes_on else record
         regressor = _new_regressor(plan, record)
         if goes_on:
@@ -314,6 +314,22 @@ class ScoreRanker(BaseRanker):
         else:
             options = {"loss": plan.loss, "n_passes": plan.n_passes, "method": method}
             self.estimator_ = fit_targets(regressor, weighed, targets, **options)
+        self.record_ = record
+        return self
+
+    def _record_of(self, plan: RegressionPlan, rows: Rows, targets):
+        """Return the record of a fit to targets in grouped order."""
+        queries = rows.queries
+        varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
+        # Queries that occurred again would count twice.
+        names = names_of(queries) if plan.in_chunks and plan.closed_form else frozenset()
+        return self._record(plan, rows, names, varied)
+
+    def _fitted_to(self, plan: RegressionPlan, record, moments: Moments) -> Self:
+        """Set the result of a closed form within queries, with coefficients as they are read."""
+        regressor = _new_regressor(plan, record).set_params(fit_intercept=False)
+        self.estimator_ = learn_moments(regressor, moments, True)
+        self.n_features_in_ = self.estimator_.n_features_in_
         self.record_ = record
         return self
 
@@ -349,6 +365,8 @@ class ScoreRanker(BaseRanker):
         both = self.estimator_.merge(*(other.estimator_ for other in others))
         plan = self._plan()
         merged.estimator_ = _goes_on(plan, both, _new_regressor(plan, merged.record_))
+        # Computed now, so that predict does not change the ranker.
+        _ = merged.estimator_.coef_, merged.estimator_.intercept_
         return merged
 
     def _scores(self, rows):

@@ -30,8 +30,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
     structure : str or callable, default="mean_log_odds"
         Function that turns judgments into scores, as in :class:`AggregatedRanker`.
     measure : str or Measure, default="ndcg@10"
-        Measure whose targets are learned, of the scores of the structure minus their minimum in the
-        query.
+        Measure whose targets are learned, of the scores of the structure.
     order : int, default=None
         Number of judgments k that are aggregated at a time. If None, all judgments of a query.
     loss : str or Loss, default=None
@@ -66,6 +65,8 @@ class StochasticAggregatedRanker(JudgmentRanker):
         Number of updates so far.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -97,6 +98,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     _of_subsets = True
     _updated_by = ("_descent", "update")
+    _theorem: ClassVar[str] = "judgments"
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
         "measure": limits.OWN_ERROR,
@@ -182,9 +184,9 @@ class StochasticAggregatedRanker(JudgmentRanker):
     def _targets_of_subsets(self, rows):
         """Return the function from chosen judgments to targets."""
         structure, options = self._structure()
-        targets = self._targets_of_scores(self, rows)
-        return lambda chosen, queries: targets(
-            structure_scores(structure, chosen, queries, options), queries
+        targets, loss = self._targets_of_scores(self, rows), self._loss()
+        return lambda chosen, queries: loss.standardize(
+            targets(structure_scores(structure, chosen, queries, options), queries), queries
         )
 
     def _scores(self, rows):

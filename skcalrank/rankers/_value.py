@@ -11,12 +11,12 @@ from .._solvers import ScorerFit
 from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, check, limits
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
-from ._linear import LinearScorer
+from ._linear import LinearScorer, TargetScorer
 from ._penalty import AUTO, gram_ridge
 from ._regression import fit_ridge
 
 
-class ValueRegularizedRanker(LinearScorer):
+class ValueRegularizedRanker(TargetScorer):
     r"""Linear ranker with a linear loss of preferences and regularized scores (DMJ10, section 3).
 
     .. math:: \min_{w,b} \sum_{i \to j} y_{ij} (s_j - s_i) + \nu \sum_i \mathrm{reg}(s_i)
@@ -67,6 +67,8 @@ class ValueRegularizedRanker(LinearScorer):
         Unit of `alpha_` for each feature; ones if `alpha` is a number.
     n_items_ : int or None
         Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -113,6 +115,7 @@ class ValueRegularizedRanker(LinearScorer):
 
     _judgments = (PreferenceTarget,)
     _measure_type = PairwiseDisagreement
+    _theorem: ClassVar[str] = "score_targets"
     _parameter_constraints: ClassVar = {
         **LinearScorer._parameter_constraints,
         "nu": [limits.POSITIVE],
@@ -142,14 +145,13 @@ class ValueRegularizedRanker(LinearScorer):
         self.power = power
         self.weights = weights
 
-    def _solve(self, plan, rows, start):
+    def _solve_targets(self, plan, rows, start, targets):
         if self.regularizer != "power":
             mine = f"regularizer={self.regularizer!r}: set regularizer='power'"
             check.refuse_unread(self, ["power"], mine)
-        net = _net_preference(plan, rows)
         if self.regularizer == "square":
-            return self._solve_square(rows, net)
-        return self._solve_smooth(rows, net, start)
+            return self._solve_square(rows, targets)
+        return self._solve_smooth(rows, targets, start)
 
     def _solve_square(self, rows, net):
         relative, alpha = self.alpha == AUTO, self._alpha(rows)
@@ -187,13 +189,6 @@ class ValueRegularizedRanker(LinearScorer):
 
     def _regularizer(self):
         return _Cosh() if self.regularizer == "cosh" else _Power(float(self.power))
-
-
-def _net_preference(plan, rows):
-    """Return ``sum_j (y_ij - y_ji)`` for the documents in grouped order."""
-    if isinstance(rows.y, PreferenceTarget):
-        return rows.queries.group(rows.y.net_preference().ravel())
-    return plan.measure.score_targets(rows.y, rows.queries)
 
 
 # Regularizers: value, derivative (slope), and inverse of the derivative (optimum).

@@ -1,6 +1,7 @@
 """Rankers that combine the scores of other rankers."""
 
+from ._compiled import CompiledScorer, scorer_of
 from ._ranker import StackingRanker
-from ._tabular import tabular_ranker
+from ._tabular import TabularRanker
 
-__all__ = ["StackingRanker", "tabular_ranker"]
+__all__ = ["StackingRanker", "TabularRanker"]

@@ -1,20 +1,17 @@
 """The rankers of a stack: their fits, with scores of held-out rows, and the scale of these."""
 
-from inspect import signature
-from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..boosting import fit_held_out
-from ..data import Queries, Rows
+from ..boosting import scores_of
+from ..data import Queries, Rows, call_step, has_method, takes_eval_set, timed, warning_once_in_jobs
 from ..data.types import Floats
-from ..pipeline import handed_to
+from ._chunks import fit_views
 from ._mixing import Plan
-from ._views import fit_in_two, fits_in_two
+from ._views import fit_in_two, fit_stopped, fits_in_two, rows_for, table_for
 
 # Spreads below this share of the largest score of a query are rounding errors.
 _ROUNDING = 1e-9
@@ -28,12 +25,15 @@ def scaled(scores: Floats, queries: Queries, spread: float, by_query: bool) -> F
     """
     if not by_query:
         return scores / spread
-    away = queries.centered(scores)
-    squares = queries.mean(queries.group(away**2))
+    return queries.centered(scores) / units_within(scores, queries)
+
+
+def units_within(scores: Floats, queries: Queries) -> Floats:
+    """Return for each row the standard deviation of its query; infinite if it is rounding."""
+    squares = queries.mean(queries.group(queries.centered(scores) ** 2))
     largest = queries.max(queries.group(np.abs(scores)))
-    unit = np.sqrt(squares)[queries.codes]
-    there = unit > _ROUNDING * largest[queries.codes]
-    return np.divide(away, unit, out=np.zeros_like(away), where=there)
+    units = np.sqrt(squares)
+    return np.where(units > _ROUNDING * largest, units, np.inf)[queries.codes]
 
 
 def fit_members(members: list, plan: Plan, by_query: bool, n_jobs, verbose: bool) -> list[tuple]:
@@ -41,27 +41,57 @@ def fit_members(members: list, plan: Plan, by_query: bool, n_jobs, verbose: bool
 
     Scores of rows that are not held out of the ranker are NaN.
     """
-    fits = Parallel(n_jobs=n_jobs)(
-        delayed(_timed_fit)(verbose, name, ranker, plan, folds)
-        for (name, ranker), folds in zip(members, plan.of_member)
-    )
-    return [(ranker, *_scaled(scores, plan, by_query)) for ranker, scores in fits]
+    views = plan.together
+    alone = [number for number in range(len(members)) if number not in views]
+    fit, fit_together = (delayed(warning_once_in_jobs(f)) for f in (_timed_fit, _timed_views))
+    # What has to be in memory is fitted to a sample if the table is not.
+    small = plan if plan.sample is None else plan.sample
+    tasks = [fit(verbose, *members[k], small, small.of_member[k]) for k in alone]
+    if views:
+        tasks.append(fit_together(verbose, [members[k] for k in views], plan))
+    fits = Parallel(n_jobs=n_jobs)(tasks)
+    if views:
+        fits = [*fits[:-1], *fits[-1]]
+    if plan.sample is not None:
+        fits = [(ranker, _of_all(scores, plan)) for ranker, scores in fits]
+    by_number = dict(zip([*alone, *views], fits))
+    ordered = [by_number[number] for number in range(len(members))]
+    return [(ranker, *_scaled(scores, plan, by_query)) for ranker, scores in ordered]
+
+
+def _of_all(scores, plan):
+    """Return scores of the rows of a sample, or of all, as those of all rows."""
+    if len(scores) == plan.rows.n_rows:
+        return scores
+    out = np.full(plan.rows.n_rows, np.nan)
+    out[plan.sampled] = scores
+    return out
+
+
+def _timed_views(verbose, members, plan):
+    """Return fitted views, each with its out-of-fold scores; print the time if `verbose`."""
+    rows, (train, test) = plan.rows, plan.splits[0]
+    names, views = zip(*members)
+    fits = []
+    with timed(verbose, "StackingRanker", f"{', '.join(names)} of {rows.n_rows} rows"):
+        for view, scores in fit_views(list(views), plan, train):
+            of_rows = np.full(rows.n_rows, np.nan)
+            of_rows[test] = scores
+            fits.append((view, of_rows))
+    return fits
 
 
 def _timed_fit(verbose, name, ranker, plan, folds):
     """Return a fitted ranker and its out-of-fold scores; print the time if `verbose`."""
-    start = perf_counter()
-    (first, n_folds), rows, n_rows = folds, plan.rows, plan.rows.n_rows
-    if n_folds:
-        # It is stopped early on its own folds, and not fitted again.
-        model = np.where(plan.folds < first + n_folds, np.maximum(plan.folds - first, -1), -1)
-        n_rows = int((model < 0).sum())
-        fitted = fit_held_out(ranker, rows.as_given(), rows.y, rows.codes, rows.weight, model)
-    else:
-        fitted = _fit_in_parts(name, ranker, rows, plan.splits)
-    if verbose:
-        print(f"[StackingRanker] {name} of {n_rows} rows, total={perf_counter() - start:6.1f}s")
-    return fitted
+    (first, n_folds), rows = folds, plan.rows
+    if not n_folds:
+        evals = plan.evals if takes_eval_set(ranker) else {}
+        with timed(verbose, "StackingRanker", f"{name} of {rows.n_rows} rows"):
+            return _fit_in_parts(ranker, rows, plan.splits, evals, plan.method)
+    # It is stopped early on its own folds, and not fitted again.
+    model = np.where(plan.folds < first + n_folds, np.maximum(plan.folds - first, -1), -1)
+    with timed(verbose, "StackingRanker", f"{name} of {(model < 0).sum()} rows"):
+        return fit_stopped(ranker, rows, model, plan.method)
 
 
 def _scaled(scores, plan, by_query):
@@ -72,18 +102,20 @@ def _scaled(scores, plan, by_query):
     return scores, spread
 
 
-# -- fits of rankers of any library ------------------------------------------------------------
+def _fit(ranker: Any, rows: Rows, evals: dict, method: str) -> Any:
+    """Return a clone of a ranker, fitted to rows with their queries and weights."""
+    ranker = clone(ranker)
+    params: dict[str, Any] = {"qid": rows.qid, "sample_weight": rows.weight}
+    if evals:
+        params["eval_set"] = {
+            key: rows._replace(X=table_for(ranker, rows.X)) for key, rows in evals.items()
+        }
+    return call_step(ranker, method, rows_for(ranker, rows), rows.y, **params)
 
 
-def _fit(name: str, ranker: Any, rows: Rows) -> Any:
-    """Return a clone of a ranker or regressor, fitted to rows with their queries and weights."""
-    with config_context(enable_metadata_routing=True):
-        ranker = clone(ranker)
-        params = _queries_for(ranker, rows) | _weights_for(name, ranker, rows)
-        return ranker.fit(rows.as_given(), rows.y, **params)
-
-
-def _fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[Any, Floats]:
+def _fit_in_parts(
+    ranker: Any, rows: Rows, splits: list, evals: dict, method: str
+) -> tuple[Any, Floats]:
     """Return a ranker fitted to all rows, and out-of-fold scores.
 
     Scores are NaN for rows that no split holds out.
@@ -92,51 +124,19 @@ def _fit_in_parts(name: str, ranker: Any, rows: Rows, splits: list) -> tuple[Any
     in_two = len(splits) == 1 and _is_cut_between_queries(rows.codes, *splits[0])
     if in_two and fits_in_two(ranker):
         train, test = splits[0]
-        fitted, scores[test] = fit_in_two(ranker, rows, train)
+        fitted, scores[test] = fit_in_two(ranker, rows, train, method)
         return fitted, scores
-    fits = [_fit(name, ranker, rows.take(train)) for train, _ in splits]
+    fits = [_fit(ranker, rows.take(train), evals, method) for train, _ in splits]
     for (_, test), fitted in zip(splits, fits):
         tested = rows.take(test)
-        scores[test] = scores_of(fitted, tested.as_given(), tested.queries, True)
-    if in_two and hasattr(ranker, "merge"):
+        scores[test] = scores_of(fitted, rows_for(fitted, tested), tested.queries, True)
+    if in_two and has_method(ranker, "merge"):
         # Adds the moments of the held-out rows, instead of computing those of all rows again.
-        return fits[0].merge(_fit(name, ranker, tested)), scores
-    return _fit(name, ranker, rows), scores
+        return fits[0].merge(_fit(ranker, tested, {}, method)), scores
+    return _fit(ranker, rows, evals, method), scores
 
 
 def _is_cut_between_queries(codes, train, test):
     """Return whether a split puts each row into one part, and cuts no query."""
     apart = len(np.intersect1d(codes[train], codes[test])) == 0
     return apart and bool((train != test).all())
-
-
-def _queries_for(ranker, rows):
-    """Return the keyword argument with the queries for a ranker; none for regressors."""
-    taken = handed_to(ranker, "fit", qid=rows.qid)
-    names = signature(ranker.fit).parameters.keys()
-    if not taken and "group" in names:
-        return {"group": rows.queries.sizes}
-    return taken or ({"group_id": rows.qid} if "group_id" in names else {})
-
-
-def _weights_for(name, ranker, rows):
-    if rows.weight is None:
-        return {}
-    taken = handed_to(ranker, "fit", sample_weight=rows.weight)
-    if not taken:
-        raise TypeError(
-            f"sample_weight must be None with {name!r}: {type(ranker).__name__}.fit does not take "
-            "weights. Leave it out, or choose rankers that take them."
-        )
-    if any(cls.__name__ == "XGBRanker" for cls in type(ranker).__mro__):
-        # XGBRanker takes one weight for each query.
-        return {"sample_weight": rows.queries.mean(rows.weight)}
-    return taken
-
-
-def scores_of(ranker: Any, X: Any, queries: Queries, named: bool) -> Floats:
-    """Return the scores by a fitted ranker or regressor, which gets a qid if it takes one."""
-    codes = queries.codes if named else None
-    with config_context(enable_metadata_routing=True):
-        scores = ranker.predict(X, **handed_to(ranker, "predict", qid=codes))
-    return np.asarray(scores, dtype=float).reshape(-1)

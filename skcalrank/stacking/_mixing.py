@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
-from ..boosting import BoostedRanker, held_out
-from ..data import Queries, Rows, tables
+from ..boosting import held_out
+from ..data import EvalSet, Queries, Rows, tables
 from ..data.types import Bools, Floats
 from ..rankers import make_splits
+from ._chunks import fitted_together
+from ._streamed import Streamed
+from ._views import ranker_behind, stops_early
 
 # Share of the queries held out of each model that stops early, and its maximum over all models.
 _FRACTION, _MOST = 0.2, 0.5
@@ -24,6 +27,12 @@ class Plan(NamedTuple):
     folds: np.ndarray | None  # of each row, -1 if it trains every ranker; None if `cv` is given
     of_member: list[tuple[int, int]]  # first fold and number of folds; (0, 0) without early stops
     splits: list[tuple[np.ndarray, np.ndarray]]  # masks of the rows to train on and to score
+    evals: dict[str, EvalSet]  # queries on which rankers of trees are stopped early
+    method: str  # of the rankers, "fit", or "fit_targets" if the labels of the rows are targets
+    X: Any  # features of all rows as given, of which `rows.numbers` are those of the plan
+    together: list[int]  # numbers of the rankers that are fitted in one pass over chunks of rows
+    sampled: np.ndarray | None = None  # rows of `sample`, if X is `Streamed`
+    sample: Any = None  # plan of the rows whose features are in memory
 
     def held_out(self, mask: Bools) -> tuple[Queries, Floats | None]:
         """Return the queries and weights of the rows of a mask."""
@@ -31,23 +40,39 @@ class Plan(NamedTuple):
         return Queries.from_qid(self.rows.codes[mask]), None if weight is None else weight[mask]
 
 
-def make_plan(members: list, rows_of_fit, measure, targets: Floats, cv, qid, rng) -> Plan:
+def make_plan(
+    members: list, rows_of_fit, measure, targets: Floats, cv, qid, rng, evals, method
+) -> Plan:
     """Return the plan for (name, ranker) pairs, and targets in grouped order."""
-    X = rows_of_fit.X
-    numbers = tables.rows_as_numbers(X)
-    as_numbers = replace(rows_of_fit, X=numbers, table=None if numbers is X else X)
-    rows = as_numbers.by_contents()
+    X, streamed = rows_of_fit.X, None
+    if isinstance(rows_of_fit.table, tables.EncodedTable):
+        as_numbers = rows_of_fit
+        streamed = as_numbers.table.table if isinstance(as_numbers.table.table, Streamed) else None
+    else:
+        numbers = tables.rows_as_numbers(X)
+        as_numbers = replace(rows_of_fit, X=numbers, table=None if numbers is X else X)
+    if streamed is not None:
+        rows = replace(as_numbers.without_features(), hashes=streamed.hashes).weighted()
+    else:
+        rows = as_numbers if cv is not None else as_numbers.weighted()
+    alone = rows.queries.n_queries == 1
+    together = [] if cv is not None or alone else fitted_together(members, as_numbers)
+    rows = rows.by_contents(with_features=streamed is not None or len(together) < len(members))
     targets = rows_of_fit.in_order(targets)[rows.numbers]
     if cv is not None:
         splits = [_masks(split, rows) for split in make_splits(cv, as_numbers, qid)]
-        return Plan(rows, targets, None, [(0, 0)] * len(members), splits)
-    alone = rows.queries.n_queries == 1
-    counts = [0 if alone or not _stops_early(ranker) else ranker.n_models for _, ranker in members]
-    n_folds = max(sum(counts), 1)
-    folds = np.full(rows.n_rows, -1)
-    drawn = held_out(rows, measure, min(_FRACTION, _MOST / n_folds), rng, n_folds)
-    for number, mask in enumerate(drawn):
-        folds[mask] = number
+        of_member = [(0, 0)] * len(members)
+        return Plan(rows, targets, None, of_member, splits, evals, method, as_numbers.X, together)
+    counts = [
+        0 if alone or evals or not stops_early(ranker) else ranker_behind(ranker).n_models
+        for _, ranker in members
+    ]
+    most_rows = np.inf if streamed is None else streamed.most_rows
+    folds, sampled = _folds(rows, measure, max(sum(counts), 1), rng, most_rows)
+    if (folds >= 0).all() and sum(counts) > 1:
+        # Of so few queries, one fold is held out of all rankers, which stop early within the rest.
+        counts = [0] * len(members)
+        folds, sampled = _folds(rows, measure, 1, rng, most_rows)
     if (folds >= 0).all() or (folds < 0).all():
         raise ValueError(
             f"n_samples={len(folds)} rows of n_queries={rows.queries.n_queries} are too few to "
@@ -56,13 +81,36 @@ def make_plan(members: list, rows_of_fit, measure, targets: Floats, cv, qid, rng
         )
     starts = np.cumsum([0, *counts[:-1]])
     of_member = [(int(start), n) for start, n in zip(starts, counts)]
-    return Plan(rows, targets, folds, of_member, [(folds < 0, folds >= 0)])
+    splits = [(folds < 0, folds >= 0)]
+    X = as_numbers.X if streamed is None else streamed
+    plan = Plan(rows, targets, folds, of_member, splits, evals, method, X, together)
+    return plan if streamed is None else _with_sample(plan, sampled)
 
 
-def _stops_early(ranker) -> bool:
-    """Return whether a ranker holds out queries to stop its trees early."""
-    by_itself = isinstance(ranker, BoostedRanker) and ranker.eval_set is None
-    return by_itself and bool(ranker.validation_fraction)
+def _with_sample(plan, sampled):
+    """Return a plan with that of some of its rows, whose features are read."""
+    rows, folds = plan.rows.take(sampled), plan.folds[sampled]
+    X = plan.X.take(rows.numbers)
+    table = tables.EncodedTable(X, plan.X.encoder, X)
+    rows = replace(rows, X=X, table=table, numbers=None, hashes=None)
+    splits = [(folds < 0, folds >= 0)]
+    targets = plan.targets[sampled]
+    sample = plan._replace(rows=rows, targets=targets, folds=folds, splits=splits, X=X)
+    return plan._replace(sampled=np.flatnonzero(sampled), sample=sample)
+
+
+def _folds(rows, measure, n_folds, rng, most_rows):
+    """Return the fold of each row, -1 if it is not held out, and a mask of about `most_rows` rows.
+
+    The folds have their usual share of these rows, which are whole queries.
+    """
+    folds = np.full(rows.n_rows, -1)
+    share, of_sample = min(_FRACTION, _MOST / n_folds), min(most_rows / rows.n_rows, 1.0)
+    n_parts = n_folds if of_sample == 1.0 else max(int(1 / share), n_folds)
+    drawn = held_out(rows, measure, share * of_sample, rng, n_parts)
+    for number, mask in enumerate(drawn[:n_folds]):
+        folds[mask] = number
+    return folds, np.logical_or.reduce(drawn) | (of_sample == 1.0)
 
 
 def _masks(split, rows):

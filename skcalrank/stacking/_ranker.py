@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from inspect import isclass
 from typing import Any, ClassVar
 
@@ -11,13 +11,35 @@ from sklearn.utils import Bunch, check_random_state, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import all_or_nothing, check, limits
-from ..data.types import ArrayLike, Labels, Matrix, Seed, Self
-from ..measures import Measure
+from ..boosting import adapted, scores_of, taken_by
+from ..data import (
+    EvalSet,
+    QuerySizes,
+    all_or_nothing,
+    available_if,
+    check,
+    eval_sets,
+    has_method,
+    limits,
+    tables,
+    takes_eval_set,
+)
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
+from ..measures import Measure, OfTargets
+from ..preprocessing import by_column, encoded, fit_encoded
 from ..rankers import BaseRanker
-from ._members import fit_members, scaled, scores_of
+from ._compiled import compiled
+from ._explained import contributions_of_members, importances_of, settle_views
+from ._members import fit_members, scaled
 from ._mixing import make_plan, weights_of
-from ._views import linear_views
+from ._views import (
+    give_encoder,
+    linear_views,
+    reads_encoded,
+    rows_for,
+    trees_behind,
+    without_encoder,
+)
 
 
 class StackingRanker(BaseRanker, _BaseComposition):
@@ -41,9 +63,10 @@ class StackingRanker(BaseRanker, _BaseComposition):
     Parameters
     ----------
     rankers : list of (str, ranker), default=None
-        Rankers of this package, pipelines and searches around them, regressors, and the classes
-        LGBMRanker, XGBRanker and CatBoostRanker. "drop" in place of a ranker leaves it out. None
-        means the three linear rankers of :func:`tabular_ranker`, on features scaled within the
+        Rankers of this package and pipelines around them. Others, such as regressors, searches and
+        LGBMRanker, are fitted as an :class:`ExternalRanker` of them. "drop" in place of a ranker
+        leaves it out. None
+        means the three linear rankers of :class:`TabularRanker`, on features scaled within the
         query, on their signed logarithms, and on hinges at their quantiles.
     measure : str or Measure, default="ndcg@10"
         Measure whose targets the weighted sum estimates, and which :meth:`score` computes.
@@ -51,15 +74,18 @@ class StackingRanker(BaseRanker, _BaseComposition):
         Choice of the held-out queries. None: one split. A :class:`BoostedRanker` that stops early
         is stopped on its own share of the held-out queries, gets its weight from its scores there,
         and is not fitted again; other rankers are fitted without the held-out queries, and again
-        to all queries. (Scalers, encoders and imputers that do not read labels are fitted once,
-        to all queries.) A number of folds, a splitter or an iterable of (train, test): every
-        ranker is fitted to each training part, and again to all queries.
+        to all queries. Both are so in pipelines, too. (Scalers, encoders and imputers that do not
+        read labels are fitted once, to all queries.) A number of folds, a splitter or an iterable
+        of (train, test): every ranker is fitted to each training part, and again to all queries.
     normalize : {"pooled", "query"}, default="pooled"
         "pooled": scores are divided by a spread that is learned in `fit`, and `predict` does not
         need the qid. "query": scores of each query are scaled to mean 0 and standard deviation 1.
     targets : {"measure", "grades"}, default="measure"
         Targets of the least squares: those of the measure, or the labels as the measure reads
         them, which are less noisy, but for which we know of no theorem.
+    columns : dict, default=None
+        Kinds of columns by name, for boosted rankers and linear views, which read tables as
+        :class:`~skcalrank.preprocessing.TableEncoder` does.
     random_state : int, RandomState instance or None, default=None
         Seed for the draw of the held-out queries if ``cv=None``. If None, the draw depends on the
         values in X, y and `sample_weight`, and is the same in every fit. In no case does it
@@ -72,16 +98,26 @@ class StackingRanker(BaseRanker, _BaseComposition):
     Attributes
     ----------
     rankers_ : list of rankers
-        The fitted rankers.
+        The fitted rankers. Those of other libraries, and regressors, are `estimator_` of theirs.
     names_ : list of str
         Names of the fitted rankers.
     named_rankers_ : Bunch
         The fitted rankers by name.
     weights_ : ndarray of shape (n_rankers,)
         Weights of the scores, each in units of its spread within queries.
+    encoder_ : TableEncoder or None
+        Reader of the table for the boosted and linear rankers of a stack, if X is one.
     spreads_ : ndarray of shape (n_rankers,)
         Root mean square of the scores of each ranker around their query means, on held-out
         queries.
+    normalize_ : {"pooled", "query"}
+        How scores were normalized in :meth:`fit`.
+    feature_importances_ : ndarray of shape (d,)
+        Importances of the features, normalized to sum 1: the mean over the rankers, weighted by
+        `weights_`, of their shares in the decrease of the loss (trees) or in the variance of the
+        scores within queries (linear rankers, as if the columns were uncorrelated). They exist if
+        each ranker has them. :class:`~skcalrank.displays.ImportanceDisplay` plots mean absolute
+        contributions, which have the unit of the score.
     n_features_in_ : int
         Number of features seen in :meth:`fit`.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -89,7 +125,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
     See Also
     --------
-    tabular_ranker : Stack of linear rankers and boosted trees, in one call.
+    TabularRanker : Stack of linear rankers and boosted trees, in one call.
     BoostedRanker : Boosted trees with early stopping on the measure.
     sklearn.ensemble.StackingRegressor : Stacking of regressors, without queries.
 
@@ -109,6 +145,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
     """
 
     takes_label_form = False
+    takes_eval_set = True
     _plan_settings: ClassVar = {
         "weights_note": "queries are held out, and each ranker uses weights in its own way"
     }
@@ -119,6 +156,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         "cv": limits.OWN_ERROR,
         "normalize": [limits.one_of("pooled", "query")],
         "targets": [limits.one_of("measure", "grades")],
+        "columns": [Mapping, None],
         "random_state": ["random_state"],
         "n_jobs": [limits.Integers(), None],
         "verbose": ["verbose"],
@@ -132,6 +170,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         cv: Any = None,
         normalize: str = "pooled",
         targets: str = "measure",
+        columns: Mapping[Any, str] | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -141,6 +180,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         self.cv = cv
         self.normalize = normalize
         self.targets = targets
+        self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -191,6 +231,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         inputs = [get_tags(ranker).input_tags for ranker in members]
         tags.input_tags.sparse = all(tags_of.sparse for tags_of in inputs)
         tags.input_tags.allow_nan = all(tags_of.allow_nan for tags_of in inputs)
+        # Tables are read at once for all rankers that do so, whatever the others take.
+        tags.input_tags.string = any(map(reads_encoded, members)) or all(i.string for i in inputs)
         return tags
 
     def _members(self) -> Any:
@@ -225,7 +267,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         for name, ranker in members:
             if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
                 raise ValueError(f"rankers must have fit and predict, got {ranker!r} for {name!r}.")
-        return members
+        return [(name, adapted(ranker, self.measure)) for name, ranker in members]
 
     # -- fit ------------------------------------------------------------------------
 
@@ -236,6 +278,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         y: Labels,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
     ) -> Self:
         """Fit the rankers, and their weights on held-out queries.
 
@@ -250,6 +294,10 @@ class StackingRanker(BaseRanker, _BaseComposition):
             Query of each row, of any hashable type, in any order. If None, all rows are one query.
         sample_weight : array-like of shape (n_rows,), default=None
             Passed to every ranker, and weight of each row in the least squares of the mixture.
+        eval_set : tuple or dict of str to tuple, default=None
+            Queries on which rankers of trees are stopped early, as in :meth:`BoostedRanker.fit`.
+            They are then fitted twice: without the queries that are held out for the weights of the
+            mixture, and to all queries.
 
         Returns
         -------
@@ -259,8 +307,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         Raises
         ------
         ValueError
-            If a parameter is invalid, the input is not a ranking problem, or there are too few
-            queries to hold some out.
+            If a parameter is invalid, the input is not a ranking problem, there are too few
+            queries to hold some out, or `eval_set` is given and no ranker takes it.
         TypeError
             If `sample_weight` is given and a ranker does not take weights.
 
@@ -269,23 +317,92 @@ class StackingRanker(BaseRanker, _BaseComposition):
         OneQueryWarning
             If y of several rows has no qid.
         CutQueriesWarning
-            If y carries its queries and rows of some of them are missing.
+            If y carries its queries and rows of some of them are missing, or `cv` cuts queries.
         """
-        members = self._check_params()
-        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight)
+        return self._fit("fit", X, y, qid, sample_weight, eval_set)
+
+    @available_if(
+        lambda self: all(has_method(r, "fit_targets") for _, r in self._checked_members())
+    )
+    @all_or_nothing
+    def fit_targets(
+        self,
+        X: Matrix,
+        targets: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        eval_set: Any = None,
+    ) -> Self:
+        """Fit the rankers and their weights to targets in place of labels.
+
+        Available if every ranker has `fit_targets` or is a regressor.
+
+        Parameters
+        ----------
+        X, qid, sample_weight, eval_set
+            As in :meth:`fit`.
+        targets : array-like of shape (n_rows,)
+            As in :meth:`NDCGRanker.fit_targets`.
+
+        Returns
+        -------
+        self : StackingRanker
+            The fitted ranker.
+        """
+        check.refuse_judgments(targets)
+        return self._fit("fit_targets", X, targets, qid, sample_weight, eval_set)
+
+    def _fit(self, method, X, y, qid, sample_weight, eval_set):
+        """Fit the rankers by a method, and their weights."""
+        name = "y" if method == "fit" else "targets"
+        members, evals = self._check_params(), eval_sets(eval_set)
+        if evals and not any(takes_eval_set(ranker) for _, ranker in members):
+            raise ValueError(
+                "eval_set must be None, because none of the rankers is stopped early: leave it out."
+            )
+        check.row_order(**{"X": X, name: y, "qid": qid, "sample_weight": sample_weight})
+        if any(reads_encoded(ranker) for _, ranker in members):
+            X = fit_encoded(X, self.columns, y, qid)
+        elif self.columns is not None:
+            raise ValueError(
+                f"columns must be None, because none of the rankers reads tables, got "
+                f"{self.columns!r}: leave it out."
+            )
+        self.encoder_ = getattr(X, "encoder", None)
+        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, name=name)
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        targets = self._targets(plan, rows)
+        measure = plan.measure if method == "fit" else OfTargets(plan.measure)
+        targets = self._targets(plan, rows) if method == "fit" else rows.y
         parts = make_plan(
-            members, rows, plan.measure, targets, self.cv, check.carried_qid(y, qid), rng
+            *(members, rows, measure, targets, self.cv),
+            *(check.carried_qid(y, qid), rng, self._read(evals, rows), method),
         )
+        self.normalize_ = self.normalize
         by_query = self._scores_by_query
-        fits = fit_members(members, parts, by_query, self.n_jobs, bool(self.verbose))
+        fits = fit_members(members, parts, by_query, self._n_at_once(), bool(self.verbose))
         self.rankers_, scores, spreads = map(list, zip(*fits))
+        settle_views(self)
         self.weights_ = weights_of(np.column_stack(scores), parts)
         self.spreads_ = np.array(spreads)
         self.names_ = [name for name, _ in members]
         self.record_ = self._record(plan, rows)
-        return self
+        return self._prepared_to_score()
+
+    def _read(self, evals, rows_of_fit):
+        """Return evaluation sets as the rankers take them, with tables that have been read."""
+        sizes = QuerySizes.of(rows_of_fit.queries) if rows_of_fit.named else None
+        out = {}
+        for key, (X, y, qid, weight) in evals.items():
+            if qid is not None:
+                queries = check.queries(qid, len(y))
+                check.warn_of_changed_queries(sizes, y, queries, "eval_set")
+                # The rankers number the queries of fit from 0, so that these are other ones.
+                y, qid = np.asarray(y), -1 - queries.codes
+            if self.encoder_ is not None:
+                X = encoded(X, self.encoder_)
+            out[key] = EvalSet(X, y, qid, weight)
+        return out
 
     def _targets(self, plan, rows):
         if self.targets == "grades":
@@ -298,17 +415,121 @@ class StackingRanker(BaseRanker, _BaseComposition):
         check_is_fitted(self)
         return Bunch(**dict(zip(self.names_, self.rankers_)))
 
+    # -- explanations -----------------------------------------------------------------
+
+    def contributions(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return the scores as exact sums over the features, within each query.
+
+        Linear rankers add the terms of a feature: all its curves, or the indicators of its
+        categories. Trees add its SHAP values. All are in the unit of the score.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Whole queries.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row; a scalar means that all rows are one query.
+
+        Returns
+        -------
+        parts : ndarray of shape (n_rows, d + 1)
+            What each feature adds to the score of each row, less the mean of this over the query;
+            the last column is the mean score of the query. Rows sum to :meth:`decision_function`.
+
+        Raises
+        ------
+        MissingQidError
+            If the ranker was fitted with a qid and gets none.
+        ValueError
+            If the scores of a ranker are neither linear nor sums of trees that can be explained;
+            the error names the ranker.
+
+        See Also
+        --------
+        skcalrank.inspection.explain_order : Explains the order of two documents.
+        """
+        self._require_qid(qid, "contributions")
+        if tables.is_empty(X):
+            return np.zeros((len(self._of_no_rows(X, qid)), self.n_features_in_ + 1))
+        rows = self._check_rows(X, qid, "contributions")
+        levels, scorer = rows.queries.levels(self._scores(rows)), self._scorer(rows)
+        if scorer is None:
+            parts = contributions_of_members(self, rows)
+        else:
+            parts = scorer.contributions(rows.X, rows.queries, self._n_jobs_of_trees())
+            parts = by_column(parts, self.encoder_)
+        return np.column_stack([parts, levels])
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Importances of the features, normalized to sum 1."""
+        check_is_fitted(self)
+        return importances_of(self)
+
     # -- what was fitted --------------------------------------------------------------
+
+    def _n_at_once(self):
+        """Return how many rankers are fitted at once."""
+        return self.n_jobs
+
+    def _n_jobs_of_trees(self):
+        members = (trees_behind(r) for r, weight in zip(self.rankers_, self.weights_) if weight > 0)
+        return [boosted.n_jobs for boosted in members if boosted is not None]
+
+    def __getstate__(self):
+        # What scores are computed by is made of the rankers, which share the reader of the table.
+        made = ("_compiled", "_taken")
+        state = {key: value for key, value in super().__getstate__().items() if key not in made}
+        if state.get("encoder_") is not None:
+            rankers = state["rankers_"]
+            state["rankers_"] = [without_encoder(ranker, state["encoder_"]) for ranker in rankers]
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "rankers_" in state:
+            for ranker in self.rankers_ if self.encoder_ is not None else ():
+                give_encoder(ranker, self.encoder_)
+            self._prepared_to_score()
+
+    def _prepared_to_score(self):
+        """Compile the scorer, or else look up once what rankers take beside X."""
+        self._compiled = compiled(self)
+        self._taken = [taken_by(r) if self._compiled is None else None for r in self.rankers_]
+        return self
 
     @property
     def _scores_by_query(self):
-        return self.normalize == "query"
+        return getattr(self, "normalize_", self.normalize) == "query"
+
+    def _check_rows(self, X, qid, method):
+        check.row_order(X=X, qid=qid)
+        if getattr(self, "encoder_", None) is not None:
+            X = encoded(X, self.encoder_)
+        return super()._check_rows(X, qid, method)
+
+    def _scorer(self, rows):
+        """Return the compiled scorer; None if there is none for these rows."""
+        made = self._compiled
+        is_for_rows = isinstance(rows.X, np.ndarray) and made is not None and made.is_of(self)
+        return made.scorer if is_for_rows else None
 
     def _scores(self, rows):
         queries, takes_qid = rows.queries, rows.named or not self.record_.has_qid
+        scorer = self._scorer(rows)
+        if scorer is not None:
+            if scorer.reads_queries and not takes_qid:
+                self._require_qid(None, "predict")
+            return scorer.scores(rows.X, queries, self._n_jobs_of_trees())
         parts = []
-        for ranker, spread, weight in zip(self.rankers_, self.spreads_, self.weights_):
+        members = zip(self.rankers_, self._taken, self.spreads_, self.weights_)
+        for ranker, taken, spread, weight in members:
             if weight > 0:  # others need not predict
-                scores = scores_of(ranker, rows.X, queries, takes_qid)
+                scores = scores_of(ranker, rows_for(ranker, rows), queries, takes_qid, taken)
                 parts.append(weight * scaled(scores, queries, spread, self._scores_by_query))
         return np.sum(parts, axis=0)
+
+
+def _takes_targets(member):
+    """Return whether a ranker can be fitted to targets, given its name and itself."""
+    return has_method(member[1], "fit_targets")

@@ -2,47 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+from sklearn.base import clone
+from sklearn.utils import Bunch
 
 from ..boosting import BoostedRanker
-from ..data import check
-from ..data.types import Seed
-from ..measures import Measure, get_measure
+from ..data import all_or_nothing, check, limits
+from ..data.types import Seed, Self
+from ..measures import Measure
+from ..pipeline import QueryPipeline
+from ..preprocessing import QueryScaler
+from ..rankers import BaseRanker
 from ._ranker import StackingRanker
-from ._views import linear_views
+from ._streamed import Streamed
+from ._views import linear_views, ranker_behind
 
 _TREES = ("auto", "lightgbm", "xgboost", "sklearn")
 
+# Weights of a query of n documents in the losses of the two boosted rankers: n and n ** 2.
+_QUERY_WEIGHTS = ("documents", "pairs")
 
-def tabular_ranker(
-    measure: str | Measure = "ndcg@10",
-    *,
-    trees: str | None = "auto",
-    random_state: Seed = None,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-) -> StackingRanker:
-    """Make the ranker to begin with on a table: a stack of linear rankers and boosted trees.
 
-    The ranker takes a data frame of pandas or polars as it is, with numbers, categories, text and
-    missing values, and queries of any type. There is nothing to tune. It consists of
+class Recipe(NamedTuple):
+    """What the members of a :class:`TabularRanker` read of its table.
+
+    Attributes
+    ----------
+    logarithms : bool, default=True
+        Whether a linear ranker reads signed logarithms of the numbers.
+    in_query : tuple of {"documents", "pairs"}, default=()
+        Query weights of the boosted rankers that read z-scores within the query beside the columns.
+    """
+
+    logarithms: bool = True
+    in_query: tuple[str, ...] = ()
+
+
+_RECIPE = Recipe()
+
+
+class TabularRanker(StackingRanker):
+    """The ranker to begin with on a table: linear rankers and boosted trees, mixed.
+
+    It takes a table as it is, with numbers, categories, dates, text and missing values, and
+    queries of any type. There is nothing to tune. It consists of
 
     * three linear rankers in closed form, :class:`LeastSquaresRanker` with its automatic penalty,
       on numbers scaled within the query, on their signed logarithms, and on
-      :class:`~skcalrank.preprocessing.QuantileHinges`. Missing numbers are replaced by the mean of
-      their column, and categories by indicators;
-    * two :class:`BoostedRanker`, which read the table as it is, with the pairwise logistic loss of
-      the targets of the measure: one weights queries by their documents, the other by their pairs;
-    * a :class:`StackingRanker`, which normalizes scores within the query and mixes them by
-      least squares on the grades. Each boosted ranker is stopped early on its own fifth of the
-      queries, which also determines its weight, and is trained on all other queries.
+      :class:`~skcalrank.preprocessing.QuantileHinges`, with indicators of categories;
+    * two :class:`BoostedRanker`, with the pairwise logistic loss of the targets of the measure: one
+      weights queries by their documents, the other by their pairs;
+    * a mixture of their scores by least squares on the grades of held-out queries, as in
+      :class:`StackingRanker`. Each boosted ranker is stopped early on its own fifth of the queries,
+      which also determines its weight, and is trained on all other queries.
 
-    Each part minimizes a loss that is calibrated for the measure, over the functions that it can
-    represent; we know of no theorem about their mixture.
-
-    The linear rankers alone (``trees=None``) take a tenth to a third of the time. They are level
-    with trees or ahead if the effects of the features add up or data are few, and far behind if
-    features interact; :doc:`/benchmarks` has the figures.
+    All of them read one matrix, which a :class:`~skcalrank.preprocessing.TableEncoder` makes, and a
+    fitted ranker scores a query in one pass over it.
 
     Parameters
     ----------
@@ -50,10 +67,18 @@ def tabular_ranker(
         Measure whose targets are estimated, on which the trees stop early, and which `score`
         computes. It must be positional, such as "ndcg@10", "dcg", "precision@5", "recall@10",
         "rbp", "eru", "auc" or "spearman".
-    trees : {"auto", "lightgbm", "xgboost", "sklearn"} or None, default="auto"
+    trees : {"auto", "lightgbm", "xgboost", "sklearn"}, BoostedRanker or None, default="auto"
         Library of the boosted rankers. "auto" is LightGBM if it is installed, else XGBoost, else
-        the histogram trees of scikit-learn. None leaves the boosted rankers out.
-    random_state : int or None, default=None
+        the histogram trees of scikit-learn. A :class:`BoostedRanker` sets the other options of
+        both; its `measure`, `query_weight` and `columns` are those of this ranker, and so are its
+        `random_state` and `n_jobs` where they are None. None leaves the trees out.
+    normalize : {"pooled", "query"}, default="pooled"
+        Whether scores are divided by their spread over the queries of `fit`, or by the spread
+        within each query, on which a score then depends. See :class:`StackingRanker`.
+    columns : dict, default=None
+        Kinds of columns by name, such as ``{"zip": "category", "sku": "drop"}``, where the values
+        do not tell. See :class:`~skcalrank.preprocessing.TableEncoder`.
+    random_state : int, RandomState instance or None, default=None
         Seed for the draw of the held-out queries and for the trees. If None, the draw depends on
         the values in the table, and is the same in every fit.
     n_jobs : int, default=None
@@ -61,15 +86,24 @@ def tabular_ranker(
     verbose : int, default=0
         If not 0, the time of each fit is printed.
 
-    Returns
-    -------
-    ranker : StackingRanker
-        Not fitted. `predict`, `rank`, `top_k` and `score` need the qid if `fit` got one.
-
-    Raises
-    ------
-    ValueError
-        If `trees` is unknown, or the measure is not positional and has no closed form.
+    Attributes
+    ----------
+    linear_ : Bunch
+        The fitted linear rankers by name: "scaled", "logs" and "hinges".
+    boosted_ : Bunch
+        The fitted boosted rankers by name: "by_documents" and "by_pairs"; empty without trees.
+    weights_ : ndarray of shape (n_members,)
+        Weights of the linear rankers, then of the boosted ones.
+    spreads_ : ndarray of shape (n_members,)
+        Spreads that their scores are divided by with ``normalize="pooled"``.
+    encoder_ : TableEncoder or None
+        Reader of the columns, if X is a table or an array of objects.
+    feature_importances_ : ndarray of shape (d,)
+        Importances of the columns of X, normalized to sum 1, as in :class:`StackingRanker`.
+    n_features_in_ : int
+        Number of columns seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
 
     See Also
     --------
@@ -77,32 +111,192 @@ def tabular_ranker(
     BoostedRanker : Boosted trees alone.
     NDCGRanker : One linear ranker, in milliseconds.
 
+    Notes
+    -----
+    Each part minimizes a loss that is calibrated (Fisher-consistent) for the measure, over the
+    functions that it can represent; we know of no theorem about their mixture.
+
+    The linear rankers alone (``trees=None``) take a tenth to a third of the time. They are level
+    with trees or ahead if the effects of the features add up or data are few, and far behind if
+    features interact; :doc:`/benchmarks` has the figures.
+
     Examples
     --------
-    >>> from skcalrank import load_digits_queries, tabular_ranker
+    >>> from skcalrank import TabularRanker, load_digits_queries
     >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
-    >>> ranker = tabular_ranker("ndcg@10", trees=None).fit(X, y, qid)
+    >>> ranker = TabularRanker("ndcg@10", trees=None).fit(X, y, qid)
     >>> bool(ranker.score(X, y, qid) > 0.8)
     True
     """
-    if get_measure(measure).shape != "documents":
-        raise ValueError(
-            f"measure must be positional for the closed forms of tabular_ranker, got {measure!r}. "
-            "Choose a measure such as 'ndcg@10', a BoostedRanker, or a StackingRanker of your own "
-            "rankers."
-        )
-    rankers = linear_views(measure)
-    if trees is not None:
-        check.option("trees", trees, (*_TREES, None))
-        options: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
-        options["engine"] = None if trees == "auto" else trees
-        for weight in ("documents", "pairs"):
-            rankers.append((f"by_{weight}", BoostedRanker(measure, query_weight=weight, **options)))
-    return StackingRanker(
-        rankers,
-        measure=measure,
-        normalize="query",
-        targets="grades",
-        random_state=random_state,
-        verbose=verbose,
-    )
+
+    # What a stack has parameters for.
+    rankers = cv = None
+    targets = "grades"
+
+    _parameter_constraints: ClassVar[dict] = {
+        "measure": limits.OWN_ERROR,
+        "trees": [limits.one_of(*_TREES), BoostedRanker, None],
+        "normalize": [limits.one_of("pooled", "query")],
+        "columns": [Mapping, None],
+        "random_state": ["random_state"],
+        "n_jobs": [limits.Integers(), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        measure: str | Measure = "ndcg@10",
+        *,
+        trees: Any = "auto",
+        normalize: str = "pooled",
+        columns: Mapping[Any, str] | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.measure = measure
+        self.trees = trees
+        self.normalize = normalize
+        self.columns = columns
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, or parameters of the trees.
+
+        Parameters
+        ----------
+        **params
+            Values by name, such as ``trees__learning_rate=0.05`` if `trees` is a
+            :class:`BoostedRanker`.
+
+        Returns
+        -------
+        self : TabularRanker
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or is one of the trees and `trees` is no ranker.
+        """
+        trees = params.get("trees", self.trees)
+        for name in params:
+            if name.startswith("trees__") and not hasattr(trees, "set_params"):
+                raise ValueError(
+                    f"trees must be a BoostedRanker to set {name}, got {trees!r}: begin with "
+                    "TabularRanker(trees=BoostedRanker())."
+                )
+        return super().set_params(**params)
+
+    def __sklearn_tags__(self):
+        # The same for all members, whose own tags would cost as much as the scores of a query.
+        tags = BaseRanker.__sklearn_tags__(self)
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    def _check_params(self):
+        check.params(self)
+        if self._measure().shape != "documents":
+            raise ValueError(
+                f"measure must be positional for the closed forms of {type(self).__name__}, got "
+                f"{self.measure!r}. Choose a measure such as 'ndcg@10', a BoostedRanker, or a "
+                "StackingRanker of your own rankers."
+            )
+        return self._checked_members()
+
+    def _members(self):
+        return _members(self.measure, self.trees, self.random_state, self.n_jobs)
+
+    def _check_rows(self, X, qid, method):
+        # Whether a score reads the query depends on the weights, and what a call takes must not.
+        self._require_qid(qid, method)
+        return super()._check_rows(X, qid, method)
+
+    def _n_at_once(self):
+        return None  # n_jobs is the number of threads of the trees
+
+    def _n_jobs_of_trees(self):
+        own = super()._n_jobs_of_trees()
+        return own if self.n_jobs is None else [self.n_jobs] * len(own)
+
+    @all_or_nothing
+    def fit_chunks(self, chunks: Any, *, max_rows: int = 200_000) -> Self:
+        """Fit to a table that does not fit into memory, in chunks of whole queries.
+
+        The labels and queries of all rows are kept in memory, and the features of a sample of whole
+        queries. The linear rankers are those of all rows, up to rounding; the boosted rankers and
+        the mixture learn from the sample. If it has all rows, the ranker is that of :meth:`fit`.
+        The chunks are read about eight times.
+
+        Parameters
+        ----------
+        chunks : iterable or callable
+            Tuples ``(X, y, qid)`` or ``(X, y, qid, sample_weight)`` with whole queries and the same
+            columns, or a function that returns an iterator over them, such as ``lambda:
+            load_table("train/", chunk_rows=100_000)``. They are read several times, and must be
+            the same each time.
+        max_rows : int, default=200_000
+            Number of rows of the sample, of which a fifth is held out of each boosted ranker. It
+            consists of the queries with the smallest keys of their contents and `random_state`.
+
+        Returns
+        -------
+        self : TabularRanker
+            The fitted ranker.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or a chunk is invalid, chunks can be read only once, or rows of a query
+            are in two chunks.
+
+        Examples
+        --------
+        >>> from skcalrank import TabularRanker, load_digits_queries
+        >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
+        >>> chunks = [(X[rows], y[rows], qid[rows]) for rows in (qid < 20, qid >= 20)]
+        >>> ranker = TabularRanker(trees=None).fit_chunks(chunks)
+        >>> whole = TabularRanker(trees=None).fit(X, y, qid)
+        >>> bool(abs(ranker.predict(X, qid) - whole.predict(X, qid)).max() < 1e-9)
+        True
+        """
+        self._check_params()
+        check.count("max_rows", max_rows)
+        streamed = Streamed(chunks, self.columns, max_rows)
+        return self._fit("fit", streamed.table(), streamed.y, streamed.qid, streamed.weight, None)
+
+    @property
+    def linear_(self) -> Bunch:
+        """The fitted linear rankers by name."""
+        members = self.named_rankers_
+        return Bunch(**{name: members[name] for name in members if not name.startswith("by_")})
+
+    @property
+    def boosted_(self) -> Bunch:
+        """The fitted boosted rankers by name."""
+        members = self.named_rankers_
+        trees = [name for name in members if name.startswith("by_")]
+        return Bunch(**{name: ranker_behind(members[name]) for name in trees})
+
+
+def _members(measure, trees, random_state, n_jobs) -> list[tuple[str, Any]]:
+    """Return the linear rankers and the boosted ones, as (name, ranker) pairs."""
+    members = linear_views(measure)
+    if not _RECIPE.logarithms:
+        members = [(name, view) for name, view in members if name != "logs"]
+    if trees is None:
+        return members
+    if not isinstance(trees, BoostedRanker):
+        trees = BoostedRanker(engine=None if trees == "auto" else trees)
+    shared = {"measure": measure, "columns": None}
+    for name, value in {"random_state": random_state, "n_jobs": n_jobs}.items():
+        if getattr(trees, name) is None:
+            shared[name] = value
+    for weight in _QUERY_WEIGHTS:
+        boosted = clone(trees).set_params(query_weight=weight, **shared)
+        if weight in _RECIPE.in_query:
+            steps = [("columns", QueryScaler(append=True)), ("ranker", boosted)]
+            boosted = QueryPipeline(steps)
+        members.append((f"by_{weight}", boosted))
+    return members

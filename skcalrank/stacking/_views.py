@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from scipy.sparse import issparse
+import numpy as np
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     OneHotEncoder,
@@ -16,27 +16,35 @@ from sklearn.preprocessing import (
     SplineTransformer,
     StandardScaler,
 )
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ..data import Rows, tables
-from ..data.types import Bools
+from ..boosting import BoostedRanker, encodes, fit_held_out
+from ..data import Rows, has_method
+from ..data.tables import EncodedTable
+from ..data.types import Bools, Ints
 from ..measures import Measure
-from ..pipeline import QueryPipeline
-from ..preprocessing import QuantileHinges, QueryContext, QueryScaler, signed_log1p
+from ..pipeline import QueryPipeline, naming_columns
+from ..preprocessing import (
+    LinearColumns,
+    QuantileHinges,
+    QueryContext,
+    QueryScaler,
+    ScaledBeside,
+    TableEncoder,
+    signed_log1p,
+)
 from ..rankers import LeastSquaresRanker, is_ranker
 
-# Maximum number of indicators of a column; rarer categories share one.
-_MOST_CATEGORIES = 100
 
+class LinearView(QueryPipeline):
+    """A linear ranker of categories, as indicators, and of transformed numbers."""
 
-def categories_in(X: Any) -> list[int]:
-    """Return the numbers of the columns of categories and text; raise for unusable columns."""
-    tables.refuse_dates(X)
-    columns = tables.category_columns(X)
-    tables.refuse_mixed_types(X, columns)
-    if not (columns or issparse(X)):
-        tables.refuse_constant(X)
-    return columns
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # The first step reads text and imputes missing values.
+        tags.input_tags = get_tags(self.steps[0][1]).input_tags
+        return tags
 
 
 def linear_views(measure: str | Measure) -> list[tuple[str, Any]]:
@@ -46,25 +54,89 @@ def linear_views(measure: str | Measure) -> list[tuple[str, Any]]:
         "logs": FunctionTransformer(signed_log1p, feature_names_out="one-to-one"),
         "hinges": QuantileHinges(),
     }
-    return [(name, _view(curve, measure)) for name, curve in curves.items()]
+    ranker: Any = LeastSquaresRanker
+    return [
+        (name, LinearView([("columns", LinearColumns(curve)), ("ranker", ranker(measure))]))
+        for name, curve in curves.items()
+    ]
 
+
+def kind_of(curve: Any) -> str | None:
+    """Return what a curve of :class:`LinearColumns` makes of numbers; None for other curves."""
+    if curve is None:
+        return "linear"
+    if type(curve) is QueryScaler and curve.method == "standard" and not curve.append:
+        return "scaled"
+    if type(curve) is QuantileHinges:
+        return "hinges"
+    is_log = type(curve) is FunctionTransformer and curve.func is signed_log1p
+    return "logs" if is_log else None
+
+
+# What stands for the encoder of a stack in a ranker that is stored.
+_SHARED = "of the stack"
 
 #: Transformers that do not read labels; a ColumnTransformer or pipeline of them does not either.
 _READ_NO_LABELS = (
     *(FunctionTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer, StandardScaler),
-    *(QuantileHinges, QueryContext, QueryScaler, QuantileTransformer, SplineTransformer),
+    *(LinearColumns, QuantileHinges, QueryContext, QueryScaler, QuantileTransformer),
+    *(SplineTransformer, TableEncoder),
 )
 
 
-def fits_in_two(pipe: Any) -> bool:
+def reads_encoded(ranker: Any) -> bool:
+    """Return whether a ranker reads tables through a TableEncoder, which a stack can share."""
+    steps = [step for _, step in ranker.steps] if isinstance(ranker, QueryPipeline) else [ranker]
+    # Steps that append columns pass the others on.
+    first: Any = next((step for step in steps if not _appends(step)), None)
+    return isinstance(first, (BoostedRanker, LinearColumns)) or encodes(first)
+
+
+def _appends(step: Any) -> bool:
+    return type(step) is QueryScaler and step.append
+
+
+def table_for(ranker: Any, X: Any) -> Any:
+    """Return a table for a ranker: as it has been read, or as the user passed it."""
+    return X.table if isinstance(X, EncodedTable) and not reads_encoded(ranker) else X
+
+
+def rows_for(ranker: Any, rows: Rows) -> Any:
+    """Return the features of rows for a ranker; arrays are marked as validated."""
+    X = table_for(ranker, rows.as_given())
+    return EncodedTable(X, None, X) if isinstance(X, np.ndarray) and reads_encoded(ranker) else X
+
+
+def trees_behind(ranker: Any) -> Any:
+    """Return the fitted BoostedRanker that a ranker is, or to which QueryScalers append columns.
+
+    None for other rankers.
+    """
+    if not isinstance(ranker, QueryPipeline):
+        return ranker if type(ranker) is BoostedRanker else None
+    *before, last = [step for _, step in ranker.steps]
+    is_it = type(last) is BoostedRanker and isinstance(last.encoder_, ScaledBeside)
+    return last if is_it and all(map(_appends, before)) else None
+
+
+def ranker_behind(ranker: Any) -> Any:
+    """Return the ranker behind steps of a pipeline that ignore labels; others as they are."""
+    is_pipe = isinstance(ranker, QueryPipeline) and ranker.steps and ranker.memory is None
+    if is_pipe and all(_reads_no_labels(step) for _, step in ranker.steps[:-1]):
+        return ranker.steps[-1][1]
+    return ranker
+
+
+def fits_in_two(ranker: Any) -> bool:
     """Return whether a pipeline has a ranker with `merge`, after steps that ignore labels."""
-    if not isinstance(pipe, QueryPipeline) or not is_ranker(pipe.steps[-1][1]):
-        return False
-    if not hasattr(pipe.steps[-1][1], "merge"):
-        return False
-    if len(pipe.steps) > 1 and isinstance(pipe.steps[-2][1], str):
-        return False  # the steps before the ranker would not end in a transformer
-    return pipe.memory is None and all(_reads_no_labels(step) for _, step in pipe.steps[:-1])
+    last = ranker_behind(ranker)
+    return last is not ranker and is_ranker(last) and has_method(last, "merge")
+
+
+def stops_early(ranker: Any) -> bool:
+    """Return whether a ranker, or the one behind steps that ignore labels, holds out queries."""
+    last = ranker_behind(ranker)
+    return isinstance(last, BoostedRanker) and bool(last.validation_fraction)
 
 
 def _reads_no_labels(step) -> bool:
@@ -76,46 +148,78 @@ def _reads_no_labels(step) -> bool:
         return all(map(_reads_no_labels, steps))
     if type(step) in (Pipeline, QueryPipeline):
         return all(_reads_no_labels(inner) for _, inner in step.steps)
-    requests = getattr(get_routing_for_object(step).fit, "requests", {})
-    return type(step) in _READ_NO_LABELS and requests.get("sample_weight") is not True
+    if type(step) not in _READ_NO_LABELS:
+        return False
+    # Steps that contain others route metadata to them, and request none.
+    requests = getattr(getattr(get_routing_for_object(step), "fit", None), "requests", {})
+    return requests.get("sample_weight") is not True
 
 
-def fit_in_two(pipe: Any, rows: Rows, kept: Bools) -> Any:
+def fit_in_two(pipe: Any, rows: Rows, kept: Bools, method: str) -> Any:
     """Return a pipeline fitted to all rows, and scores of held-out rows.
 
     The transformers, which do not read labels, are fitted once, to all rows. The ranker is fitted
     to the rows of the mask `kept`, scores the others, and is merged with a fit to these.
     """
-    before, (name, last) = clone(pipe[:-1]), pipe.steps[-1]
-    X = before.fit_transform(rows.as_given(), None, rows.codes) if len(before) else rows.as_given()
-    rows = replace(rows, X=X, table=None)
+    fitted, rows = _fitted_before(pipe, rows)
     train, test = rows.take(kept), rows.take(~kept)
-    fits = [
-        clone(last).fit(chosen.X, chosen.y, chosen.qid, sample_weight=chosen.weight)
-        for chosen in (train, test)
-    ]
-    fitted = clone(pipe)
-    fitted.steps = [*before.steps, (name, fits[0].merge(fits[1]))]
-    fitted.has_qid_ = True
+    (name, last), steps = fitted.steps[-1], [step for _, step in fitted.steps[:-1]]
+    with naming_columns(steps):
+        fits = [
+            getattr(clone(last), method)(part.X, part.y, part.qid, sample_weight=part.weight)
+            for part in (train, test)
+        ]
+    fitted.steps = [*fitted.steps[:-1], (name, fits[0].merge(fits[1]))]
     return fitted, fits[0].predict(test.X)
 
 
-class LinearView(QueryPipeline):
-    """A linear ranker of categories, as indicators, and of transformed numbers."""
+def fit_stopped(ranker: Any, rows: Rows, folds: Ints, method: str) -> Any:
+    """Return a ranker that stops early, fitted to rows, and its out-of-fold scores.
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        # The first step imputes missing values.
-        tags.input_tags.allow_nan = True
-        return tags
+    Steps before it, which do not read labels, are fitted to all rows. `folds` are the numbers of
+    the models from which rows are held out, -1 for none.
+    """
+    if isinstance(ranker, BoostedRanker):
+        X = rows_for(ranker, rows)
+        return fit_held_out(ranker, X, rows.y, rows.codes, rows.weight, folds, method)
+    fitted, rows = _fitted_before(ranker, rows)
+    name, last = fitted.steps[-1]
+    with naming_columns([step for _, step in fitted.steps[:-1]]):
+        last, scores = fit_held_out(last, rows.X, rows.y, rows.codes, rows.weight, folds, method)
+    fitted.steps = [*fitted.steps[:-1], (name, last)]
+    return fitted, scores
 
 
-def _view(curve: Any, measure) -> LinearView:
-    indicators = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False
-    )
-    impute = SimpleImputer(keep_empty_features=True)
-    columns = ColumnTransformer(
-        [("categories", indicators, categories_in)], remainder=make_pipeline(impute, curve)
-    )
-    return LinearView([("columns", columns), ("ranker", LeastSquaresRanker(measure))])
+def _fitted_before(pipe: Any, rows: Rows) -> tuple[Any, Rows]:
+    """Return a pipeline whose steps before the last are fitted to all rows, and what these make."""
+    fitted, X = clone(pipe), rows_for(pipe, rows)
+    before = [step for step in fitted.steps[:-1] if not isinstance(step[1], str)]
+    X = QueryPipeline(before).fit_transform(X, None, rows.codes) if before else X
+    fitted.has_qid_ = True
+    return fitted, replace(rows, X=X, table=None)
+
+
+# -- the reader of the table, which the rankers of a stack share -------------------------------
+
+
+def without_encoder(ranker: Any, encoder: TableEncoder) -> Any:
+    """Return a ranker that reads tables by this encoder as it is stored: without the encoder."""
+    changed: dict[str, Any] = {}
+    if getattr(ranker, "encoder_", None) is encoder:
+        changed["encoder_"] = _SHARED
+    if isinstance(ranker, QueryPipeline) and ranker.steps:
+        (name, first), *others = ranker.steps
+        changed["steps"] = [(name, without_encoder(first, encoder)), *others]
+    if not changed:
+        return ranker
+    stored = object.__new__(type(ranker))  # a copy would store the trees as well
+    vars(stored).update(vars(ranker) | changed)
+    return stored
+
+
+def give_encoder(ranker: Any, encoder: TableEncoder) -> None:
+    """Give a ranker that was stored the encoder of its stack."""
+    if isinstance(getattr(ranker, "encoder_", None), str):
+        ranker.encoder_ = encoder
+    if isinstance(ranker, QueryPipeline) and ranker.steps:
+        give_encoder(ranker.steps[0][1], encoder)

@@ -101,6 +101,13 @@ def test_bradley_terry_without_a_maximum_is_finite_and_says_so():
     assert s[0] > s[1] == pytest.approx(s[2])
 
 
+@pytest.mark.parametrize("winner", [0, 1])
+def test_bradley_terry_has_no_maximum_if_a_document_never_loses(winner):
+    y = PreferenceTarget.from_comparisons([winner] * 3, [1 - winner] * 3, np.zeros(2))
+    with pytest.warns(UserWarning, match="has no maximum"):
+        bradley_terry(y, alpha=0)
+
+
 def test_rare_comparisons_of_large_weight_are_no_obstacle():
     weight = [1e6, 1e-6, 1e6, 1e-6]
     y = PreferenceTarget.from_comparisons([0, 1, 1, 2], [1, 0, 2, 1], np.zeros(3), weight=weight)

@@ -6,7 +6,6 @@ from boosting_cases import (
     ENGINES,
     FIRST,
     boosted,
-    every_explained_engine,
     made_queries,
     pickled,
 )
@@ -51,10 +50,10 @@ def test_estimator_checks(estimator):
 def test_two_models_are_the_ranker_and_squares_of_the_grades(engine, data):
     X, y, qid = data
     held = qid >= 15
-    given = {"eval_set": (X[held], y[held], qid[held])}
+    valid = X[held], y[held], qid[held]
     train = X[~held], y[~held], qid[~held]
-    ranker = boosted(engine, n_models=2, **given).fit(*train)
-    alone = [boosted(engine, **given, **params).fit(*train) for params in ({}, SQUARES)]
+    ranker = boosted(engine, n_models=2).fit(*train, eval_set=valid)
+    alone = [boosted(engine, **params).fit(*train, eval_set=valid) for params in ({}, SQUARES)]
     scores = [each.predict(X) for each in alone]
     spreads = [spread_of(each[~held], qid[~held]) for each in scores]
     np.testing.assert_allclose(ranker.model_weights_, 1 / np.array(spreads), rtol=1e-9)
@@ -121,7 +120,8 @@ def test_objectives_of_the_engines_are_every_other_model(loss, data):
 
 
 def test_options_that_break_one_of_the_models_are_refused(data):
-    ranker = boosted("lightgbm", loss="lambdarank", engine_params={"bagging_by_query": True})
+    options = {"bagging_by_query": True}
+    ranker = boosted("lightgbm", loss="lambdarank", subsample=0.5, engine_params=options)
     ranker.set_params(n_estimators=1).fit(*data)
     with pytest.raises(ValueError, match="bagging_by_query=True"):
         ranker.set_params(n_models=2).fit(*data)
@@ -146,9 +146,7 @@ def test_order_of_rows_and_names_of_queries_do_not_matter(engine, data, rng):
 
 def test_models_that_learn_nothing_do_not_drown_the_others(data):
     X, y, qid = data
-    least = {"lightgbm": "min_data_in_leaf", "xgboost": "min_child_weight"}
-    params = {least.get(FIRST, "min_samples_leaf"): 10**6}
-    ranker = boosted(FIRST, n_models=2, engine_params=params).fit(X, y, qid)
+    ranker = boosted(FIRST, n_models=2, min_samples_leaf=10**6).fit(X, y, qid)
     assert ranker.model_weights_.tolist() == [1.0, 1.0]
     assert np.ptp(ranker.predict(X)) == 0
 
@@ -187,7 +185,7 @@ def test_copies_and_files_predict_the_same(engine, data, tmp_path):
     assert twin.best_iteration_ == ranker.best_iteration_
 
 
-@every_explained_engine
+@every_engine
 @pytest.mark.parametrize("start", [None, NDCGRanker()], ids=["trees", "start"])
 def test_contributions_sum_to_the_scores(engine, start, data):
     X, y, qid = data
@@ -243,9 +241,9 @@ def test_one_model_gives_the_scores_that_it_predicts(data):
     ranker = boosted(FIRST, random_state=0)
     scores = ranker._fit_held_out(X, y, qid, None, folds)
     np.testing.assert_array_equal(scores[folds == 0], ranker.predict(X)[folds == 0])
-    twin = boosted(FIRST, eval_set=(X[folds == 0], y[folds == 0], qid[folds == 0]), random_state=0)
-    train = folds < 0
-    twin.fit(X[train], y[train], qid[train])
+    train, test = folds < 0, folds == 0
+    twin = boosted(FIRST, random_state=0)
+    twin.fit(X[train], y[train], qid[train], eval_set=(X[test], y[test], qid[test]))
     np.testing.assert_allclose(twin.predict(X), ranker.predict(X), rtol=1e-9)
 
 

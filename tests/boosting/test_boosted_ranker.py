@@ -11,7 +11,7 @@ from cases import make_data
 from checks import check_all, every_estimator
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skcalrank import (
@@ -51,8 +51,8 @@ def test_estimator_checks(estimator):
 def test_the_round_that_is_best_on_the_validation_queries_is_kept(engine, data):
     X, y, qid = data
     held = qid >= 30
-    ranker = boosted(engine, eval_set=(X[held], y[held], qid[held]))
-    ranker.fit(X[~held], y[~held], qid[~held])
+    ranker = boosted(engine)
+    ranker.fit(X[~held], y[~held], qid[~held], eval_set=(X[held], y[held], qid[held]))
     scores = ranker.validation_scores_
     assert ranker.best_iteration_ == scores.argmax() + 1
     assert len(scores) == ranker.best_iteration_ + ranker.n_iter_no_change
@@ -111,9 +111,9 @@ def test_without_validation_all_rounds_are_kept(engine, fraction, data):
 @every_engine
 def test_validation_queries_without_relevant_documents_are_told(engine, data):
     X, y, qid = data
-    ranker = boosted(engine, eval_set=(X[:15], np.zeros(15), qid[:15]))
+    ranker = boosted(engine)
     with pytest.warns(UndefinedMetricWarning, match="the first round is kept"):
-        ranker.fit(X, y, qid)
+        ranker.fit(X, y, qid, eval_set=(X[:15], np.zeros(15), [f"other {q}" for q in qid[:15]]))
     assert ranker.best_iteration_ == 1
     assert np.isnan(ranker.validation_scores_).all()
 
@@ -295,11 +295,10 @@ REFUSED = [
     ({"start": NDCGRanker}, r"start must be a ranker.*NDCGRanker"),
     ({"start": 3}, r"start must be a ranker.* got 3"),
     ({"start": NDCGRanker(), "validation_fraction": 0}, r"start=.* needs validation queries"),
-    ({"eval_set": [1]}, r"eval_set must be a tuple \(X, y, qid\).* got \[1\]"),
     ({"targets": "separable", "measure": "spearman"}, r"spearman', which has no separable"),
 ]
 OPTIONS = [
-    ("lightgbm", {"num_leaves": 3}, {}, r"not contain 'num_leaves': set max_leaves="),
+    ("lightgbm", {"num_leaves": 3}, {}, r"not contain 'num_leaves': set max_leaf_nodes="),
     ("lightgbm", {"eta": 3}, {}, r"set learning_rate="),
     ("lightgbm", {"objective": "l2"}, {}, r"set loss="),
     ("lightgbm", {"metric": "ndcg"}, {}, r"set measure="),
@@ -310,9 +309,9 @@ OPTIONS = [
     ("lightgbm", {"boosting": "dart"}, {}, r"boosting='dart': later rounds change"),
     ("xgboost", {"booster": "dart"}, {}, r"booster='dart': later rounds change"),
     ("xgboost", {"booster": "gblinear"}, {}, r"booster='gblinear': it grows no trees"),
-    ("lightgbm", {"lambdarank_norm": 1}, {}, r"only the objectives of lightgbm read"),
-    ("lightgbm", {"categorical_feature": [0]}, {}, r"pass X as a data frame"),
-    ("xgboost", {"lambdarank_num_pair_per_sample": 1}, {}, r"only the objectives of xgboost read"),
+    ("lightgbm", {"lambdarank_norm": False}, {}, r"only with loss='lambdarank'"),
+    ("lightgbm", {"categorical_feature": [0]}, {}, r"set columns="),
+    ("xgboost", {"lambdarank_num_pair_per_sample": 1}, {}, r"only with loss='rank:ndcg' or"),
     (
         "lightgbm",
         {"feature_fractoin": 0.5},
@@ -322,6 +321,8 @@ OPTIONS = [
     ("lightgbm", {"subsampl": 1, "top": "a"}, {}, r"'subsampl', 'top', which"),
     ("lightgbm", {"lambda_l3": 1.0}, {"loss": "lambdarank"}, r"'lambda_l3'"),
     ("xgboost", {"max_bins": 9}, {}, r"'max_bins', which xgboost does not read"),
+    ("xgboost", {"num_leaves": 9}, {}, r"xgboost does not read: did you mean max_leaf_nodes="),
+    ("sklearn", {"rsm": 0.5}, {}, r"sklearn does not read: did you mean max_features="),
     ("xgboost", {"rate_drop": 0.5}, {"loss": "rank:ndcg"}, r"'rate_drop', which xgboost does not"),
     ("sklearn", {"min_samples": 5}, {}, r"'min_samples', which sklearn does not read"),
     ("sklearn", {"max_iter": 5}, {}, r"set n_estimators="),
@@ -350,15 +351,12 @@ def test_options_that_collide_or_break_are_refused(engine, given, params, messag
     ("engine", "given", "params"),
     [
         ("lightgbm", {"data_sample_strategy": "goss"}, {}),
-        ("lightgbm", {"bagging_fraction": 0.5, "bagging_freq": 1}, {}),
+        ("lightgbm", {"bagging_freq": 2}, {"subsample": 0.5}),
         ("lightgbm", {"boosting": "dart"}, {"validation_fraction": None}),
         ("lightgbm", {"lambdarank_truncation_level": 5}, {"loss": "lambdarank"}),
-        ("lightgbm", {"sub_feature": 0.5, "min_child_samples": 20, "sparse": True}, {}),
-        ("lightgbm", {"monotone_constraint": [1, 0, 0, 0, 0, 0]}, {}),
-        ("xgboost", {"subsample": 0.5}, {}),
-        ("xgboost", {"monotone_constraints": (1, 0, 0, 0, 0, -1), "lambda": 2.0}, {}),
-        ("sklearn", {"max_features": 0.5, "l2_regularization": 2.0}, {}),
-        ("sklearn", {"monotonic_cst": [1, 0, 0, 0, 0, -1]}, {}),
+        ("lightgbm", {"sub_feature": 0.5, "reg_alpha": 2.0, "sparse": True}, {}),
+        ("xgboost", {"colsample_bytree": 0.5, "alpha": 2.0}, {}),
+        ("sklearn", {"max_depth": 2}, {}),
         ("xgboost", {"booster": "dart", "rate_drop": 0.5}, {"validation_fraction": None}),
         ("xgboost", {"ndcg_exp_gain": False}, {"loss": "rank:ndcg"}),
     ],
@@ -476,3 +474,9 @@ def test_tools_of_scikit_learn_search_and_validate(data):
 def test_small_data_of_ragged_queries(rng):
     X, y, qid = make_data(rng)
     assert np.isfinite(boosted("lightgbm").fit(X, y, qid).score(X, y, qid))
+
+
+@pytest.mark.parametrize("name", ["categorical_features_", "feature_importances_"])
+def test_what_is_learned_is_asked_for_after_fit(name):
+    with pytest.raises(NotFittedError, match="BoostedRanker instance is not fitted yet"):
+        getattr(boosted(ENGINES[0]), name)

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from boosting_cases import boosted, made_queries
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skcalrank import BoostedRanker
 from skcalrank.boosting import lightgbm_objective
 from skcalrank.losses import LOSSES
 from skcalrank.measures import get_measure
+from skcalrank.preprocessing import TableEncoder, encoded
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +72,66 @@ def test_a_column_of_no_categories_is_taken():
     np.testing.assert_array_equal(ranker.predict(new), ranker.predict(frame))
 
 
-def test_columns_of_too_many_categories_are_named():
-    pandas = pytest.importorskip("pandas")
-    X, y, qid = made_queries(30, seed=0)
-    frame = pandas.DataFrame({"size": X[:, 0], "name": [f"name {i}" for i in range(len(X))]})
-    with pytest.raises(ValueError, match=r"at most 255 categories .* got 360 in column 1"):
-        boosted("sklearn").fit(frame, y, qid)
+def rows_of_many_levels(n_queries, n_levels, seed):
+    """A number, and a level that grades follow: none in some rows, and many in a single row."""
+    rng = np.random.default_rng(seed)
+    X, y, qid = made_queries(n_queries, seed)
+    levels = (n_levels * rng.random(len(X)) ** 4).astype(int)
+    rows = [{"size": x, "name": f"n{n}" if n % 7 else None} for x, n in zip(X[:, 0], levels)]
+    return rows, y + 2 * (levels % 2), qid
+
+
+@pytest.mark.parametrize(("n_levels", "options"), [(1000, {}), (40, {"max_bins": 16})])
+def test_the_rarest_of_many_categories_are_one(n_levels, options):
+    X, y, qid = rows_of_many_levels(100, n_levels, seed=0)
+    other = rows_of_many_levels(20, 2 * n_levels, seed=1)
+    ranker = boosted("sklearn", **options).fit(X, y, qid, eval_set=other)
+    n_bins = options.get("max_bins", 255)
+    # The pool of the encoder is the law: 255 codes, the last of which has the rarest levels.
+    encoder = TableEncoder(max_categories=n_bins).fit(X)
+    assert len(ranker.encoder_.categories_[1].levels) > n_bins + 10
+    twin = clone(ranker).fit(encoded(X, encoder), y, qid, eval_set=other)
+    np.testing.assert_allclose(ranker.validation_scores_, twin.validation_scores_, rtol=1e-12)
+    for rows in (X, other[0]):
+        np.testing.assert_allclose(ranker.predict(rows), twin.predict(rows), rtol=1e-9, atol=1e-12)
+    assert ranker.feature_importances_[1] > 0.1
+
+
+def rows_of_numbers(n_queries, n_levels, seed):
+    """Rows of which some cells are missing, and each column has a cell beyond those of others."""
+    X, y, qid = made_queries(n_queries, seed)
+    X[np.random.default_rng(seed).random(X.shape) < 0.1] = np.nan
+    X[:, 5] = n_levels
+    return X, y, qid
+
+
+@pytest.mark.parametrize("made", [rows_of_numbers, rows_of_many_levels])
+@pytest.mark.parametrize("n_levels", [3, 300])
+@pytest.mark.parametrize("n_rounds", [1, 40])
+def test_few_rows_have_the_scores_of_the_regressor_to_the_bit(made, n_levels, n_rounds):
+    X, y, qid = made(40, n_levels, seed=0)
+    ranker = boosted("sklearn", n_estimators=n_rounds, validation_fraction=None).fit(X, y, qid)
+    other = made(20, 2 * n_levels, seed=1)[0]
+    whole = ranker.predict(other)  # of more rows than are scored one level of the trees at a time
+    assert len(whole) > 200
+    for n_rows in (1, 2, 20, 100):
+        np.testing.assert_array_equal(ranker.predict(other[:n_rows]), whole[:n_rows])
+        np.testing.assert_array_equal(ranker.predict(other[-n_rows:]), whole[-n_rows:])
+
+
+def test_trees_that_cannot_split_score_as_the_regressor():
+    X, y, qid = made_queries(10, seed=0)
+    ranker = boosted("sklearn", validation_fraction=None, min_samples_leaf=len(X)).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X[:5]), ranker.booster_.predict(X)[:5])
+
+
+def test_trees_grown_further_are_scored_with_the_new_ones():
+    X, y, qid = made_queries(10, seed=0)
+    ranker = boosted("sklearn", validation_fraction=None, n_estimators=5).fit(X, y, qid)
+    before = ranker.predict(X[:5])
+    ranker.booster_.set_params(max_iter=7).fit(X, y)
+    assert (ranker.predict(X[:5]) != before).any()
+    np.testing.assert_array_equal(ranker.predict(X[:5]), ranker.booster_.predict(X)[:5])
 
 
 def test_importances_are_those_of_the_columns_as_given():

@@ -215,6 +215,8 @@ def test_every_order_is_best():
         assert result.gap == np.inf
         assert result.calibrated
         assert result.u is None
+        assert result.positions is None
+        assert result.regret == 0.0
 
 
 # -- what is known ---------------------------------------------------------------------------------

@@ -129,6 +129,12 @@ def test_none_is_found_for_separable_measures(measure):
         assert find_counterexample(loss, "sort", measure, **options) is None
 
 
+def test_queries_without_a_better_order_are_no_counterexamples():
+    alike = SharedRows.independent([[0, 0], [1, 1]], [0.0, 1.0], [0.5, 0.5])
+    options = {"form": "rows", "n_tries": 1, "draw": lambda _: alike}
+    assert find_counterexample("squared", "sort", "ndcg", **options) is None
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -197,13 +197,16 @@ def test_files_of_one_name_go_by_their_path(capsys, path, systems, tmp_path):
 
 def test_missing_values_choose_the_rankers(capsys, tmp_path, rng):
     prices = rng.random(240)
-    rows = [f"{i // 8},{price:.3f},{round(price + rng.random())}" for i, price in enumerate(prices)]
-    path = tmp_path / "gaps.csv"
-    path.write_text("\n".join(["qid,price,label", "0,,1", *rows]))
+    rows = [
+        f"{round(price + rng.random())} qid:{i // 8} 1:{price:.3f}"
+        for i, price in enumerate(prices)
+    ]
+    path = tmp_path / "gaps.txt"
+    path.write_text("\n".join(["1 qid:0 1:nan", *rows]))
     argv = ["compare", str(path), "--folds", "2", "--measures", "ndcg@10"]
     peer = "lightgbm" if find_spec("lightgbm") else "ndcg+trees"
     out = run(capsys, *argv)
     assert table(out)[0] == [["auto", peer, "constant", "ideal"]]
     assert "Values are missing, so the rankers that take them are compared" in " ".join(out.split())
     message = fail(capsys, *argv, "--rankers", "ndcg")
-    assert "column 'price' has no value" in message
+    assert "feature 1 has no value" in message

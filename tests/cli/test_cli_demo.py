@@ -9,13 +9,16 @@ import pytest
 from commands import run
 from sklearn.base import clone
 
-from skcalrank import NDCGRanker, QueryKFold, RankingTarget, load_digits_queries, tabular_ranker
+from skcalrank import NDCGRanker, QueryKFold, RankingTarget, TabularRanker, load_digits_queries
 from skcalrank._cli import main
 from skcalrank._cli._demo import AIMS, MEASURES, MODELS
+from skcalrank._cli._parser import parse
 from skcalrank.metrics import measure_score, predict_with_queries
 
 # Without trees, which take their time.
-MIXED = tabular_ranker("ndcg@10", trees=None, random_state=0)
+MIXED = TabularRanker("ndcg@10", trees=None, random_state=0)
+# What the demo shows, it shows for other seeds, too.
+SIZE, SEEDS = (300, 30), range(10)
 SMALL = ["demo", "--queries", "40", "--documents", "12", "--seed", "1"]
 
 
@@ -30,7 +33,7 @@ def said():
     out = io.StringIO()
     with contextlib.redirect_stdout(out), pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "80")
-        patch.setitem(MODELS, "tabular_ranker", MIXED)
+        patch.setitem(MODELS, "TabularRanker", MIXED)
         assert main(SMALL) == 0
     return out.getvalue()
 
@@ -61,7 +64,7 @@ def test_values_are_those_of_a_direct_computation(said, data):
     error = (mixed - linear).std(ddof=1) / np.sqrt(40)
     assert models["NDCGRanker"][0] == f"{linear.mean():.3f}"
     expected = [f"{mixed.mean():.3f}", f"{(mixed - linear).mean():.3f}", "±", f"{error:.3f}"]
-    assert models["tabular_ranker"][:4] == expected
+    assert models["TabularRanker"][:4] == expected
     random_order = measure_score("spearman", data.y, np.zeros(len(data.y)), qid=data.qid)
     assert aims["random order"][2] == f"{random_order:.3f}"
     assert aims["best possible"][1] == "1.000"
@@ -83,17 +86,23 @@ def test_the_best_of_each_column_is_marked(said):
 def test_the_tables_fit_the_terminal(capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setitem(MODELS, "BoostedRanker", NDCGRanker(k=5))
-    monkeypatch.setitem(MODELS, "tabular_ranker", NDCGRanker(k=1))
+    monkeypatch.setitem(MODELS, "TabularRanker", NDCGRanker(k=1))
     out = run(capsys, *SMALL)
     assert max(map(len, out.split("\n"))) <= columns
     assert len(tables(out)) == 2
     assert "\n\nNext: skcalrank compare yours.parquet\n\n" in out
 
 
+def test_the_default_size_is_the_one_that_is_tested():
+    args = parse(["demo"])
+    assert (args.queries, args.documents) == SIZE
+    assert args.seed in SEEDS
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_ranker_of_each_measure_wins_its_column(seed):
-    data = load_digits_queries(300, 30, graded=True, random_state=seed)
+    data = load_digits_queries(*SIZE, graded=True, random_state=seed)
     for own, measure in zip(AIMS, MEASURES.values()):
         best = held_out(AIMS[own], data, measure)
         for other in set(AIMS) - {own}:

@@ -75,8 +75,8 @@ def test_a_measure_that_is_registered_reads_runs(capsys, trec, monkeypatch):
 def test_runs_are_measured_as_by_trec_eval(capsys, trec, level):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     run_scores, qrels, files = trec
-    argv = ["--measures", *TREC, "--gain", "linear", "--relevance-level", str(level)]
-    text = run(capsys, "evaluate", *files, *argv, "--empty", "zero", "--per-query")
+    argv = ["--measures", *TREC, "--relevance-level", str(level)]
+    text = run(capsys, "evaluate", *files, *argv, "--per-query")
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(TREC.values()), relevance_level=level)
     theirs = evaluator.evaluate(run_scores)
     ours = {row["qid"]: row for row in csv.DictReader(io.StringIO(text))}
@@ -88,7 +88,7 @@ def test_runs_are_measured_as_by_trec_eval(capsys, trec, level):
 
 
 def test_what_runs_and_judgments_do_not_share(capsys, trec):
-    argv = ["evaluate", *trec[2], "--measures", "ndcg@5", "map", "--empty", "zero"]
+    argv = ["evaluate", *trec[2], "--measures", "ndcg@5", "map"]
     out = " ".join(run(capsys, *argv).split())
     assert "3 judged queries have no line in the run: they are left out" in out
     assert "1 queries of the run are not judged" in out

@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
-from dask_cases import EXACT, as_dask, check_same, dask, sorted_data
+from dask_cases import EXACT, as_dask, check_same, dask, dd, pd, sorted_data
 from dask_frames import SOURCES, STEPS, rows_after, split
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from tables import made_columns
 
-from skcalrank import DCGRanker, NDCGRanker
+from skcalrank import DCGRanker, LeastSquaresRankerCV, NDCGRanker
 from skcalrank.dask import partition_by_query
 from skcalrank.metrics import ndcg_score
+from skcalrank.preprocessing import TableEncoder
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +47,27 @@ def test_on_a_cluster(rng):
         np.testing.assert_allclose(ours.predict(dX).compute(), local.predict(X), **EXACT)
         assert np.array_equal(ours.rank(dX, dq).compute(), local.rank(X, names))
         assert ours.score(dX, dy, dq) == pytest.approx(local.score(X, y, names))
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.slow
+def test_rounds_on_a_cluster(rng):
+    X, y, qid = sorted_data(rng, sizes=(6, 1, 9, 4, 7, 5) * 10)
+    names = np.array([f"query {q}" for q in qid])
+    for estimator in (LeastSquaresRankerCV(["ndcg@3", "spearman"]),):
+        ours = clone(estimator).fit(*partition_by_query(*as_dask(90, X, y, names)))
+        local = clone(estimator).fit(X, y, names)
+        np.testing.assert_allclose(ours.predict(X), local.predict(X), rtol=1e-9)
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.slow
+def test_tables_on_a_cluster():
+    frame = pd.DataFrame(made_columns(200)).convert_dtypes().astype({"listed": "M8[s]"})
+    lazy = dd.from_pandas(frame, npartitions=5)
+    ours, local = TableEncoder().fit(lazy), TableEncoder().fit(frame)
+    assert ours.describe() == local.describe()
+    np.testing.assert_array_equal(ours.transform(lazy).compute(), local.transform(frame))
 
 
 @pytest.mark.slow

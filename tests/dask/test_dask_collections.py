@@ -28,6 +28,7 @@ from skcalrank import (
     RankingTarget,
 )
 from skcalrank.dask import partition_by_query
+from skcalrank.evaluation import evaluate_run
 
 pytestmark = pytest.mark.usefixtures("dask_in_this_thread")
 
@@ -57,6 +58,10 @@ def test_unknown_sizes(rng):
     check_same(ours, local)
     np.testing.assert_allclose(ours.predict(dX).compute(), local.predict(X), **EXACT)
     assert ours.score(dX, dy, dq) == pytest.approx(local.score(X, y, qid))
+    # Where the sizes of one are known, the partitions still correspond.
+    known = as_dask(whole_queries(qid), X, y, qid)
+    check_same(NDCGRanker().fit(known[0], dy, dq), local)
+    check_same(NDCGRanker().fit(dX, *known[1:]), local)
     with pytest.raises(ValueError, match=r"y must not be in memory.*compute_chunk_sizes"):
         ours.fit(dX, y, dq)
     with pytest.raises(
@@ -203,3 +208,12 @@ def test_no_qid(rng):
     for method, args in ((named.score, (dX, dy)), (named.rank, (dX,))):
         with pytest.raises(MissingQidError):
             method(*args)
+
+
+def test_runs_and_judgments_of_lazy_tables():
+    run = pd.DataFrame({"qid": [1, 1, 2], "docid": ["a", "b", "a"], "score": [0.2, 0.9, 0.5]})
+    qrels = pd.DataFrame({"qid": [1, 2], "docid": ["a", "a"], "relevance": [1, 1]})
+    expected = evaluate_run(run, qrels, ["map"])
+    assert (
+        evaluate_run(*(dd.from_pandas(t, npartitions=2) for t in (run, qrels)), ["map"]) == expected
+    )

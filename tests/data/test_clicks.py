@@ -314,3 +314,8 @@ ERRORS = [
 def test_bad_input_is_a_clear_error(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_evidence_is_counted():
+    sessions = ClickSessions([1] * 4, [[0, 1, 2], [1, 0], [0, 1]], [2, 0, 1])
+    assert sessions.evidence.tolist() == [3, 2, 0, 0]

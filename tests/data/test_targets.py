@@ -8,6 +8,7 @@ import pytest
 from cases import make_data
 from definitions import preferences
 from scipy.sparse import csr_array, csr_matrix
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import KFold, cross_val_score, train_test_split
 
 from skcalrank import (
@@ -216,6 +217,9 @@ def test_from_relevance(weights, rng):
     )
     alone = PreferenceTarget.from_relevance(y)
     np.testing.assert_array_equal(dense(alone), preferences(y))
+    # One column is one relevance for each document, not one item for each query.
+    with pytest.warns(DataConversionWarning):
+        assert PreferenceTarget.from_relevance(y[:, None], qid, weights=weights) == target
 
 
 def test_from_orders():
@@ -386,3 +390,12 @@ def test_a_row_that_is_cut_away_takes_its_preferences_along(rng):
     one = PairwiseDisagreementRanker().fit(X[rows], target[rows])
     two = PairwiseDisagreementRanker().fit(X[rows], y[rows], qid[rows])
     np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-9, atol=1e-11)
+
+
+def test_evidence_counts_judgments_and_not_preferences():
+    y = PreferenceTarget.from_comparisons(
+        [0, 0, 1, 2], [1, 2, 2, 0], [7] * 5, weight=[1, 1, 1, 0], judgment=["a", "a", "b", "c"]
+    )
+    assert y.evidence.tolist() == [1, 2, 2, 0, 0]
+    orders = PreferenceTarget.from_orders([[1, 2, 3], [2, 1, np.nan]])
+    assert orders.evidence.tolist() == [[1, 1, 1], [1, 1, 0]]

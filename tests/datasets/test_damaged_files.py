@@ -57,7 +57,7 @@ def test_damaged_tables_are_named(suffix, damage, tmp_path):
     else:
         pack = {".bz2": bz2, ".gz": gzip}[suffix].compress
         path.write_bytes(pack(frame.to_csv(index=False).encode()))
-    assert read_columns(path)[0].X.tolist() == [[2.0], [3.0]]
+    assert read_columns(path)[0].X.to_numpy().tolist() == [[2.0], [3.0]]
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(ValueError, match=re.escape(path.name)):
         read_columns(path)
@@ -120,6 +120,16 @@ def test_values_that_fit(dtype, sparse, tmp_path):
     X = load_letor(path, dtype=dtype, sparse=sparse).X
     assert X.dtype == dtype
     np.testing.assert_array_equal(X.toarray() if sparse else X, np.eye(2))
+
+
+@pytest.mark.parametrize("value", [127, 2**31, 2**53 - 1])
+def test_integers_that_doubles_tell_apart_fit(value, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(f"1 qid:1 1:{value}\n0 qid:1 1:{-value}\n")
+    assert load_letor(path, dtype=np.int64).X.ravel().tolist() == [value, -value]
+    path.write_text(f"1 qid:1 1:{2**53}\n")
+    with pytest.raises(ValueError, match="feature 1 is 9007199254740992, which does not fit"):
+        load_letor(path, dtype=np.int64)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, object, complex, "U3", "M8[s]"])

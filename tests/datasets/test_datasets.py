@@ -8,6 +8,7 @@ import pickle
 import re
 import sys
 import tracemalloc
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -362,6 +363,19 @@ def test_numbers_that_are_too_large(row, chunk_rows, tmp_path):
     path = write(tmp_path / "a.txt", f"1 qid:1 1:1\n{row}\n")
     with pytest.raises(ValueError, match=r"too large .*: a qid has 64 bits, and a feature 31"):
         list(load_letor(path, chunk_rows=chunk_rows))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+@pytest.mark.parametrize("row", ["2 qid:1 1:1", "1 qid:1"])
+def test_a_pipe_is_read_as_a_file(row, tmp_path):
+    text = f"{row}\n0 qid:1 2:0.5\n"
+    os.mkfifo(tmp_path / "pipe")
+    writer = Thread(target=write, args=(tmp_path / "pipe", text))
+    writer.start()
+    piped = load_letor(tmp_path / "pipe")
+    writer.join()
+    for values, expected in zip(piped, load_letor(write(tmp_path / "file", text))):
+        np.testing.assert_array_equal(values, expected)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")

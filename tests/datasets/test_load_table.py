@@ -34,22 +34,73 @@ def test_sources(tmp_path, kind):
         FRAME.to_parquet(path)
     else:
         FRAME.to_csv(path, index=False, sep="\t" if "tsv" in kind else ",")
-    with pytest.warns(UserWarning, match=r"left out: brand. Name them in features to read"):
-        data = load_table(source)
-    assert data.feature_names == list(data.X.columns) == ["price", "stock"]
+    data = load_table(source)
+    assert data.feature_names == list(data.X.columns) == ["price", "stock", "brand"]
     assert data.y.tolist() == [0, 2, 1, 0, 1]
     assert data.qid.tolist() == list("bbaac")
     np.testing.assert_array_equal(data.X.price, FRAME.price)
     named = load_table(source, features=["brand", "price"])
-    assert named.X.brand.dtype == "category"
+    assert named.feature_names == list(named.X.columns) == ["brand", "price"]
     assert named.X.brand.tolist() == FRAME.brand.tolist()
 
 
-def test_categories_are_features():
-    frame = FRAME.assign(brand=FRAME.brand.astype("category"))
+def test_columns_are_as_they_are():
+    frame = FRAME.assign(brand=FRAME.brand.astype("category"), day=pandas.Timestamp("2026-01-31"))
+    columns = frame.columns.tolist()
     data = load_table(frame)
-    assert list(data.X.columns) == ["price", "stock", "brand"]
-    assert FRAME.columns.tolist() == frame.columns.tolist()
+    assert data.X.dtypes.equals(frame[["price", "stock", "brand", "day"]].dtypes)
+    assert frame.columns.tolist() == columns
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz", "t.csv.zip"])
+@pytest.mark.parametrize(
+    ("codes", "is_text"),
+    [
+        (["01234", "10001", "00501", "10001", "90210"], True),
+        ([" 01", "2", "3", "4", "5"], True),
+        (["01234", None, "00501", None, "90210"], True),
+        (["0", "10", "20", "100", "-1"], False),
+        (["0.5", "00.5", "1", "2", "03"], False),
+    ],
+)
+def test_digits_that_begin_with_a_zero_stay_text(tmp_path, name, codes, is_text):
+    separator = "\t" if "tsv" in name else ","
+    FRAME.assign(zip=codes).to_csv(tmp_path / name, index=False, sep=separator)
+    X = load_table(tmp_path / name).X
+    assert (X.zip.fillna("").tolist() == [code or "" for code in codes]) == is_text
+    assert X.price.dtype == float
+
+
+@pytest.mark.parametrize("code", ["01", " 01", "01 ", '"01"', " \t 007"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+@pytest.mark.parametrize("piece_bytes", [1, 2, 3, 5, 1000])
+def test_a_code_is_seen_wherever_it_stands(tmp_path, monkeypatch, code, end, piece_bytes):
+    monkeypatch.setattr("skcalrank.datasets._csv_files._PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr("skcalrank.datasets._csv_files._OVERLAP", 16)
+    rows = ["qid,label,size,zip", "a,1,10,200", "a,0,30,100", f"b,1,20,{code}"]
+    (tmp_path / "t.csv").write_text((end or "\n").join(rows) + end, newline="")
+    X = load_table(tmp_path / "t.csv").X
+    assert X.zip.tolist() == ["200", "100", code.strip('"')]
+    assert X.zip.dtype == pandas.read_csv(tmp_path / "t.csv", dtype=str).zip.dtype
+    assert X["size"].tolist() == [10, 30, 20]
+
+
+@pytest.mark.parametrize(
+    "field", ["0", "0.5", "00.5", "100", "-01", "01/02/2024", "2024-01-01 05:10", "model 05 red"]
+)
+def test_a_file_without_codes_is_read_once(tmp_path, monkeypatch, field):
+    FRAME.assign(other=field).to_csv(tmp_path / "t.csv", index=False)
+    calls, read_csv = [], pandas.read_csv
+    monkeypatch.setattr(pandas, "read_csv", lambda *a, **k: calls.append(k) or read_csv(*a, **k))
+    load_table(tmp_path / "t.csv")
+    assert [call.get("nrows") for call in calls] == [1, None]  # the names of columns, and all rows
+
+
+def test_a_column_is_of_one_type_however_long(tmp_path):
+    pandas.DataFrame({"qid": 1, "label": 1, "size": [*range(300_000), "XL"]}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    assert {type(size) for size in load_table(tmp_path / "t.csv").X["size"]} == {str}
 
 
 def test_own_names_and_no_label():

@@ -110,12 +110,17 @@ def test_missing_files_are_named(tmp_path):
         load_movielens(tmp_path / "elsewhere")
 
 
+# The first second that datetime does not know.
+YEAR_10000 = 253_402_300_800
+
 # File, what stands there, what is put in its place, and what the error says.
 MALFORMED = [
     ("u.data", "9\t2\t1\t893286638", "9\t2\t1", "u.data, line 2 has 3 cells instead of 4: user"),
     ("u.data", "9\t2\t1\t893286638", "", "u.data, line 2 has 1 cells"),
     ("u.data", "30\t7\t5", "30\t7\tnan", "u.data, line 1: the rating 'nan' is not a whole number"),
     ("u.data", "881250950", "soon", "u.data, line 4: the time 'soon' is not a whole number"),
+    ("u.data", "893286638", "-1", "u.data, line 2: the time '-1' is not a whole number"),
+    ("u.data", "893286638", f"{YEAR_10000}", f"line 2: the time '{YEAR_10000}' is not a whole"),
     ("u.data", "9\t2\t1", "8\t2\t1", "u.data, line 2: the user '8' is not listed in u.user"),
     ("u.data", "9\t2\t1", "9\t3\t1", "u.data, line 2: the film '3' is not listed in u.item"),
     ("u.data", "9\t2\t1", "9\tb\t1", "u.data, line 2: the film 'b' is not listed in u.item"),

@@ -1,23 +1,28 @@
 """Displays: what all of them have in common, and bars of contributions."""
 
 import inspect
+import io
 import sys
+import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
 from cases import make_data
 
-from skcalrank import NDCGRanker, displays
+from skcalrank import BoostedRanker, NDCGRanker, displays
 from skcalrank.displays import (
     CalibrationFunctionDisplay,
     ComparisonDisplay,
     ContributionDisplay,
     FrontDisplay,
+    ImportanceDisplay,
     MeasureAtKDisplay,
     PairMatrixDisplay,
     QueryDifferenceDisplay,
     RegretBoundDisplay,
     RegretCurveDisplay,
+    TopContributionsDisplay,
+    TrainingCurveDisplay,
 )
 from skcalrank.evaluation import compare_values
 from skcalrank.rankers import Front
@@ -44,6 +49,18 @@ def contributions():
     return ContributionDisplay.from_estimator(NDCGRanker().fit(X, [0, 1, 2], [7, 7, 7]), X, 1, 0)
 
 
+def importances():
+    X = [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]]
+    ranker = NDCGRanker().fit(X, [0, 1, 2], [7, 7, 7])
+    return ImportanceDisplay.from_estimator(ranker, X, [7, 7, 7])
+
+
+def top_contributions():
+    X = [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0]]
+    ranker = NDCGRanker().fit(X, [0, 1, 2], [7, 7, 7])
+    return TopContributionsDisplay.from_estimator(ranker, X, [7, 7, 7], k=2)
+
+
 def pair_matrix():
     return PairMatrixDisplay.from_predictions([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
 
@@ -59,6 +76,12 @@ def front_of():
     return FrontDisplay.from_front(front)
 
 
+def training_curve():
+    X = np.arange(40.0)[:, None] % 7
+    ranker = BoostedRanker(engine="sklearn", n_estimators=3, n_jobs=1, random_state=0)
+    return TrainingCurveDisplay.from_estimator(ranker.fit(X, X[:, 0], np.repeat(range(8), 5)))
+
+
 def compared():
     values = {"a": {"map": [0.1, 0.4, 0.3, 0.5, 0.2, 0.6]}, "b": {"map": [0.5] * 6}}
     return compare_values(values)
@@ -70,10 +93,13 @@ MADE = {
     CalibrationFunctionDisplay: calibration_function_of,
     ContributionDisplay: contributions,
     FrontDisplay: front_of,
+    ImportanceDisplay: importances,
+    TopContributionsDisplay: top_contributions,
     MeasureAtKDisplay: at_k,
     RegretCurveDisplay: regret_curve,
     RegretBoundDisplay: regret_bound_of,
     PairMatrixDisplay: pair_matrix,
+    TrainingCurveDisplay: training_curve,
 }
 
 
@@ -134,6 +160,23 @@ def test_plot_returns_the_display_and_takes_axes(cls):
     assert len(plt.get_fignums()) == 1
 
 
+@pytest.mark.parametrize("cls", [c for c in CLASSES if "name" in inspect.signature(c).parameters])
+def test_a_name_is_kept_until_plot_gets_another(cls):
+    display = MADE[cls]()
+    display.name = "kept"
+    for name, shown in ((None, "kept"), ("another", "another")):
+        ax = display.plot(name=name).ax_
+        legend = ax.get_legend()
+        texts = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+        assert any(text.startswith(shown) for text in [ax.get_title(), *texts])
+
+
+@pytest.mark.parametrize("option", ["system", "other", "measure"])
+def test_names_of_a_comparison_are_checked(option):
+    with pytest.raises(ValueError, match=f"{option} must be one of .* got 'z'"):
+        QueryDifferenceDisplay.from_comparison(compared(), **{option: "z"})
+
+
 @pytest.mark.parametrize("cls", CLASSES)
 def test_matplotlib_is_asked_for_by_name(cls, monkeypatch):
     display = MADE[cls]()
@@ -177,3 +220,66 @@ def test_the_name_of_a_front_is_kept_for_the_next_plot():
     assert display.name == "mixes of labels"
     assert display.plot().ax_.get_title() == "mixes of labels"
     assert display.plot(name="another").ax_.get_title() == "another"
+
+
+# -- names -----------------------------------------------------------------------------
+
+HOSTILE = [r"$\foo$", "_a_$x_1$", "a\nb"]
+
+
+def named_values(*names):
+    values = np.random.default_rng(0).random((len(names), 8))
+    return compare_values({name: {"$m$": row} for name, row in zip(names, values)})
+
+
+def named_contributions(*names):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(np.eye(3), columns=names)
+    ranker = NDCGRanker().fit(X, [0, 1, 2], [7, 7, 7])
+    return ContributionDisplay.from_estimator(ranker, X, 1, 0)
+
+
+def named_curves(*names):
+    values = {name: np.array([0.1, 0.2]) for name in names}
+    display = TrainingCurveDisplay(values=values, best=dict.fromkeys(names, 2), measure_name="$m$")
+    return display.plot()
+
+
+def named_front(x, y, _):
+    values = np.array([[1.0, 0.0], [0.8, 0.8], [0.0, 1.0]])
+    front = Front(np.eye(3)[:, :2], values, [x, y], [x, y], np.ones(3, dtype=bool))
+    return FrontDisplay.from_front(front)
+
+
+NAMED = {
+    "systems": lambda *names: ComparisonDisplay.from_comparison(named_values(*names)),
+    "queries": lambda *names: QueryDifferenceDisplay.from_comparison(named_values(*names)),
+    "features": named_contributions,
+    "measures": named_front,
+    "curves": named_curves,
+    "items": lambda *names: PairMatrixDisplay.from_predictions(np.tri(3).T, item_names=list(names)),
+    "rankers": lambda *names: RegretCurveDisplay.from_results(
+        [1, 2], {name: [[2.0, 1.0], [0.2, 0.1]] for name in names}
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_names_are_drawn_as_they_are(kind):
+    figure = NAMED[kind](*HOSTILE).figure_
+    text = io.StringIO()
+    with plt.matplotlib.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(text, format="svg")
+    plt.close(figure)
+    drawn = " ".join(ElementTree.fromstring(text.getvalue()).itertext())
+    shown = {"queries": 2, "measures": 2}.get(kind, 3) - (kind == "systems")
+    names = [" ".join(name.split()) for name in HOSTILE]
+    assert sum(name in " ".join(drawn.split()) for name in names) >= shown
+    if kind in ("rankers", "curves"):
+        # A legend would leave out what begins with an underscore.
+        assert len(figure.axes[0].get_legend().get_texts()) == 3
+
+
+def test_a_name_of_the_caller_may_hold_mathematics():
+    display = ComparisonDisplay.from_comparison(compared(), name=r"$\alpha$")
+    assert display.ax_.get_title() == r"$\alpha$"

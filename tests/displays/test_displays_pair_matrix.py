@@ -45,7 +45,9 @@ def test_heat_map_is_the_matrix_in_order(difference, rng):
     assert display.n_against == len(against(u, positions)) > 0
     assert f"{display.n_against} of 15 pairs" in display.ax_.get_xlabel()
     # A frame around the centre of the cell of every pair, row downwards.
-    centres = {tuple(np.rint(p.vertices[:4].mean(axis=0))) for p in display.against_.get_paths()}
+    squares = [path.vertices[:4] for path in display.against_.get_paths()]
+    np.testing.assert_allclose([np.ptp(square, axis=0) for square in squares], 0.9)
+    centres = {tuple(np.rint(square.mean(axis=0))) for square in squares}
     expected = {(positions[j] - 1, positions[i] - 1) for i, j in against(u, positions)}
     assert centres == expected
     np.testing.assert_array_equal(u, given)
@@ -70,6 +72,10 @@ def test_many_items_get_as_many_names_as_there_is_room_for(rng):
     display = PairMatrixDisplay.from_predictions(rng.normal(size=(100, 100)))
     ticks = [tick.get_text() for tick in display.ax_.get_xticklabels()]
     assert ticks == [str(i) for i in range(0, 100, 4)]
+    # Names that do not fit side by side stand upright.
+    few = PairMatrixDisplay.from_predictions(rng.normal(size=(5, 5)))
+    for each, angle in ((display, 90), (few, 0)):
+        assert {tick.get_rotation() for tick in each.ax_.get_xticklabels()} == {angle}
 
 
 PAIRWISE = {

@@ -71,6 +71,7 @@ def test_ratio_and_zeros():
     assert display.bound_.get_xdata()[[0, -1]].tolist() == [0.0, 4.0]
     broken = RegretBoundDisplay.from_regrets([0.0, 1.0], [0.1, 0.1], bound=np.sqrt)
     assert broken.largest_ratio == np.inf
+    np.testing.assert_allclose(broken.scatter_.get_offsets(), [[1.0, 0.1]])
     broken.figure_.canvas.draw()
 
 

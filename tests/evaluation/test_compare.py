@@ -216,20 +216,20 @@ def test_markdown(apart):
     lines = compare_values(apart, correction=None).to_markdown(digits=2).splitlines()
     assert len({len(line) for line in lines[:5]}) == 1
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[:5]]
-    assert cells[0] == ["system", r"m\|1", "m_2"]
-    assert [row[0] for row in cells[2:]] == [r"a\_b", "<b>", "c"]
+    assert cells[0] == ["system", r"m\|1", r"m\_2"]
+    assert [row[0] for row in cells[2:]] == [r"a\_b", "&lt;b>", "c"]
     assert re.fullmatch(r"0.\d\d \[0.\d\d, 0.\d\d\]", cells[2][1])
     assert re.fullmatch(r"0.\d\d\+ \[0.\d\d, 0.\d\d\]", cells[3][1])
     assert re.fullmatch(r"\*\*0.\d\d\*\*\+ \[0.\d\d, 0.\d\d\]", cells[4][1])
     # What is written with the same digits is as bold as the best.
     assert all(row[2].startswith("**") for row in cells[2:])
-    assert "better and worse than 'a_b' at p < 0.05 (paired t-test)." in lines[-1]
+    assert r"better and worse than 'a\_b' at p < 0.05 (paired t-test)." in lines[-1]
 
 
 def test_letters_of_all_pairs(apart):
     table = compare_values(apart, pairs="all").to_markdown(digits=2, interval=False)
     rows = table.splitlines()[2:5]
-    assert [row.split("|")[1].strip() for row in rows] == [r"a a\_b", "b <b>", "c c"]
+    assert [row.split("|")[1].strip() for row in rows] == [r"a a\_b", "b &lt;b>", "c c"]
     assert re.search(r"0.\d\da\b", rows[1])
     assert re.search(r"\*\*0.\d\d\*\*ab\b", rows[2])
     assert "Holm-corrected for 6 tests" in table

@@ -119,6 +119,7 @@ def test_frames(data):
         ({"estimators": {}}, "estimators must hold at least one entry"),
         ({"estimators": [NDCGRanker()]}, "estimators must be a dict"),
         ({"estimators": {"a": "ndcg"}}, r"estimators\['a'\] must have fit and predict, got 'ndcg'"),
+        ({"estimators": {"a": StandardScaler()}}, r"must have fit and predict, got StandardScaler"),
         ({"baseline": "z"}, "baseline must be one of 'ranker'"),
         ({"cv": 1}, "cv must be an integer >= 2, the number of folds, got 1"),
         (

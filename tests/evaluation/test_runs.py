@@ -1,8 +1,10 @@
 """Runs and judgments: read from many sources, and measured as trec_eval does."""
 
 import bz2
+import copy
 import gzip
 import lzma
+import pickle
 from collections import namedtuple
 from itertools import permutations
 
@@ -56,8 +58,7 @@ def made(rng, n_queries=20, n_documents=40, lowest=-1):
 def test_values_are_those_of_trec_eval(rng, level):
     pytrec_eval = pytest.importorskip("pytrec_eval")
     run, qrels = made(rng)
-    options = {"relevance_level": level, "gain": "linear", "empty": "zero", "average": False}
-    ours = evaluate_run(run, qrels, list(THEIRS), **options)
+    ours = evaluate_run(run, qrels, list(THEIRS), relevance_level=level, average=False)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(THEIRS.values()), relevance_level=level)
     for query, values in evaluator.evaluate(run).items():
         for name, their_name in THEIRS.items():
@@ -68,17 +69,18 @@ def test_values_are_those_of_trec_eval(rng, level):
 @pytest.mark.parametrize("at", ["", "@3"])
 def test_f1_is_the_harmonic_mean_of_the_values_beside_it(rng, at, ties):
     names = [name + at for name in ("precision", "recall", "f1")]
-    values = evaluate_run(*made(rng), names, ties=ties, empty="zero", average=False)
+    values = evaluate_run(*made(rng), names, ties=ties, average=False)
     precision, recall, f1 = (np.array(list(values[name].values())) for name in names)
     expected = 2 * precision * recall / np.maximum(precision + recall, 1e-300)
     np.testing.assert_allclose(f1, expected, atol=1e-12)
 
 
-def test_means_skip_what_is_undefined():
+def test_queries_on_which_measures_are_undefined():
     qrels = QRELS | {"q2": {"x": 0}}
-    assert evaluate_run(RUN, qrels, ["map", "bpref"]) == {"map": 0.25, "bpref": 0.0}
-    assert evaluate_run(RUN, qrels, ["map", "bpref"], empty="one") == {"map": 0.625, "bpref": 0.5}
-    values = evaluate_run(RUN, qrels, ["bpref"], average=False)["bpref"]
+    assert evaluate_run(RUN, qrels, ["map", "bpref"]) == {"map": 0.125, "bpref": 0.0}
+    for empty, means in (("zero", (0.125, 0.0)), ("skip", (0.25, 0.0)), ("one", (0.625, 0.5))):
+        assert tuple(evaluate_run(RUN, qrels, ["map", "bpref"], empty=empty).values()) == means
+    values = evaluate_run(RUN, qrels, ["bpref"], average=False, empty="skip")["bpref"]
     assert np.isnan(values["q2"])
     with pytest.raises(ValueError, match=r"bpref is undefined \(0/0\) on query 'q2'"):
         evaluate_run(RUN, qrels, ["bpref"], empty="error")
@@ -88,6 +90,49 @@ def test_judged_documents_are_a_share_of_those_retrieved():
     values = evaluate_run(RUN, QRELS, ["judged@1", "judged@2", "judged@9", "judged"], average=False)
     assert [v["q1"] for v in values.values()] == [1.0, 1.0, 2 / 3, 2 / 3]
     assert [v["q2"] for v in values.values()] == [1.0] * 4
+
+
+def test_results_know_the_share_of_judged_documents():
+    assert evaluate_run(RUN, QRELS, ["map"]).judged_ == 4 / 5
+    values = evaluate_run(RUN, QRELS, ["map"], average=False, ties="average")
+    assert values.judged_ == 4 / 5
+    for same in (pickle.loads(pickle.dumps(values)), copy.deepcopy(values)):
+        assert (same, same.judged_) == (values, 4 / 5)
+    # Queries without judgments, and judged ones that the run lacks, do not count.
+    more, judged = RUN | {"q9": {"a": 1.0}}, QRELS | {"q3": {"a": 1}}
+    assert evaluate_run(more, judged, ["map"], complete=True).judged_ == 4 / 5
+    assert np.isnan(evaluate_run({"q": {}, "p": {"a": 1.0}}, {"q": {"a": 1}}, ["map"]).judged_)
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_runs_without_a_judged_document_are_told(average):
+    other = {query: {f"doc-{d}": s for d, s in of.items()} for query, of in RUN.items()}
+    words = "names documents such as 'doc-a', and the judgments such as 'a'"
+    with pytest.warns(UserWarning, match=words):
+        values = evaluate_run(other, QRELS, ["map"], average=average)
+    assert values.judged_ == 0
+    # One document is enough, whatever its relevance.
+    other["q2"]["b"] = 0.0
+    assert evaluate_run(other, QRELS, ["map"], average=average).judged_ == 1 / 6
+
+
+def test_comparisons_of_runs_know_the_shares_of_judged_documents(rng):
+    run, qrels = made(rng)
+    shorter = {query: dict(list(of.items())[:1]) for query, of in run.items()}
+    values = {
+        name: evaluate_run(scores, qrels, ["map"], average=False)
+        for name, scores in {"run": run, "shorter": shorter}.items()
+    }
+    result = compare_values(values)
+    assert result.judged_ == {name: of.judged_ for name, of in values.items()}
+    row = result.to_markdown(digits=3, interval=False).splitlines()[3]
+    assert row.split("|")[-2].strip() == f"{values['shorter'].judged_:.3f}"
+    assert result.to_csv().splitlines()[0].endswith(",p_adjusted,judged")
+    unknown = compare_values({name: dict(of) for name, of in values.items()})
+    assert unknown.judged_ is None
+    assert "judged" not in unknown.to_csv() + unknown.to_html()
+    pytest.importorskip("pandas")
+    assert result.to_frame()["judged"].tolist() == list(result.judged_.values())
 
 
 def test_queries_that_the_run_lacks():
@@ -105,9 +150,15 @@ def test_queries_that_the_run_lacks():
 def test_equal_scores_by_name_by_order_or_in_expectation():
     run = {"1": {"a": 1.0, "b": 1.0 + 1e-12, "c": 1.0}}
     qrels = {"1": {"a": 1}}
-    found = {t: evaluate_run(run, qrels, ["mrr"], ties=t)["mrr"] for t in ("trec", "stable")}
-    # Z to A, in single precision; or b first, and the others in the order of the run.
-    assert found == {"trec": 1 / 3, "stable": 0.5}
+    for ties, mrr in (
+        ("trec", 1 / 3),  # c, b, a: Z to A, in single precision
+        ("trec10", 1 / 3),  # b, c, a: Z to A, in double precision
+        ("stable", 1 / 2),  # b, a, c: the order of the run
+    ):
+        assert evaluate_run(run, qrels, ["mrr"], ties=ties)["mrr"] == mrr
+    second = {"1": {"c": 1}}
+    assert evaluate_run(run, second, ["mrr"])["mrr"] == 1
+    assert evaluate_run(run, second, ["mrr"], ties="trec10")["mrr"] == 1 / 2
     assert evaluate_run(run, qrels, ["mrr"], ties="average")["mrr"] == pytest.approx(5 / 12)
 
 
@@ -129,7 +180,8 @@ def test_a_run_of_all_documents_is_measured_as_its_scores(rng):
     scores = np.round(rng.normal(size=60), 1)
     run, qrels = to_run(scores, qid), to_qrels(RankingTarget(y, qid))
     measures = ["ndcg@10", "map", "mrr", "err"]
-    found = evaluate_run(run, qrels, measures, ties="average", average=False)
+    options = {"gain": "exponential", "empty": "skip", "ties": "average"}
+    found = evaluate_run(run, qrels, measures, average=False, **options)
     objects = {m: m for m in measures} | {
         m: get_measure(m, relevance_level=1) for m in ("map", "mrr")
     }
@@ -143,7 +195,7 @@ def test_runs_can_be_compared(rng):
     run, qrels = made(rng)
     other, _ = made(rng)
     values = {
-        name: evaluate_run(each, qrels, ["map", "bpref"], average=False, empty="zero")
+        name: evaluate_run(each, qrels, ["map", "bpref"], average=False)
         for name, each in {"a": run, "b": other}.items()
     }
     result = compare_values(values)
@@ -152,10 +204,10 @@ def test_runs_can_be_compared(rng):
 
 
 def test_measures_with_options_of_their_own():
-    measures = {"linear": NDCG(k=3, gain="linear"), "exponential": "ndcg@3"}
+    measures = {"linear": "ndcg@3", "exponential": NDCG(k=3)}
     found = evaluate_run(RUN, QRELS, measures)
-    by_gain = evaluate_run(RUN, QRELS, ["ndcg@3"], gain="linear")
-    assert found["linear"] == by_gain["ndcg@3"] != found["exponential"]
+    by_gain = evaluate_run(RUN, QRELS, ["ndcg@3"], gain="exponential")
+    assert found["exponential"] == by_gain["ndcg@3"] != found["linear"]
 
 
 # -- sources -------------------------------------------------------------------------
@@ -180,6 +232,34 @@ def test_compressed_files(tmp_path, suffix, pack):
     found = load_qrels(path)
     assert found == QRELS
     assert all(type(v) is int for documents in found.values() for v in documents.values())
+
+
+def test_names_in_lines_end_at_blanks_of_ascii(tmp_path):
+    run = {"q\u3000#1": {"d\xa0#1": 2.0, "x\x1c\x85": 1.0}}
+    lines = [f"{q}\x0bQ0\f{d} 1 {s} t" for q, of in run.items() for d, s in of.items()]
+    (tmp_path / "run").write_text("\r\n".join(lines), encoding="utf-8", newline="")
+    assert load_run(tmp_path / "run") == run
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("1 Q0 a b 1 0.5 t", "line 2: its rank must be a number, .* got 'b': a name must be one"),
+        ("1 Q0 a 1 0.5", "line 2: it must have 6 words, got 5"),
+        ("1 Q0 a 1 x t more", "line 2: could not convert"),
+        ("1 Q0 \xff 1 1 t", "line 2: 'utf-8' codec"),
+    ],
+)
+def test_lines_that_are_no_lines_of_a_run(tmp_path, line, words):
+    (tmp_path / "run").write_bytes(f"# a comment\n{line}\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=words):
+        load_run(tmp_path / "run")
+
+
+def test_words_after_a_relevance_are_an_error_as_in_trec_eval(tmp_path):
+    (tmp_path / "qrels").write_text("1 0 a 1 more\n")
+    with pytest.raises(ValueError, match="line 1: it must have 4 words, got 5"):
+        load_qrels(tmp_path / "qrels")
 
 
 def rows_of(values):
@@ -282,7 +362,7 @@ def test_runs_and_judgments_of_arrays():
         ({"q": {None: 1.0}}, r"keys of run\['q'\] must name documents, got None"),
         ({"q": {"a": "x"}}, r"run\['q'\]\['a'\] must be a number, got 'x'"),
         ({"q": {"a": np.nan}}, r"run\['q'\]\['a'\] must be finite, got nan"),
-        ({1: {"a": 1.0}, "1": {"a": 1.0}}, "document a appears twice in query 1"),
+        ({1: {"a": 1.0}, "1": {"a": 1.0}}, "query 1 appears twice"),
         ({1: {"a": 1.0}, "1": {"b": 1.0}}, "query 1 appears twice"),
         ({1: {2: 1.0, "2": 1.0}}, "document 2 appears twice in query 1"),
         ([SCORED(1, "a", 1.0), SCORED("1", "b", 1.0)], "run: queries 1 and '1' have the same"),
@@ -323,7 +403,7 @@ def test_what_is_no_table_of_a_run(tmp_path):
         (["auc"], {}, "got auc, which needs a score for every document"),
         (["judged@0"], {}, "judged"),
         ("map", {}, "measures must be a list or a dict, got 'map'"),
-        (["map"], {"ties": "best"}, "ties must be one of 'trec', 'stable', 'average'"),
+        (["map"], {"ties": "best"}, "ties must be one of 'trec', 'trec10', 'stable', 'average'"),
         (["map"], {"empty": "no"}, "empty must .* got 'no'"),
         (["bpref"], {"ties": "average"}, "for bpref, which has no expectation over ties"),
         (["judged@5"], {"ties": "average"}, "for judged@k, which has no expectation"),
@@ -336,5 +416,5 @@ def test_what_runs_cannot_be_measured_by(measures, options, words):
 
 def test_runs_without_a_judged_query_are_refused():
     for complete in (False, True):
-        with pytest.raises(ValueError, match="run and qrels must have a query in common"):
+        with pytest.raises(ValueError, match=r"a query in common, .* such as '9' and 'q1'"):
             evaluate_run({"9": {"a": 1.0}}, QRELS, ["map"], complete=complete)

@@ -33,7 +33,6 @@ from skcalrank import (
     RankingTarget,
     SpearmanRanker,
     StackingRanker,
-    tabular_ranker,
 )
 from skcalrank.export import to_elasticsearch, to_engine, to_json, to_opensearch, to_sql
 from skcalrank.metrics import get_scorer
@@ -191,6 +190,14 @@ def test_parts_of_named_columns(problem):
     np.testing.assert_allclose(score_of_json(to_json(pipe), X), pipe.predict(frame), atol=1e-12)
 
 
+def test_a_regressor_that_was_fitted_to_named_columns(problem):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = problem
+    frame = pandas.DataFrame(X, columns=NAMES)
+    ranker = NDCGRanker(Lasso(1e-3)).fit(frame, y, qid)
+    np.testing.assert_allclose(score_of_json(to_json(ranker), X), ranker.predict(frame), atol=1e-12)
+
+
 def test_duckdb_computes_the_scores(problem):
     duckdb = pytest.importorskip("duckdb")
     pipe, X = fitted([logs(), QuantileHinges()], problem), wider(problem[0])
@@ -208,6 +215,15 @@ def test_sql_of_integers_divides_no_integers(problem):
     connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?)", rows)
     found = connection.execute(f"SELECT {expression} FROM documents ORDER BY rowid").fetchall()
     np.testing.assert_allclose(np.ravel(found), pipe.predict(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-30])
+def test_sql_has_logarithms_of_small_values(size, problem):
+    X, _, qid = problem
+    pipe = fitted([logs()], (X * size, X[:, 0] > 0, qid))
+    scores = score_in(sqlite3.connect(":memory:"), to_sql(pipe, feature_names=NAMES), X * size)
+    np.testing.assert_allclose(scores, pipe.predict(X * size), rtol=1e-9, atol=1e-9)
+    assert np.ptp(scores) > 0.01
 
 
 def test_sql_is_null_where_a_column_is(problem):
@@ -336,8 +352,10 @@ def refused():
     yield "context", [QueryContext()], "QueryContext reads all documents of the query"
     nested = ColumnTransformer([("one", QueryScaler(), [0])])
     yield "nested", [nested], "QueryScaler reads all documents of the query"
-    remedy = r"named_rankers_\['logs'\], named_rankers_\['hinges'\], or fit a StackingRanker with"
-    yield "stack", tabular_ranker(trees=None), remedy
+    # Its other member reads whole queries.
+    remedy = r"its rankers, named_rankers_\['a'\], or fit a StackingRanker with normalize='pooled'"
+    views = [("a", NDCGRanker()), ("b", make_query_pipeline(QueryScaler(), NDCGRanker()))]
+    yield "stack", StackingRanker(views, normalize="query"), remedy
     yield "link", NDCGRanker(PoissonRegressor()), "function of a sum that is linear .* to_onnx"
     yield "neighbors", NDCGRanker(KNeighborsRegressor(3)), r"no coef_.* to_onnx"
     yield "step", [PCA()], "PCA is not a step .* replace it by one of StandardScaler"
@@ -348,6 +366,8 @@ def refused():
     yield "twice", [QuantileHinges(), QuantileHinges()], "put it before the other steps"
     parts = [("a", "passthrough")]
     yield "weights", [FeatureUnion(parts, transformer_weights={"a": 2.0})], "transformer_weights"
+    weighted = ColumnTransformer([("a", "passthrough", [0])], transformer_weights={"a": 2.0})
+    yield "weights of columns", [weighted], "ColumnTransformer has transformer_weights"
 
 
 REFUSED = {name: case for name, *case in refused()}
@@ -421,8 +441,8 @@ def test_trees_that_are_no_splits_of_numbers_say_so(problem):
         for write in (to_elasticsearch, lambda ranker, *_, **__: to_engine(ranker)):
             with pytest.raises(ValueError, match=r"start=None, or use to_json or\s+to_onnx"):
                 write(started, "m", feature_names=NAMES)
-    frame = pandas.DataFrame(X, columns=NAMES).assign(kind=np.where(X[:, 0] > 0, "x", "y"))
-    kinds = boosted(FIRST, n_estimators=3).fit(frame, y, qid)
+    frame = pandas.DataFrame(X, columns=NAMES).assign(kind=["x", "y"] * 60)
+    kinds = boosted(FIRST, n_estimators=3).fit(frame, y + 2 * (frame["kind"] == "x"), qid)
     with pytest.raises(ValueError, match=r"splits? columns of categories.* use to_json"):
         to_elasticsearch(kinds, "m")
     scaled = fitted([StandardScaler()], problem, boosted(FIRST, n_estimators=3))

@@ -2,11 +2,11 @@
 
 import json
 import sqlite3
+import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
-from boosting_cases import ENGINES, boosted
+from boosting_cases import ENGINES, FIRST, boosted
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -18,10 +18,12 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from skcalrank import NDCGRanker, StackingRanker, tabular_ranker
+from skcalrank import NDCGRanker, StackingRanker, TabularRanker
 from skcalrank.export import to_elasticsearch, to_json, to_sql
 from skcalrank.pipeline import make_query_pipeline
-from skcalrank.preprocessing import QuantileHinges, signed_log1p
+from skcalrank.preprocessing import LinearColumns, QuantileHinges, signed_log1p
+
+pd = pytest.importorskip("pandas")
 
 NUMBERS, CATEGORIES = ["a b", "price"], ["bra'nd", "size"]
 
@@ -153,7 +155,7 @@ def test_encoded_tables(columns, gaps_in_fit, problem, rng):
 
 def test_linear_view_of_a_table(problem, rng):
     X, y, qid = problem
-    views = tabular_ranker("ndcg@10", trees=None).fit(with_gaps(X, rng), y, qid)
+    views = TabularRanker("ndcg@10", trees=None).fit(with_gaps(X, rng), y, qid)
     for name in ("hinges", "logs"):
         view, rows = views.named_rankers_[name], with_gaps(X, rng)
         found = score_of_sql(to_sql(view), rows)
@@ -233,13 +235,19 @@ def gaps_that_matter(problem, rng):
     return (X, y, qid), rows
 
 
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "sklearn"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_trees_send_unseen_categories_as_missing_ones(engine, problem, rng):
     data, rows = gaps_that_matter(problem, rng)
-    ranker = boosted(engine, n_estimators=20).fit(*data)
+    # Beside a pipeline, which is written as a sum of functions of features.
+    view = make_query_pipeline(LinearColumns(), NDCGRanker())
+    ranker = StackingRanker([("trees", boosted(engine, n_estimators=20)), ("view", view)])
+    ranker.fit(*data)
+    ranker.weights_[:] = 1.0
     text = to_json(ranker)
     known = json.loads(text)["known_categories"]
-    assert known == {CATEGORIES[0]: ["it's", "rare", "x", "z"]}
+    assert {name: sorted(levels) for name, levels in known.items()} == {
+        CATEGORIES[0]: ["it's", "rare", "x", "z"]
+    }
     np.testing.assert_allclose(score_of_json(text, rows), ranker.predict(rows), atol=1e-5)
 
 
@@ -294,3 +302,31 @@ def test_none_that_an_imputer_leaves(kinds, problem):
     ranker = make_query_pipeline(fill(**MOST), one_hot(), NDCGRanker()).fit(X, y, qid)
     with pytest.raises(ValueError, match=r"kind .*None.* by frame\.fillna\(np\.nan\) before fit"):
         to_sql(ranker)
+
+
+def test_the_plugin_has_names_of_the_columns_that_trees_read(problem):
+    X, y, qid = problem
+    frame = X[NUMBERS].assign(one=1.0)[["one", *NUMBERS]]
+    trees = boosted(FIRST, n_estimators=5).fit(frame, y + (X["price"] > 2), qid)
+    body = json.loads(to_elasticsearch(trees, "mine", feature_set=NUMBERS))
+    assert '"price"' in body["model"]["model"]["definition"]
+
+
+@pytest.mark.parametrize("how", ["as category", "as date", "less an offset"])
+def test_the_plugin_reads_numbers_as_they_are(how, problem):
+    X, y, qid = problem
+    day = np.array("2026-01-01", dtype="M8[D]") + 7 * (np.arange(len(X)) % 60)
+    columns = {
+        "as category": np.where(y > 0, "high", "low"),
+        "as date": day,
+        "less an offset": 2.0**40 + np.arange(len(X)) % 60,
+    }
+    frame = X[NUMBERS].assign(more=columns[how])
+    y = y if how == "as category" else (np.arange(len(X)) % 60) // 15
+    trees = boosted(FIRST, n_estimators=3, columns={"price": "drop"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a column that tells the labels
+        trees.fit(frame, y, qid)
+    match = "columns of categories, such as 'more'" if "cat" in how else f"'more' is read {how}"
+    with pytest.raises(ValueError, match=f"{match}.* use to_json"):
+        to_elasticsearch(trees, "mine")

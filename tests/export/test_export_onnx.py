@@ -2,7 +2,11 @@
 
 import numpy as np
 import pytest
-from boosting_cases import ENGINES, FIRST, boosted
+from boosting_cases import ENGINES, FIRST, boosted, pickled
+from cases import every_ranker, labels_for
+from external_cases import TREES, tree_ranker
+from recipes import recipe
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     ExtraTreesRegressor,
@@ -19,19 +23,16 @@ from skcalrank import (
     NDCGRanker,
     SpearmanRanker,
     StackingRanker,
+    TabularRanker,
     sample_comparisons,
-    tabular_ranker,
 )
 from skcalrank.export import register_converters, to_onnx
 from skcalrank.linear_model import GramRidge
 from skcalrank.pipeline import make_query_pipeline
-from skcalrank.preprocessing import QuantileHinges, QueryScaler, signed_log1p
-from skcalrank.testing import all_rankers
+from skcalrank.preprocessing import LinearColumns, QuantileHinges, QueryScaler, signed_log1p
 
 skl2onnx = pytest.importorskip("skl2onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
-
-RANKERS = {name: cls for name, cls in all_rankers() if name != "LowRankLossClassifier"}
 
 
 @pytest.fixture
@@ -55,16 +56,30 @@ def assert_graph_predicts(model, X, graph=None, dtype=np.float32):
     assert np.abs(found.reshape(expected.shape) - expected).max() <= 1e-6 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("name", RANKERS)
-def test_every_ranker_of_documents_is_converted(name, problem):
+@pytest.mark.parametrize("engine", TREES)
+def test_rankers_of_other_libraries_are_converted(engine, problem):
     X, y, qid = problem
-    ranker = RANKERS[name](**({"n_updates": 100} if name.startswith("Stochastic") else {}))
-    if "Aggregated" in name:
-        y = sample_comparisons(y, qid, n_comparisons=20, random_state=0)
-        ranker.fit(X, y)
+    assert_graph_predicts(tree_ranker(engine).fit(X, y, qid), X)
+
+
+@pytest.mark.parametrize("ranker", every_ranker(), ids=lambda ranker: type(ranker).__name__)
+def test_every_ranker_of_documents_is_converted(ranker, problem):
+    X, y, qid = problem
+    if "structure" in ranker.get_params():
+        ranker.fit(X, sample_comparisons(y, qid, n_comparisons=20, random_state=0))
     else:
-        ranker.fit(X, y, qid)
-    assert_graph_predicts(ranker, X)
+        ranker.fit(X, labels_for(ranker, y, qid), qid)
+    if isinstance(ranker, TabularRanker):  # one query at a time
+        scores = run(to_onnx(ranker), X[:10].astype(np.float32)).ravel()
+        np.testing.assert_allclose(scores, ranker.predict(X[:10], qid=0), atol=3e-5)
+    else:
+        assert_graph_predicts(ranker, X)
+
+
+def test_steps_that_skl2onnx_does_not_know_are_named(problem):
+    pipe = make_query_pipeline(LinearColumns(), NDCGRanker()).fit(*problem)
+    with pytest.raises(ValueError, match="contains LinearColumns, which skl2onnx does not"):
+        to_onnx(pipe)
 
 
 def regressors():
@@ -123,6 +138,14 @@ def test_pipelines_are_converted(steps, make, problem):
     assert_graph_predicts(pipe, np.vstack([X, 3 * X - 5]))
 
 
+@pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-30])
+def test_logarithms_of_small_values(size, problem):
+    X, _, qid = problem
+    X = (X * size).astype(np.float32).astype(float)
+    steps = FunctionTransformer(signed_log1p), StandardScaler(), NDCGRanker()
+    assert_graph_predicts(make_query_pipeline(*steps).fit(X, X[:, 0] > 0, qid), X)
+
+
 def test_stacks_are_converted(problem):
     X, y, qid = problem
     members = {
@@ -160,12 +183,15 @@ def test_skl2onnx_converts_rankers_that_are_registered(problem):
             assert_graph_predicts(model, X, graph, dtype)
 
 
+OWN = [("own", NDCGRanker())]
+
+
 @pytest.mark.parametrize(
     ("ranker", "match"),
     [
         (AveragePrecisionRanker(surrogate="pairwise"), "fit with surrogate='score'"),
         (make_query_pipeline(QueryScaler(), NDCGRanker()), "QueryScaler reads all documents"),
-        (tabular_ranker(trees=None), "StackingRanker with normalize='pooled'"),
+        (StackingRanker(OWN, normalize="query"), "StackingRanker with normalize='pooled'"),
     ],
 )
 def test_what_needs_the_query_says_so(ranker, match, problem):
@@ -186,3 +212,76 @@ def test_columns_of_a_frame_may_be_inputs(problem):
     given = {name: X[:, [i]].astype(np.float32) for i, name in enumerate("abcd")}
     [found] = session.run(None, given)
     np.testing.assert_allclose(found.ravel(), pipe.predict(frame), atol=1e-6)
+
+
+# -- stacks that read whole queries ----------------------------------------------------------
+
+SCORERS = {f"trees of {trees}": (trees, "pooled", "") for trees in (*ENGINES, None)}
+SCORERS |= {f"{trees} by query": (trees, "query", "") for trees in (FIRST, None)}
+SCORERS |= {f"{trees} in query": (trees, "pooled", "in query") for trees in ENGINES}
+
+
+@pytest.mark.parametrize(("trees", "normalize", "name"), SCORERS.values(), ids=SCORERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_graph_takes_the_documents_of_a_query(trees, normalize, name, dtype, problem):
+    X, y, qid = problem
+    X[::7, 1] = np.nan
+    few = trees and boosted(trees, n_estimators=5)
+    with recipe(name):
+        ranker = TabularRanker("ndcg@5", trees=few, normalize=normalize, n_jobs=1).fit(X, y, qid)
+    ranker.weights_ = np.ones(len(ranker.weights_))  # some member may have had none
+    ranker = pickled(ranker)
+    graph = skl2onnx.to_onnx(ranker, X[:1].astype(dtype))
+    X[3], X[10:20, 0] = X[4], X[10, 0]  # equal documents, and a feature that is constant
+    queries = [X[qid == query] for query in range(12)]
+    for query in (*queries, X[:1], np.repeat(X[:1], 3, axis=0)):
+        expected = ranker.predict(query, qid=0)
+        gaps = np.abs(run(graph, query.astype(dtype)).ravel() - expected)
+        # Single precision may round z-scores next to a half up that double precision rounds down.
+        z = 1e4 * QueryScaler().fit_transform(query, qid=np.zeros(len(query)))
+        near = (np.abs(z % 1 - 0.5) < 0.02).any(axis=1)
+        assert near.mean() <= 0.5
+        assert (gaps[~near] < 3e-5).all()
+    assert np.ptp(ranker.predict(X, qid)) > 0.01
+
+
+def of_frame(columns):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(columns | {"x": rng.normal(size=120).astype(np.float32)})
+    y, qid = (frame["x"] > 0) + rng.integers(0, 2, 120), np.repeat(np.arange(12), 10)
+    return frame, y, qid
+
+
+@pytest.mark.parametrize("ranker", [boosted(FIRST), TabularRanker(trees=None)])
+def test_columns_that_are_left_out_keep_their_place(ranker):
+    frame, y, qid = of_frame({"one": 1.0, "more": np.arange(120.0) % 7, "two": 2.0})
+    ranker = clone(ranker).fit(frame, y, qid)
+    assert ranker.encoder_.kinds_["one"] == "constant"
+    graph = to_onnx(ranker)
+    for query in range(12):
+        rows = frame[qid == query]
+        scores = run(graph, rows.to_numpy(np.float32)).ravel()
+        np.testing.assert_allclose(scores, ranker.predict(rows, qid=0), atol=3e-5)
+
+
+def test_columns_that_a_graph_does_not_read_are_named():
+    kinds = ["x", "y", None] * 40
+    frame, y, qid = of_frame({"brand": kinds, "day": np.arange("2026-01-01", 120, dtype="M8[D]")})
+    for left, message in [
+        ("day", "'brand' is read as category"),
+        ("brand", "'day' is read as date"),
+    ]:
+        ranker = TabularRanker(trees=None, columns={left: "drop"}).fit(frame, y, qid)
+        with pytest.raises(ValueError, match=f"Column {message}, and the graph reads numbers"):
+            to_onnx(ranker)
+
+
+def test_numbers_that_single_precision_does_not_hold():
+    frame, y, qid = of_frame({"time": 2.0**40 + np.arange(120) % 9})
+    ranker = TabularRanker(trees=None).fit(frame, y, qid)
+    with pytest.raises(ValueError, match="Column 'time' has numbers that single precision cannot"):
+        to_onnx(ranker)
+    graph = skl2onnx.to_onnx(ranker, frame.to_numpy()[:1])
+    scores = run(graph, frame.to_numpy()[:10]).ravel()
+    np.testing.assert_allclose(scores, ranker.predict(frame[:10], qid=0), atol=1e-9)

@@ -51,31 +51,24 @@ def draw_labels(rng):
 ENGINES = [name for name in ("lightgbm", "xgboost", "sklearn") if find_spec(name) is not None]
 FIRST = ENGINES[0]
 
-_OPTIONS = {
-    "lightgbm": {"min_data_in_leaf": 5, "min_data_per_group": 5},
-    "xgboost": {"min_child_weight": 1.0},
-    "sklearn": {"min_samples_leaf": 5},
-}
+#: Mark of tests of what only LightGBM has.
+NEEDS_LIGHTGBM = pytest.mark.skipif("lightgbm" not in ENGINES, reason="needs lightgbm")
+
+_LEAST = {"lightgbm": 5, "xgboost": 1, "sklearn": 5}
 
 
-#: Marks of tests of parts of scores, which shap has of scikit-learn's trees.
-NEEDS_SHAP = [
-    pytest.mark.skipif(find_spec("shap") is None, reason="needs shap"),
-    pytest.mark.filterwarnings("ignore"),
-]
-every_explained_engine = pytest.mark.parametrize(
-    "engine",
-    [pytest.param(name, marks=NEEDS_SHAP if name == "sklearn" else ()) for name in ENGINES],
-)
+every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 
 def boosted(engine, **params):
     """A ranker of few trees."""
     if engine is not None:
         pytest.importorskip(engine)
-    options = _OPTIONS.get(engine or ("xgboost" if ":" in params["loss"] else "lightgbm"))
-    given = {"engine_params": options, "n_jobs": 1, "n_estimators": 30, "n_iter_no_change": 5}
-    return BoostedRanker(engine=engine, **given | params)
+    library = engine or ("xgboost" if ":" in params["loss"] else "lightgbm")
+    few = {"min_samples_leaf": _LEAST[library], "n_estimators": 30, "n_iter_no_change": 5}
+    if library == "lightgbm":
+        few["engine_params"] = {"min_data_per_group": 5}
+    return BoostedRanker(engine=engine, **{"n_jobs": 1} | few | params)
 
 
 def made_queries(n_queries, seed, n_documents=15, n_features=6):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from boosting_cases import FIRST, boosted
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
@@ -10,7 +11,11 @@ from sklearn.utils.fixes import parse_version
 
 from skcalrank import (
     AggregatedRanker,
+    BoostedRanker,
+    ExternalRanker,
     LeastSquaresRankerCV,
+    MultiLabelRanker,
+    MultiLabelTarget,
     NDCGRanker,
     StochasticAggregatedRanker,
 )
@@ -83,13 +88,43 @@ def draw_labels(measure, shape, rng):
     return rng.choice(grades(measure), size=shape)
 
 
+#: Parameters that make a ranker fast, and that let trees split a few rows.
+SMALL = {
+    # The cheapest structure: checks of scikit-learn have one query of many documents.
+    "StochasticAggregatedRanker": {"structure": "win_rate", "n_updates": 10, "random_state": 0},
+    "BoostedRanker": boosted(FIRST, n_estimators=3, min_samples_leaf=1).get_params(deep=False),
+    "StackingRanker": {"rankers": [("a", NDCGRanker()), ("b", NDCGRanker(k=2))]},
+}
+SMALL["TabularRanker"] = {"trees": BoostedRanker(**SMALL["BoostedRanker"])}
+
+#: Public rankers that take another y than one label of each document.
+OTHER_LABELS = {MultiLabelRanker: "takes a MultiLabelTarget, of several labels of each document"}
+
+
+def labels_for(ranker, y, qid):
+    """Labels of documents in the form that a ranker takes."""
+    if type(ranker) in OTHER_LABELS:
+        return MultiLabelTarget(
+            np.column_stack([y, y > 0, -y + y.max()]), qid, ["good", "fair", "poor"]
+        )
+    return y
+
+
+#: Public rankers with a file of laws of their own, and why.
+OWN_LAWS = {ExternalRanker: "its estimator of any library validates, weighs and rounds by itself"}
+
+
+def every_ranker():
+    """One small ranker of every public class, also of those that `labels_for` has labels for."""
+    classes = [(name, cls) for name, cls in all_rankers() if cls not in OWN_LAWS]
+    return [cls(**SMALL.get(name, {})) for name, cls in classes]
+
+
 def rankers(**params):
-    """One ranker of every class, with the given parameters that the class has."""
-    for _, cls in all_rankers():
-        ranker = cls()
-        if cls is StochasticAggregatedRanker:
-            # The cheapest structure: checks of scikit-learn have one query of many documents.
-            ranker.set_params(structure="win_rate", n_updates=10, random_state=0)
+    """One ranker of every class that takes labels, with the given parameters that it has."""
+    for ranker in every_ranker():
+        if type(ranker) in OTHER_LABELS:
+            continue
         ranker.set_params(**{k: v for k, v in params.items() if k in ranker.get_params(deep=False)})
         if "relevance_level" in ranker.get_params():
             ranker.set_params(relevance_level=1)
@@ -109,8 +144,14 @@ def rankers_and_losses():
             ranker.set_params(ranker=NDCGRanker(Ridge()))
         for loss in losses_of(ranker):
             yield ranker if loss is None else clone(ranker).set_params(loss=loss)
-        if "targets" in ranker.get_params(deep=False):
+        if has_separable_targets(type(ranker)):
             yield clone(ranker).set_params(loss="squared", targets="separable")
+
+
+def has_separable_targets(cls):
+    """Whether a class has a choice of separable targets."""
+    constraints = cls._parameter_constraints.get("targets", [])
+    return any("separable" in getattr(choice, "options", ()) for choice in constraints)
 
 
 def regressor_of(ranker):
@@ -134,6 +175,8 @@ def losses_of(ranker):
     params = ranker.get_params(deep=False)
     if isinstance(ranker, StochasticAggregatedRanker):
         return None, "logistic"
+    if "loss" not in params:
+        return (None,)
     if "estimator" in params or isinstance(ranker, ScoreRanker):
         return SQUARED_LOSSES
     return tuple(LOSSES) if "measure" in params else (None,)

@@ -43,5 +43,8 @@ def table(out):
     rule = next(i for i, line in enumerate(lines) if line and not line.strip("-"))
     blank = lines.index("", rule)
     heads = lines[lines.index("", 0) + 1 : rule]
-    rows = [line.replace("fit seconds", "seconds").split() for line in lines[rule + 1 : blank]]
+    labels = {"fit seconds": "seconds", "judged docs": "judged_docs"}
+    for label, word in labels.items():
+        lines = [line.replace(label, word) for line in lines]
+    rows = [line.split() for line in lines[rule + 1 : blank]]
     return [head.split() for head in heads], {name: cells for name, *cells in rows}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,16 @@ from sklearn.tree import DecisionTreeRegressor
 import skcalrank
 from skcalrank import (
     AveragePrecisionRanker,
+    BoostedRanker,
+    ExternalRanker,
     LowRankLossClassifier,
     MultiLabelRanker,
     MultiLabelTarget,
     NDCGRanker,
     PairwiseDisagreementRanker,
     StackingRanker,
+    TabularRanker,
     sample_comparisons,
-    tabular_ranker,
 )
 from skcalrank.pipeline import QueryPipeline, make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, QueryContext, QueryScaler
@@ -68,10 +71,7 @@ def small_boosted(engine, **params):
 
 def small_tabular(trees, **params):
     """A ranker for tables with a few trees."""
-    ranker = tabular_ranker(trees=trees, n_jobs=1, **params)
-    names = [name for name, _ in ranker.rankers if trees is not None and name.startswith("by_")]
-    few = {"n_estimators": 8, "n_iter_no_change": 3}
-    return ranker.set_params(**{f"{name}__{key}": few[key] for name in names for key in few})
+    return TabularRanker(trees=trees and small_boosted(trees), n_jobs=1, **params)
 
 
 def linear_members(*others):
@@ -81,9 +81,15 @@ def linear_members(*others):
     return [("scaled", scaled), ("hinges", hinges), *others]
 
 
+#: Rankers that have cases of their own below, with parameters that make them fast.
+OWN_CASES = {BoostedRanker, ExternalRanker, MultiLabelRanker, StackingRanker, TabularRanker}
+
+
 def of_registry():
-    """Cases of all_rankers(), with their defaults."""
+    """Cases of the other rankers, with their defaults."""
     for name, cls in all_rankers():
+        if cls in OWN_CASES:
+            continue
         wanted = {"relevance_level": 1, "random_state": 0, "n_updates": 20, "structure": "win_rate"}
         names = cls().get_params(deep=False)
         params = {key: value for key, value in wanted.items() if key in names}
@@ -121,6 +127,22 @@ def with_trees():
             )
 
 
+def external():
+    """Regressors, and rankers of other libraries, as rankers of this package."""
+    for regressor in (Ridge(), DecisionTreeRegressor(max_depth=3, random_state=0)):
+        name = f"ExternalRanker-{type(regressor).__name__}"
+        near = REGRESSOR if isinstance(regressor, Ridge) else ""
+        yield Case(name, lambda regressor=regressor: ExternalRanker(regressor), near=near)
+    small = {"n_estimators": 5, "n_jobs": 1}
+    for module, name, params in (
+        ("lightgbm", "LGBMRanker", {"verbose": -1, "min_child_samples": 1}),
+        ("xgboost", "XGBRanker", {}),
+    ):
+        if module in ENGINES:
+            other = getattr(import_module(module), name)(**small, **params)
+            yield Case(f"ExternalRanker-{name}", lambda other=other: ExternalRanker(other))
+
+
 def stacks():
     """Stacks, with scores that are scaled over all queries and within each."""
     tree = ("tree", NDCGRanker(DecisionTreeRegressor(max_depth=3, random_state=0)))
@@ -133,8 +155,13 @@ def stacks():
     yield Case("StackingRanker-default", StackingRanker, of_query=SCALED)
     for trees in (None, *ENGINES):
         yield Case(
-            f"tabular_ranker-{trees}", lambda trees=trees: small_tabular(trees), of_query=SCALED
+            f"TabularRanker-{trees}", lambda trees=trees: small_tabular(trees), of_query=SCALED
         )
+    yield Case(
+        "TabularRanker-query",
+        lambda: small_tabular(ENGINES[0], normalize="query"),
+        of_query=SCALED,
+    )
 
 
 def others():
@@ -154,7 +181,14 @@ def others():
     yield Case("LowRankLossClassifier", LowRankLossClassifier, "classes", near=REGRESSOR)
 
 
-EVERY_ESTIMATOR = [*of_registry(), *with_regressors(), *with_trees(), *stacks(), *others()]
+EVERY_ESTIMATOR = [
+    *of_registry(),
+    *with_regressors(),
+    *with_trees(),
+    *external(),
+    *stacks(),
+    *others(),
+]
 
 
 def scoring_classes():

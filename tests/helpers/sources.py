@@ -23,21 +23,23 @@ LEVELS = {
     2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline"),
     3: ("rankers",),
     4: (
-        *("calibration", "datasets", "boosting", "testing"),
+        *("calibration", "datasets", "boosting"),
         *("inspection", "persistence", "dask"),
     ),
     5: ("stacking",),
-    6: ("__init__", "__main__", "_cli", "displays", "evaluation", "export"),
+    6: ("__init__", "__main__", "_cli", "displays", "evaluation", "export", "testing"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 
 #: Modules for the rooms of the package, none of which is a public name.
-NAMESPACES = {f"skcalrank.data.{name}" for name in ("arrays", "check", "limits", "tables", "types")}
+NAMESPACES = {
+    f"skcalrank.data.{name}" for name in ("arrays", "check", "limits", "tables", "texts", "types")
+}
 
 #: Libraries that the package does without.
 OPTIONAL = {
     *("pandas", "polars", "pyarrow", "matplotlib", "skops"),
-    *("lightgbm", "xgboost", "catboost", "dask", "distributed", "shap"),
+    *("lightgbm", "xgboost", "catboost", "dask", "distributed"),
     *("skl2onnx", "onnx", "onnxruntime", "duckdb"),
 }
 

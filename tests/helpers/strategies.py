@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, UndefinedMetricWarning
 
-from skcalrank import OneQueryWarning
+from skcalrank import NotAMeanWarning, NotGradesWarning, OneQueryWarning
 
 pytest.importorskip("hypothesis")
 from hypothesis import settings
@@ -176,7 +176,8 @@ def nullable(a):
 def as_pandas(a):
     a = a.astype(a.dtype.newbyteorder("="))
     if a.ndim == 1:
-        return pd.Series(a, index=np.arange(len(a))[::-1])
+        # Rows correspond by position; names in two orders would be an error, unless they repeat.
+        return pd.Series(a, index=np.arange(len(a))[::-1] // 2)
     return pd.DataFrame(a, columns=[f"f{j}" for j in range(a.shape[1])])
 
 
@@ -244,6 +245,8 @@ class quiet(warnings.catch_warnings):
             DataConversionWarning,
             ConvergenceWarning,
             OneQueryWarning,
+            NotAMeanWarning,
+            NotGradesWarning,
         ):
             warnings.simplefilter("ignore", category)
         warnings.filterwarnings("ignore", "Query .* has (documents that|no maximum)")

@@ -43,6 +43,14 @@ def test_losses_of_the_package_are_cases(own, loss, weighted, rng):
     np.testing.assert_allclose(own.infimum(v, queries), theirs.infimum(v, queries), atol=1e-7)
 
 
+def test_far_scores_of_short_queries_do_not_overflow(rng):
+    # Queries of other sizes are evaluated side by side, filled up with documents of score 0.
+    queries, v, s = Queries(np.array([0, 3, 4, 9])), rng.random(9), rng.normal(size=9)
+    for far in (-1000.0, 1000.0):
+        values = EXPONENTIAL.evaluate(v, s + far, queries)
+        np.testing.assert_allclose(values, EXPONENTIAL.evaluate(v, s, queries), rtol=1e-9)
+
+
 @pytest.mark.parametrize("own", [EXPONENTIAL, SQUARED])
 def test_templates_are_calibrated(own):
     assert find_counterexample(own, "sort", "dcg@2", n_tries=10, random_state=0) is None
@@ -73,6 +81,12 @@ def test_bound_of_a_bregman_template():
             "convex and non-increasing",
         ),
         (
+            lambda: PairwiseTemplate(
+                lambda x: x**2 / 20 - x / 4, lambda x: x / 10 - 0.25, lambda x: 0.1 + 0 * x
+            ),
+            "got the slopes -0.75, -0.25 and 0.25 at -5, 0 and 5",
+        ),
+        (
             lambda: PairwiseTemplate(lambda x: np.exp(-x), np.exp, np.exp),
             "slope must be the derivative",
         ),
@@ -86,9 +100,65 @@ def test_bound_of_a_bregman_template():
             ),
             "potential must be strictly convex",
         ),
+        (
+            lambda: BregmanTemplate((*SQUARE[:2], lambda v: 3 + 0 * v), IDENTITY),
+            "the third of potential must be the derivative",
+        ),
         (lambda: BregmanTemplate(SQUARE, IDENTITY, mu=3.0), "mu must be positive and at most"),
+        (
+            lambda: BregmanTemplate(
+                # A corner at 1, and a link that leaves out the values from 0 to 1.
+                (
+                    lambda v: v**2 + np.maximum(v - 1, 0),
+                    lambda v: 2 * v + (v > 1),
+                    lambda v: 2 + 0 * v,
+                ),
+                IDENTITY,
+            ),
+            "potential must be differentiable.* jumps from 2 to 3 at 1",
+        ),
+        (
+            lambda: BregmanTemplate(
+                SQUARE, (lambda s: s + (s > 0), lambda s: 1 + 0 * s, lambda v: v - (v > 0.5))
+            ),
+            "link must be continuous, got a value that jumps from 0 to 1 at",
+        ),
     ],
 )
 def test_conditions_of_templates_are_checked(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def hinge(corner, low=0.0):
+    """The hinge with a corner, below which its slope is -1, and above which it is `low`."""
+    return PairwiseTemplate(
+        lambda x: np.maximum(corner - x, low * (corner - x)),
+        lambda x: np.where(x < corner, -1.0, -low),
+        lambda x: 0.0 * x,
+    )
+
+
+@pytest.mark.parametrize("corner", [1.0, 0.0, 0.3, -4.99, np.pi / 3, 1e-9])
+@pytest.mark.parametrize("low", [0.0, 0.5, 0.999])
+def test_a_corner_is_refused(corner, low):
+    # CUG13 need a derivative: the hinge ties documents that must differ.
+    with pytest.raises(ValueError, match=r"phi must be differentiable, .* jumps from -1 to -0"):
+        hinge(corner, low)
+
+
+def test_steep_slopes_and_jumps_of_the_curvature_are_no_corners():
+    squared_hinge = PairwiseTemplate(
+        lambda x: np.maximum(1 - x, 0) ** 2,
+        lambda x: -2 * np.maximum(1 - x, 0),
+        lambda x: 2.0 * (x < 1),
+    )
+    # The hinge, rounded off within a thousandth of its corner.
+    rounded = PairwiseTemplate(
+        lambda x: np.logaddexp(0, 1e3 * (0.987 - x)) / 1e3,
+        lambda x: -np.exp(-np.logaddexp(0, 1e3 * (x - 0.987))),
+        lambda x: 250 / np.cosh(np.minimum(500 * np.abs(x - 0.987), 99)) ** 2,
+    )
+    law = LabelDistribution([[0, 1, 1], [1, 0, 1]], [0.7, 0.3])
+    assert calibration_gap(squared_hinge, "sort", "precision@1", law).calibrated
+    assert rounded.slope(np.array([0.0])) == -1.0

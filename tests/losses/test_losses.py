@@ -133,6 +133,36 @@ def test_derivatives_by_finite_differences(name, kind, zeros, rng):
     np.testing.assert_allclose(again, gradient, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("kind", WEIGHTS)
+@pytest.mark.parametrize("scale", [0.0, 1.0, 30.0, 1000.0])
+@every_loss
+def test_prepared_derivatives_are_close(name, scale, kind, rng):
+    loss, queries, v, s = make(name, rng, sizes=(1, 40, 2, 300, 41, 40), zeros=True)
+    weight = weights(kind, len(v), rng)
+    if weight is not None:
+        weight[queries.ptr[1] : queries.ptr[1] + 20] = 0.0
+    prepared = loss.prepare_derivatives(v, queries, weight)
+    for scores in (s, scale * s):
+        given = v, scores, queries, weight
+        triples = zip(prepared(scores), loss.derivatives(*given), (1e-8, 1e-7))
+        for found, expected, share in triples:
+            # The pair of a document with itself, of curvature v / 4, is integrated and taken away.
+            size = np.abs(expected) + (v if weight is None else weight * v)
+            bound = share * queries.repeat(queries.max(size)) + 1e-12
+            np.testing.assert_array_less(np.abs(found - expected), bound)
+
+
+def test_prepared_derivatives_do_not_depend_on_the_order(rng, monkeypatch):
+    loss, queries, v, s = make("pairwise_logistic", rng, sizes=(70, 40))
+    order = np.append(rng.permutation(70), 70 + rng.permutation(40))
+    found = loss.prepare_derivatives(v, queries)(s)
+    # Many nodes of a long query are computed in parts.
+    monkeypatch.setattr("skcalrank.losses._quadrature.CACHE_CELLS", 200)
+    again = loss.prepare_derivatives(v[order], queries)(s[order])
+    for values, others in zip(found, again):
+        np.testing.assert_allclose(values[order], others, rtol=1e-12, atol=1e-13)
+
+
 @every_loss
 def test_convex_and_affine_in_the_targets(name, rng):
     loss, queries, v, s = make(name, rng)

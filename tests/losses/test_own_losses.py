@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from laws import random_laws
+from made_losses import Made
 from sklearn.isotonic import isotonic_regression
 
 from skcalrank.calibration import (
@@ -11,31 +12,7 @@ from skcalrank.calibration import (
     find_counterexample,
     regret_bound,
 )
-from skcalrank.losses import LOSSES, PointwiseLoss, Squared
-
-
-class Made(PointwiseLoss):
-    """A loss with given terms and slopes, and nothing else."""
-
-    name = "made"
-
-    def __init__(self, terms, slopes, constant=np.inf):
-        self.terms, self.slopes, self._constant = terms, slopes, constant
-
-    terms = slopes = None
-
-    def curvatures(self, v, s):
-        return np.ones_like(s)
-
-    def least(self, v):
-        raise AssertionError
-
-    def minimizer(self, v, queries):
-        raise AssertionError
-
-    def constant(self, largest=1.0):
-        return self._constant
-
+from skcalrank.losses import LOSSES, Squared
 
 REVERSED = Made(lambda v, s: (s + v) ** 2, lambda v, s: 2 * (s + v))
 LOG = Made(lambda v, s: (s - np.log1p(v)) ** 2, lambda v, s: 2 * (s - np.log1p(v)))

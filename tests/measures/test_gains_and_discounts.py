@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from cases import halved
+from cases import halved, make_data
 from definitions import ndcg
 from row_laws import law_of
 from sklearn.base import clone
@@ -72,6 +72,18 @@ def test_ndcg_is_its_definition_with_any_gain_of_grade_zero(y, gain):
     for order in permutations(range(1, 5)):
         found = measure_score(NDCG(2, gain), y, np.negative(order), empty="nan")
         assert found == pytest.approx(ndcg(y, order, 2, gain), nan_ok=True)
+
+
+@pytest.mark.parametrize("highest", [3, 15, 16, 31, 40])
+def test_the_best_order_of_many_grades_has_an_ndcg_of_one(highest, rng):
+    # Their numbers in a query of nine have four bits each: those of 15 grades fit into an integer.
+    y = np.array([rng.permutation(np.linspace(0, highest, 9).round()) for _ in range(5)])
+    for k in (1, 4, 9):
+        assert measure_score(NDCG(k, "linear"), y, y) == pytest.approx(1.0, abs=1e-12)
+        expected = np.sort(y, axis=1)[:, ::-1][:, :k] @ (1 / np.log2(np.arange(k) + 2))
+        worst = np.sort(y, axis=1)[:, :k] @ (1 / np.log2(np.arange(k) + 2))
+        values = measure_score(NDCG(k, "linear"), y, -y, average=False)
+        np.testing.assert_allclose(values, worst / expected, rtol=1e-12)
 
 
 def test_ndcg_is_undefined_where_no_gain_is_positive():
@@ -155,7 +167,13 @@ BAD = {
     "falling": (lambda: DCG(gain=[0, 2, 1]), "not decrease .* got 1 for grade 2 after 2"),
     "no probability": (lambda: ERR(gain=[0, 2]), "from 0 to 1, got 2 for grade 1"),
     "unhashable": (lambda: DCG(gain=Unhashable()), "gain must be hashable"),
-    "discounts": (lambda: NDCG(discount=[1, 0.5]), r"discount must be None .* got \[1, 0.5\]"),
+    "discounts": (lambda: NDCG(discount=0.5), "discount must be None, an array .* got 0.5"),
+    "no discounts": (lambda: DCG(discount=[]), r"discount must be .* got \[\]"),
+    "rising discounts": (lambda: DCG(discount=[1, 2]), "got 2 at position 2, after 1"),
+    "discounts of zero": (lambda: ERR(discount=[0, 0]), "positive .* got 0 at position 1"),
+    "negative discounts": (lambda: DCG(discount=[1, -1]), "got -1 at position 2, after 1"),
+    "infinite discounts": (lambda: NDCG(discount=[np.inf, 1]), "finite, got inf at 1"),
+    "missing discounts": (lambda: NDCG(discount=[1, np.nan]), "finite, got nan at 2"),
 }
 BAD_ON_USE = {
     "missing gain": (DCG(gain=[0, 1]), "grades 0 to 1, because gain has 2 values, got 4"),
@@ -168,6 +186,7 @@ BAD_ON_USE = {
     "rising discount": (DCG(discount=np.sqrt), "got 1.41421 at position 2, after 1"),
     "discount of zero": (DCG(discount=np.zeros_like), "positive .* got 0 at position 1"),
     "negative discount": (ERR(discount=lambda i: 2.5 - i), "got -2.5 at position 5"),
+    "discount below zero": (DCG(discount=lambda i: (3 - i) / 2), "got -1 at position 5"),
     "infinite discount": (NDCG(discount=lambda i: 1 / (i - 1)), "finite, got inf at 1"),
 }
 
@@ -196,3 +215,24 @@ def test_functions_of_wrong_values_are_refused(case):
 def test_an_array_of_gains_takes_integer_grades():
     with pytest.raises(ValueError, match=r"gain has 5 values, got 0.5"):
         measure_score(DCG(gain=GAINS), [0.5, 1], [1, 2])
+
+
+@pytest.mark.parametrize("cls", [DCG, NDCG, ERR])
+@pytest.mark.parametrize("k", [None, 1, 3])
+def test_an_array_of_discounts_is_the_function_of_its_values(cls, k):
+    def of_three(positions):
+        return np.select([positions == 1, positions == 2, positions == 3], [1.0, 0.6, 0.4])
+
+    array = cls(k=k, discount=[1, 0.6, 0.4])
+    assert array == cls(k=k, discount=(1.0, 0.6, 0.4))
+    assert hash(array) == hash(cls(k=k, discount=np.array([1, 0.6, 0.4])))
+    assert measure_score(array, Y, SCORES) == measure_score(cls(k=k, discount=of_three), Y, SCORES)
+
+
+def test_rankers_take_an_array_of_discounts(rng):
+    X, y, qid = make_data(rng)
+    ranker = NDCGRanker(discount=[1, 0.6, 0.4]).fit(X, y, qid)
+    measure = NDCG(k=10, discount=[1, 0.6, 0.4])
+    assert ranker.score(X, y, qid) == measure_score(measure, y, ranker.predict(X), qid=qid)
+    assert clone(ranker).fit(X, y, qid).coef_.tolist() == ranker.coef_.tolist()
+    assert DCGRanker(discount=np.array([1, 0.5])).fit(X, y, qid).score(X, y, qid) > 0

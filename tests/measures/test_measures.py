@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cases import INSTANCES, draw_labels, grades
 from definitions import DEFINITIONS, all_positions, definition, orders_of_ties, stable_positions
+from laws import random_laws
 
 from skcalrank.calibration import LabelDistribution
 from skcalrank.data import TIES, Queries
@@ -16,6 +17,12 @@ every_measure = pytest.mark.parametrize("measure", INSTANCES, ids=repr)
 LOW_RANK = [m for m in INSTANCES if isinstance(m, (PositionalMeasure, PairMeasure))]
 # By default every measure is enumerated for the first size.
 SIZES = (4, 1, 2, 3, 5)
+
+
+@pytest.fixture(params=[1 << 12, 0], ids=["at_once", "in_blocks"])
+def both_sorts(request, monkeypatch):
+    """Both ways to sort: few rows are sorted at once, others in batches of queries."""
+    monkeypatch.setattr("skcalrank.data._ranked._FEW_ROWS", request.param)
 
 
 def values(measure, y, scores, **policies):
@@ -64,6 +71,18 @@ def test_capabilities_are_those_of_the_parameters(name):
     assert (cls.calibration is not None) == cls.has_score_targets()
 
 
+@pytest.mark.parametrize("name", ["hit", "mrr"])
+def test_the_first_relevant_at_the_first_position_is_precision(name, rng):
+    first, precision = get_measure(name, k=1), get_measure("precision@1")
+    assert first.same_targets_as(precision)
+    assert first.condition == "always"
+    assert not get_measure(name, k=2).same_targets_as(precision)
+    assert not get_measure(name, k=1, relevance_level=2).same_targets_as(precision)
+    assert get_measure(name, k=2).condition == get_measure(name).condition == "independence"
+    for law in random_laws(20, rng, r=4):
+        np.testing.assert_allclose(law.order_values(first), law.order_values(precision))
+
+
 def test_full_name_and_labels_follow_the_parameters():
     assert get_measure("ndcg@7").full_name == "ndcg@7"
     assert get_measure("ndcg").full_name == get_measure("ndcg").name == "ndcg"
@@ -95,6 +114,7 @@ def test_one_ranking_is_best_for_measures_of_the_same_targets(pair, rng):
         assert best[0] & best[1]
 
 
+@pytest.mark.usefixtures("both_sorts")
 @pytest.mark.product
 @every_measure
 @pytest.mark.parametrize("r", SIZES)
@@ -138,6 +158,7 @@ def test_discount_does_not_increase(measure):
 POLICIES = {"average": np.mean, "worst": np.min, "best": np.max}
 
 
+@pytest.mark.usefixtures("both_sorts")
 @pytest.mark.product
 @every_measure
 @pytest.mark.parametrize("r", SIZES)
@@ -164,6 +185,7 @@ def few_ties(r, rng):
     return scores
 
 
+@pytest.mark.usefixtures("both_sorts")
 @every_measure
 def test_ties_in_large_queries(measure, rng):
     # Wide enough for selecting the first k instead of sorting.
@@ -176,6 +198,7 @@ def test_ties_in_large_queries(measure, rng):
         np.testing.assert_allclose(got, expected, atol=1e-12, err_msg=ties)
 
 
+@pytest.mark.usefixtures("both_sorts")
 @pytest.mark.product
 @every_measure
 @pytest.mark.parametrize("ties", TIES)
@@ -235,6 +258,7 @@ def test_largest_label_is_the_grade_of_err():
     assert measure_score(ERR(), y, scores) == pytest.approx(expected, abs=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
 def test_grades_beyond_integers_normalize_ndcg():
     y, scores = np.array([[0.5, 1.25, 0.0, 70.0]]), np.array([[4.0, 3.0, 2.0, 1.0]])
     for gain in ("linear", "exponential"):

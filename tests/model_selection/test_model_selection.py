@@ -123,6 +123,13 @@ def test_label_form_splits_rows(splitter, rng):
 # -- train_test_query_split ------------------------------------------------------------
 
 
+@every_splitter
+def test_labels_are_as_many_as_rows(splitter, data):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        next(splitter.split(X, y[1:], groups=qid))
+
+
 def test_arrays_are_split_alike(data):
     X, y, qid = data
     row = np.arange(len(y))

@@ -24,7 +24,7 @@ from skcalrank.calibration import (
     score_condition,
 )
 from skcalrank.data import Queries, qid_array
-from skcalrank.datasets import Columns, make_subset_ranking, read_table
+from skcalrank.datasets import Columns, make_offers, make_subset_ranking, read_table
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import (
     auc_score,
@@ -119,7 +119,7 @@ def test_lists_of_half_precision():
 
 def test_scores_whose_sums_overflow_both_ways():
     s = np.array([1.7e308, -1.7e308, 1.7e308, -1.7e308] * 5)
-    assert auc_score(s > 0, s) == 1
+    assert auc_score(s > 0, s) == pytest.approx(1, rel=1e-15)
     with pytest.raises(ValueError, match="y_score contains infinity"):
         auc_score(s > 0, np.where(s > 0, np.inf, -np.inf))
 
@@ -129,6 +129,7 @@ def test_solvers_that_overflow_name_the_arguments():
         PairwiseHingeRanker().fit(X, Y * 1e150, QID, np.full(4, 1e200))
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
 def test_labels_above_the_highest_grade_are_named():
     with pytest.raises(ValueError, match=r"y must be at most 1000 for err, got 2000"):
         ERRRanker().fit(X, Y * 1000, QID)
@@ -184,6 +185,7 @@ NOT_NUMBERS = {
     "n_tries": lambda bad: find_counterexample("squared", "sort", "dcg", n_tries=bad),
     "draw": lambda bad: find_counterexample("squared", "sort", "dcg", draw=bad),
     "n_documents": lambda bad: make_subset_ranking(n_documents=bad),
+    "n_documents of offers": lambda bad: make_offers(n_documents=bad),
 }
 
 

@@ -214,6 +214,7 @@ TABLE = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
 @pytest.mark.parametrize("name", TABLE)
 def test_bad_input(name):
     call, kind, message = TABLE[name]

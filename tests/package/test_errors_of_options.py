@@ -227,6 +227,22 @@ TABLE = {
         ValueError,
         "measure must be positional, got 'map'.*AveragePrecisionRanker",
     ),
+    **{
+        f"measure {name} that is not positional": (
+            lambda name=name: fit(LeastSquaresRanker(name)),
+            ValueError,
+            f"measure must be positional, got '{name}': .*use {ranker}.$",
+        )
+        for name, ranker in {
+            "hit@1": r"PrecisionRanker\(k=1\)",
+            "mrr@1": r"PrecisionRanker\(k=1\)",
+            "hit@3": r"OrderPreservingRanker\('hit@3'\)",
+            "r_precision": r"OrderPreservingRanker\('r_precision'\)",
+            "map@5": r"OrderPreservingRanker\('map@5'\)",
+            "err@10": "ERRRanker",
+            "kendall": r"PairwiseDisagreementRanker\(weights='unit'\)",
+        }.items()
+    },
     "measure that is no measure": (lambda: get_scorer(3), ValueError, "Unknown measure 3"),
     "unknown scorer": (lambda: get_scorer("accuracy"), ValueError, "'accuracy'.*map.*mrr"),
     "unknown option": (

@@ -5,6 +5,7 @@ from cases import losses_of, rankers
 from checks import check_all, every_estimator
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import (
@@ -14,13 +15,24 @@ from skcalrank import (
     PairwiseDisagreementRanker,
 )
 from skcalrank.pipeline import make_query_pipeline
-from skcalrank.preprocessing import QueryContext, QueryScaler
+from skcalrank.preprocessing import (
+    LinearColumns,
+    QuantileHinges,
+    QueryContext,
+    QueryScaler,
+    TableEncoder,
+)
 
-# The checks know no qid.
-pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+pytestmark = [
+    # The checks know no qid.
+    pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning"),
+    # Some have labels that a column tells.
+    pytest.mark.filterwarnings("ignore:Column . of X orders all documents by their labels"),
+]
 
 DEFAULTS = [*rankers(), LowRankLossClassifier(), QueryContext(), QueryScaler()]
-DEFAULTS += [make_query_pipeline(QueryScaler(), NDCGRanker())]
+DEFAULTS += [TableEncoder(), LinearColumns(), LinearColumns(QuantileHinges())]
+DEFAULTS += [make_query_pipeline(QueryScaler(), NDCGRanker()), NDCGRanker(Ridge())]
 
 
 def _variants():
@@ -35,13 +47,7 @@ def _variants():
     yield NDCGRanker(targets="separable")
     yield AveragePrecisionRanker(targets="separable", relevance_level=1, loss="squared")
     yield PairwiseDisagreementRanker(weights="unit")
-    yield from (QueryScaler("minmax"), QueryScaler("rank"))
-
-
-@pytest.fixture(autouse=True)
-def _few_draws(monkeypatch):
-    # The checks make queries of many documents: draw few subsets of them, for speed.
-    monkeypatch.setattr("skcalrank.rankers._draws._MOST_DRAWS", 16)
+    yield from (QueryScaler("minmax"), QueryScaler("rank"), QueryScaler(append=True))
 
 
 @every_estimator(DEFAULTS)

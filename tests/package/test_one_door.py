@@ -6,10 +6,10 @@ from collections import Counter
 import numpy as np
 import pytest
 import sklearn.utils.validation as of_sklearn
+from cases import every_ranker, labels_for
 
 from skcalrank import BoostedRanker, StackingRanker, load_digits_queries
 from skcalrank.data import arrays, check_qid
-from skcalrank.testing import all_rankers
 
 # Functions that validate their first argument; a call of one by another is no second check.
 DOORS = {
@@ -18,15 +18,18 @@ DOORS = {
     check_qid.__code__: "check_qid",
 }
 
-RANKERS = [cls() for _, cls in all_rankers()]
-RANKERS += [BoostedRanker(engine="sklearn", n_estimators=2), StackingRanker()]
-for _ranker in RANKERS:
-    if hasattr(_ranker, "n_updates"):
-        _ranker.set_params(n_updates=20)
+# Why an argument is validated again: trees of scikit-learn and rankers of any library read X by
+# themselves, and a qid is compared with the one that y carries.
+VALIDATED_AGAIN = {
+    ("BoostedRanker", "sklearn"): "X",
+    ("StackingRanker", None): "X",
+    ("MultiLabelRanker", None): "qid",
+}
 
+# Targets are validated when they are made.
+VALIDATED_BEFORE = {"MultiLabelRanker": ("y", "targets")}
 
-# Rankers around trees of scikit-learn, which validate X themselves.
-VALIDATED_AGAIN = {"BoostedRanker": "X"}
+RANKERS = [*every_ranker(), BoostedRanker(engine="sklearn", n_estimators=2), StackingRanker()]
 
 
 def checks_of(call, **arguments):
@@ -55,7 +58,7 @@ def checks_of(call, **arguments):
 def test_each_argument_is_validated_once(ranker):
     X, y, qid = load_digits_queries(n_queries=12, n_documents=8)
     X, y = X + 0.5, (y > 0) * 1.0
-    weight = np.linspace(1.0, 2.0, len(X))
+    y, weight = labels_for(ranker, y, qid), np.linspace(1.0, 2.0, len(X))
     fitted = ranker.fit(X, y, qid, weight)
     calls = {
         "fit": (fitted.fit, {"X": X, "y": y, "qid": qid, "sample_weight": weight}),
@@ -64,9 +67,14 @@ def test_each_argument_is_validated_once(ranker):
         "top_k": (fitted.top_k, {"X": X, "qid": qid}),
         "score": (fitted.score, {"X": X, "y": y, "qid": qid, "sample_weight": weight}),
     }
-    again = VALIDATED_AGAIN.get(type(ranker).__name__)
+    if hasattr(fitted, "fit_targets"):
+        targets = {"X": X, "targets": y, "qid": qid, "sample_weight": weight}
+        calls["fit_targets"] = (fitted.fit_targets, targets)
+    name = type(ranker).__name__
+    again = VALIDATED_AGAIN.get((name, getattr(ranker, "engine", None)))
+    before = VALIDATED_BEFORE.get(name, ())
     for method, (call, arguments) in calls.items():
         counts = checks_of(call, **arguments)
-        if method != "fit":
+        if not method.startswith("fit"):
             counts.update({again: 1} if counts.get(again) == 2 else {})
-        assert counts == dict.fromkeys(arguments, 1), method
+        assert counts == {name: int(name not in before) for name in arguments}, method

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import labels_for
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -20,6 +21,7 @@ from skcalrank import (
     AveragePrecisionRanker,
     DifferenceGraphRanker,
     ERRRanker,
+    ExternalRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
     LowRankLossClassifier,
@@ -47,7 +49,9 @@ QID = np.array([1, 1, 1, 2, 2, 2])
 
 
 def arguments(estimator):
-    return (X, Y) if isinstance(estimator, (LowRankLossClassifier, GramRidge)) else (X, Y, QID)
+    if isinstance(estimator, (LowRankLossClassifier, GramRidge)):
+        return X, Y
+    return X, labels_for(estimator, Y, QID), QID
 
 
 def named(cls):
@@ -59,6 +63,7 @@ def named(cls):
 
 BY_POSITION = {
     AggregatedRanker: ["structure", "ranker"],
+    ExternalRanker: ["estimator", "measure"],
     StochasticAggregatedRanker: ["structure", "measure"],
     LowRankLossClassifier: ["loss_matrix"],
     GramRidge: ["alpha"],
@@ -69,7 +74,7 @@ BY_POSITION = {
 
 def by_position(cls):
     names = inspect.signature(cls).parameters
-    first = [name for name in ("measure", "estimator") if name in names][:1]
+    first = [name for name in ("rankers", "measure", "estimator") if name in names][:1]
     return BY_POSITION.get(cls, first)
 
 
@@ -82,6 +87,7 @@ def test_all_but_the_first_parameters_are_by_keyword(cls):
         assert (kind == inspect.Parameter.KEYWORD_ONLY) == (name not in first)
 
 
+@pytest.mark.filterwarnings("ignore:ndcg is undefined .* on all validation queries")
 @pytest.mark.parametrize("cls", CLASSES, ids=named)
 def test_every_parameter_has_a_default_that_is_valid(cls):
     assert set(cls._parameter_constraints) == set(inspect.signature(cls).parameters)
@@ -105,7 +111,7 @@ def test_every_parameter_is_kept_as_it_is_given(cls):
         assert cls(**{name: value}).get_params(deep=False)[name] is value
 
 
-COUNTS = ["n_jobs", "n_models", "n_estimators", "n_iter_no_change", "max_leaves", "n_passes"]
+COUNTS = ["n_jobs", "n_models", "n_estimators", "n_iter_no_change", "max_leaf_nodes", "n_passes"]
 COUNTS += ["max_iter", "k", "order", "n_draws", "n_updates", "batch_size", "n_knots"]
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from sklearn.base import BaseEstimator
 from sources import MODULES, NAMESPACES, OPTIONAL
 
 import skcalrank
@@ -121,6 +122,30 @@ def test_what_is_public_is_documented():
             if not inspect.getdoc(documented):
                 offenders.add((name, member))
     assert offenders == set()
+
+
+#: Public estimators that are no rankers to be made without arguments.
+NO_RANKERS = {
+    **dict.fromkeys(["BaseRanker", "ScoreRanker", "PairRanker", "LinearScorer"], "base class"),
+    "GramRidge": "regressor, inside a ranker",
+    "FixedQueries": "ranker of queries that are given, for tools that pass no qid",
+    "LowRankLossClassifier": "classifier, whose classes may be orders",
+    "QueryPipeline": "made of steps of the user's, of which the last may be no ranker",
+    **dict.fromkeys(
+        ["LinearColumns", "QuantileHinges", "QueryContext", "QueryScaler", "TableEncoder"],
+        "transformer",
+    ),
+}
+
+
+def test_all_rankers_are_those_that_are_public():
+    classes = {
+        value.__name__
+        for _, value in public_objects()
+        if inspect.isclass(value) and issubclass(value, BaseEstimator)
+    }
+    assert {name for name, _ in all_rankers()} == classes - set(NO_RANKERS)
+    assert set(NO_RANKERS) <= classes, "what is no longer public needs no reason"
 
 
 def test_top_level_holds_every_ranker():

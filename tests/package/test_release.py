@@ -1,6 +1,7 @@
 """What a release needs: versions that agree, and what a report of a bug prints."""
 
 import re
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from skcalrank import losses
 
 ROOT = Path(__file__).parents[2]
 # Extras for users, and what scikit-learn prints of them.
-EXTRAS = ("files", "frames", "plot", "dask", "boosting", "explain", "export")
+EXTRAS = ("files", "frames", "plot", "dask", "boosting", "export")
 PRINTED = {"numpy", "pandas", "matplotlib"}
 
 
@@ -52,9 +53,19 @@ def requirements():
             yield from {name, *(part for part in parts.split(",") if part == "distributed")}
 
 
+def version_of(name):
+    """The version that is installed, as it is printed."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "None"
+
+
 def test_show_versions(capsys):
     skcalrank.show_versions()
     printed = dict(re.findall(r"^ *([\w-]+): +(.*)$", capsys.readouterr().out, flags=re.M))
     assert printed["skcalrank"] == skcalrank.__version__
     assert {"python", "machine", "sklearn", "scipy", "joblib", "user_api"} <= set(printed)
-    assert set(requirements()) | PRINTED <= set(printed)
+    names = set(requirements()) | PRINTED
+    assert names <= set(printed)
+    assert all(printed[name] == version_of(name) for name in names)

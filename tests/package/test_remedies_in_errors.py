@@ -71,9 +71,6 @@ def test_sizes_of_groups_are_no_argument(ranker, name, remedy):
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("eval_set", r"eval_set=\(X, y, qid\)"),
-        ("eval_group", r"eval_set=\(X, y, qid\)"),
-        ("eval_qid", r"eval_set=\(X, y, qid\)"),
         ("eval_metric", "measure="),
         ("early_stopping_rounds", "n_iter_no_change="),
     ],
@@ -82,6 +79,14 @@ def test_early_stopping_is_that_of_the_boosted_ranker(ranker, name, remedy):
     kind = type(ranker).__name__
     found = rf"{kind}.fit has no argument '{name}': BoostedRanker has .* BoostedRanker\({remedy}"
     with pytest.raises(TypeError, match=found):
+        ranker.fit(X, Y, QID, **{name: [(X, Y)]})
+
+
+@pytest.mark.parametrize("name", ["eval_set", "eval_group", "eval_qid"])
+@pytest.mark.parametrize("ranker", [NDCGRanker(), PairwiseLogisticRanker()])
+def test_an_evaluation_set_is_an_argument_of_the_boosted_ranker(ranker, name):
+    remedy = rf"fit has no argument '{name}': BoostedRanker.fit takes eval_set=\(X, y, qid\)"
+    with pytest.raises(TypeError, match=remedy):
         ranker.fit(X, Y, QID, **{name: [(X, Y)]})
 
 

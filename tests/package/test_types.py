@@ -73,7 +73,7 @@ def test_public_functions_are_seen():
         "skcalrank.linear_model._gram_ridge.GramRidge.coef_",
         "skcalrank.metrics._functions.ndcg_score",
         "skcalrank.model_selection._QuerySplitter.split",
-        "skcalrank.persistence.save_model",
+        "skcalrank.persistence._model_files.save_model",
         "skcalrank.rankers._score.ScoreRanker.merge",
     } <= set(FUNCTIONS)
 

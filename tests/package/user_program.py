@@ -37,7 +37,6 @@ from skcalrank import (
     preds,
     preprocessing,
     rankers,
-    stacking,
     testing,
 )
 from skcalrank.dask import partition_by_query
@@ -166,9 +165,18 @@ def rankers_of_tables() -> None:
     )
     assert_type(stack.fit(X, y, qid), skcalrank.StackingRanker)
     assert_type(stack.weights_, Floats)
-    assert_type(stacking.tabular_ranker("ndcg@5", trees=None), stacking.StackingRanker)
+    tabular = skcalrank.TabularRanker("ndcg@5", trees=None)
+    assert_type(tabular.fit(X, y, qid), skcalrank.TabularRanker)
+    assert_type(tabular.fit_chunks([(X, y, qid)]), skcalrank.TabularRanker)
+    assert_type(tabular.contributions(X, qid), Floats)
+    assert_type(tabular.feature_importances_, Floats)
     boosted = skcalrank.BoostedRanker(engine="sklearn", n_estimators=3, random_state=0)
     assert_type(boosted.fit(X, y, qid), skcalrank.BoostedRanker)
+    external = skcalrank.ExternalRanker(Ridge(), "ndcg@5", columns=None)
+    assert_type(external.fit(X, y, qid), skcalrank.ExternalRanker)
+    assert_type(external.contributions(X), Floats)
+    for scores in boosted.staged_predict(X, qid):
+        assert_type(scores, Floats)
     assert_type(boosted.predict(X), Floats)
     assert_type(boosted.feature_importances_, Floats)
 
@@ -191,8 +199,11 @@ def targets() -> None:
     assert_type(judged().net_preference(), Floats)
     with warnings.catch_warnings():
         warnings.simplefilter("error", skcalrank.OneQueryWarning)
+        warnings.simplefilter("ignore", skcalrank.UnseenLevelsWarning)
         warnings.simplefilter("error", skcalrank.CutQueriesWarning)
+        warnings.simplefilter("error", skcalrank.SingleDocumentsWarning)
         warnings.simplefilter("error", skcalrank.NotAMeanWarning)
+        warnings.simplefilter("error", skcalrank.NotGradesWarning)
         skcalrank.NDCGRanker().fit(X, relevance)
     try:
         skcalrank.SpearmanRanker().fit(X, y, qid).rank(X)
@@ -206,6 +217,7 @@ def data_sets(folder: Path) -> None:
     X, y, qid = found
     assert_type((X, y, qid), tuple[Any, NDArray[Any], NDArray[Any]])
     assert_type(skcalrank.load_digits_queries(3, 5), datasets.RankingData)
+    assert_type(datasets.make_offers(3, (2, 5), random_state=0), datasets.RankingData)
     orders = skcalrank.make_label_ranking(20, 4, 3, random_state=0)
     assert_type(orders, datasets.LabelRankingData)
     assert_type(orders.item_names, list[str])
@@ -221,7 +233,8 @@ def data_sets(folder: Path) -> None:
     table = folder / "table.csv"
     table.write_text("qid,label,a\n1,0,2\n1,1,3\n")
     assert_type(skcalrank.load_table(table), datasets.RankingData)
-    for chunk in skcalrank.load_table(table, chunk_rows=2):
+    assert_type(skcalrank.load_table([table], columns=["label", "qid"]), datasets.RankingData)
+    for chunk in skcalrank.load_table(table, chunk_rows=2, kinds="numbers"):
         assert_type(chunk, datasets.RankingData)
     readers: list[Callable[[str], datasets.LabelRankingData]] = [
         *(skcalrank.load_label_ranking, skcalrank.load_preflib, skcalrank.load_sushi)
@@ -296,9 +309,10 @@ def runs() -> None:
     run = evaluation.load_run(evaluation.to_run(X[:, 0], qid))
     qrels = evaluation.load_qrels(evaluation.to_qrels(y, qid))
     assert_type(run, dict[str, dict[str, float]])
-    assert_type(evaluation.evaluate_run(run, qrels, ["map"]), dict[Any, float])
-    each = evaluation.evaluate_run(run, qrels, ["map"], average=False)
-    assert_type(each, dict[Any, dict[str, float]])
+    assert_type(evaluation.evaluate_run(run, qrels, ["map"]), evaluation.RunValues[float])
+    values = evaluation.evaluate_run(run, qrels, ["map"], average=False)
+    assert_type(values, evaluation.RunValues[dict[str, float]])
+    assert_type(values.judged_, float)
     frame = evaluation.rank_frame(skcalrank.NDCGRanker().fit(X, y, qid), X, qid, k=2)
     assert len(frame) == 60
 
@@ -384,6 +398,7 @@ def theory() -> None:
     gap = calibration.calibration_gap("squared", "sort", "ndcg", law)
     assert_type(gap, calibration.CalibrationGap)
     assert_type(gap.calibrated, bool | None)
+    assert_type(calibration.calibration_of(skcalrank.NDCGRanker()), calibration.Calibration)
     assert_type(calibration.c_phi("ndcg", 3), float)
     found = calibration.find_counterexample("logistic", "sort", "map", n_tries=1, random_state=0)
     assert_type(found, calibration.LabelDistribution | calibration.SharedRows | None)
@@ -409,7 +424,9 @@ def theory() -> None:
 def steps() -> None:
     X, y, qid = made()
     steps = pipeline.make_query_pipeline(
-        preprocessing.QueryScaler(),
+        preprocessing.QueryScaler(append=True),
+        preprocessing.TableEncoder(),
+        preprocessing.LinearColumns(),
         preprocessing.QueryContext(["mean"]),
         preprocessing.QuantileHinges(3),
         skcalrank.NDCGRanker(),
@@ -433,6 +450,11 @@ def explanations() -> None:
     assert_type(found.total, float)
     assert_type(found.contributions, Floats)
     assert_type(found.to_string(), str)
+    scores = inspection.explain_scores(ranker, X, qid)
+    assert_type(scores, inspection.ScoreExplanation)
+    assert_type(scores.contributions, Floats)
+    assert_type(scores.importances, Floats)
+    assert_type(inspection.FixedQueries(ranker, qid).predict(X), Floats)
 
 
 def files(folder: Path) -> None:
@@ -450,6 +472,7 @@ def exports() -> None:
     names = ["a", "b", "c"]
     assert_type(export.to_json(ranker, feature_names=names), str)
     assert_type(export.to_sql(ranker, feature_names=names), str)
+    assert_type(export.to_sql(ranker, table="t", qid="q", keep=["id"], feature_names=names), str)
     assert_type(export.to_elasticsearch(ranker, "ranker", feature_names=names), str)
     assert_type(export.to_opensearch(ranker, "ranker", feature_names=names), str)
     # With libraries that may not be there.
@@ -462,9 +485,11 @@ def exports() -> None:
 def engines() -> None:
     assert_type(boosting.group_sizes(made().qid), Ints)
     callbacks: list[Callable[..., Any]] = [
-        *(boosting.lightgbm_metric("ndcg@5"), boosting.lightgbm_objective("ndcg@5")),
-        *(boosting.xgboost_metric("map"), boosting.xgboost_objective("map", eta=None)),
+        *(boosting.lightgbm_metric("ndcg@5"), boosting.xgboost_metric("map")),
     ]
+    data, trees = made(), boosting.lightgbm_objective("ndcg@5")
+    assert_type(trees.freeze(data.y, data.qid), boosting.LightGBMObjective)
+    assert_type(boosting.xgboost_objective("map", eta=None), boosting.XGBoostObjective)
     partitions: list[Callable[[Any, Any, Any], tuple[Any, ...]]] = [partition_by_query]
     assert callbacks + partitions
 
@@ -480,8 +505,15 @@ def pictures() -> None:
     assert_type(means, displays.ComparisonDisplay)
     queries = displays.QueryDifferenceDisplay.from_comparison(found)
     assert_type(queries, displays.QueryDifferenceDisplay)
+    boosted = skcalrank.BoostedRanker(engine="sklearn", n_estimators=3, random_state=0)
+    curves = displays.TrainingCurveDisplay.from_estimator(boosted.fit(X, y, qid))
+    assert_type(curves, displays.TrainingCurveDisplay)
     parts = displays.ContributionDisplay.from_estimator(ranker, X, 0, 1)
     assert_type(parts, displays.ContributionDisplay)
+    importances = displays.ImportanceDisplay.from_estimator(ranker, X, qid)
+    assert_type(importances, displays.ImportanceDisplay)
+    best = displays.TopContributionsDisplay.from_estimator(ranker, X, qid, k=2)
+    assert_type(best, displays.TopContributionsDisplay)
     values: Mapping[str, list[list[float]]] = {"a": [[0.2, 0.1], [0.1, 0.1]]}
     curve = displays.RegretCurveDisplay.from_results([10, 100], values)
     assert_type(curve.slopes, dict[str, float])

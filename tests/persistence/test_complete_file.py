@@ -84,11 +84,15 @@ def test_bytes_are_on_the_disk_before_the_name(file, monkeypatch):
     calls = []
     for name in ("fsync", "replace"):
         real = getattr(os, name)
-        monkeypatch.setattr(
-            os, name, lambda *args, name=name, real=real: [calls.append(name), real(*args)]
-        )
+
+        def call(*args, name=name, real=real):
+            size = os.stat(args[0]).st_size
+            calls.append((name, size))
+            real(*args)
+
+        monkeypatch.setattr(os, name, call)
     write(file, "after")
-    assert calls == ["fsync", "replace"]
+    assert calls == [("fsync", len("after")), ("replace", len("after"))]
     assert file.read_text() == "after"
 
 
@@ -117,6 +121,18 @@ def test_neighbors_that_look_like_temporary_files_are_left_alone(file):
     write(file, "after")
     assert [other.read_text() for other in others] == ["of the user"] * 3
     assert len(names(file.parent)) == 4
+
+
+def test_a_file_of_the_same_random_name_is_not_written_to(file, monkeypatch):
+    monkeypatch.setattr(
+        "skcalrank.persistence._complete_file.token_hex", lambda n_bytes: "0" * 2 * n_bytes
+    )
+    with complete_file(file, "w"):
+        (unfinished,) = set(file.parent.iterdir()) - {file}
+    unfinished.write_text("of another writer")
+    with pytest.raises(FileExistsError):
+        write(file, "after")
+    assert file.read_text() == ""
 
 
 @needs_posix

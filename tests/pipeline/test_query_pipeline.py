@@ -325,14 +325,24 @@ class Counting(MinMaxScaler):
         return super().fit(X, y)
 
 
-def test_memory_and_time(data, tmp_path, capsys):
+def test_memory_and_time(data, tmp_path, capsys, monkeypatch):
     X, y, qid = data
+    monkeypatch.setattr(Counting, "calls", 0)
     pipe = make_query_pipeline(Counting(), NDCGRanker(), memory=str(tmp_path), verbose=True)
     scores = [clone(pipe).fit(X, y, qid).predict(X) for _ in range(2)]
     np.testing.assert_array_equal(*scores)
     assert Counting.calls == 1
     told = capsys.readouterr().out
     assert "[QueryPipeline] (step 1 of 2) Processing counting, total=" in told
+
+
+def test_steps_are_fitted_in_place_without_a_memory(data, tmp_path):
+    X, y, qid = data
+    for memory in (None, str(tmp_path)):
+        step = Counting()
+        pipe = make_query_pipeline(step, NDCGRanker(), memory=memory).fit(X, y, qid)
+        assert (pipe[0] is step) == hasattr(step, "scale_") == (memory is None)
+        assert hasattr(pipe[0], "scale_")
 
 
 @pytest.mark.parametrize("ranker", rankers(), ids=lambda ranker: type(ranker).__name__)

@@ -165,6 +165,16 @@ def test_the_time_limit_is_of_a_query_not_of_the_stack(limit, monkeypatch, rng):
     assert proven.all() == (limit == 50)
 
 
+def test_a_limit_below_a_second_leaves_that_time(monkeypatch):
+    # A clock that stands still.
+    monkeypatch.setattr("skcalrank.preds._feedback_arc.time.monotonic", lambda: 0.0)
+    monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
+    cycle = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, 2.0], [1.0, 0.0, 0.0]])
+    result = feedback_arc_positions(cycle, time_limit=0.9)
+    assert result.proven
+    assert result.positions.tolist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize("limit", [0, -1.0, float("nan")])
 def test_time_limit_is_positive(limit):
     with pytest.raises(ValueError, match=r"time_limit must be a positive"):

@@ -64,6 +64,20 @@ def test_missing_values_stay_and_are_left_out(X):
     np.testing.assert_array_equal(hinges.starts_, QuantileHinges().fit(holes[5:]).starts_)
 
 
+@pytest.mark.parametrize("dtype", [float, np.float32])
+def test_columns_start_and_end_at_quantiles_of_numpy(X, dtype):
+    holes = X.astype(dtype)
+    holes[3:50, 0] = np.nan
+    hinges = QuantileHinges(4).fit(holes)
+    knots = np.nanpercentile(holes, np.linspace(0, 100, 4), axis=0)
+    for k in (0, 2):
+        own = hinges.features_ == k
+        np.testing.assert_allclose(
+            hinges.starts_[own], knots[:-1, k], rtol=20 * np.finfo(dtype).eps
+        )
+        np.testing.assert_allclose(hinges.ends_[own], knots[1:, k], rtol=20 * np.finfo(dtype).eps)
+
+
 def test_the_largest_numbers_do_not_overflow():
     X = np.array([[-1.7e308], [0.0], [1.7e308]])
     np.testing.assert_array_equal(QuantileHinges(2).fit_transform(X), [[0.0], [0.5], [1.0]])

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from boosting_cases import FIRST, boosted
 from scipy.sparse import csr_matrix
 from scipy.stats import rankdata
 from sklearn.compose import make_column_transformer
 
 from skcalrank import MissingQidError, OneQueryWarning, RankingTarget
+from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
 
 METHODS = ("standard", "minmax", "rank")
@@ -134,3 +136,73 @@ def test_some_columns_by_name(given):
         found = some.fit_transform(frame, qid=qid)
     np.testing.assert_allclose(found[:, :2], by_loops(X[:, [2, 0]], qid, "minmax"))
     np.testing.assert_array_equal(found[:, 2], X[:, 1])
+
+
+# -- columns beside the features -------------------------------------------------------------
+
+
+@every_method
+def test_scaled_numbers_are_appended(method, given):
+    X, qid = given
+    X[qid == "b", 0] = 3.0
+    expected = np.hstack([X, by_loops(X, qid, method)])
+    scaler = QueryScaler(method, append=True)
+    for found in (scaler.fit_transform(X, qid=qid), scaler.transform(X, qid)):
+        np.testing.assert_allclose(found, expected, atol=6e-5)
+        np.testing.assert_array_equal(found[:, :3], X)
+        np.testing.assert_array_equal(found[:, 3:], np.round(found[:, 3:], 4))
+    names = ["x0", "x1", "x2", "x0_in_query", "x1_in_query", "x2_in_query"]
+    assert scaler.get_feature_names_out().tolist() == names
+    single = QueryScaler(method, append=True).fit_transform(X.astype(np.float32), qid=qid)
+    assert single.dtype == np.float32
+    # Neither the order of rows nor missing values of other queries move a bit of a score.
+    order, alone = np.random.default_rng(0).permutation(30), qid == "e"
+    np.testing.assert_array_equal(scaler.transform(X[order], qid[order])[:, 3:], found[order, 3:])
+    np.testing.assert_array_equal(scaler.transform(X[alone], qid[alone])[:, 3:], found[alone, 3:])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "objects"])
+def test_tables_keep_their_other_columns(library, given):
+    X, qid = given
+    columns = {"a": X[:, 0], "text": ["x", "y", None] * 10, "digits": ["01", "2", "3"] * 10}
+    columns |= {"b": [None if np.isnan(x) else int(x) for x in X[:, 1]], "flag": [True, False] * 15}
+    if library == "objects":
+        table = np.array(list(zip(*columns.values())), dtype=object)
+    else:
+        table = pytest.importorskip(library).DataFrame(columns)
+    scaler = QueryScaler(append=True)
+    numbers = np.column_stack([X[:, :2], np.tile([1.0, 0.0], 15)])
+    for found in (scaler.fit_transform(table, qid=qid), scaler.transform(table, qid)):
+        assert type(found) is type(table)
+        appended = np.asarray(found)[:, 5:].astype(float)
+        np.testing.assert_allclose(appended, by_loops(numbers, qid, "standard"), atol=6e-5)
+        kept = found[:, :5] if library == "objects" else found[list(columns)]
+        assert str(kept) == str(table)
+    if library == "objects":
+        return
+    names = [*columns, "a_in_query", "b_in_query", "flag_in_query"]
+    assert list(found.columns) == scaler.get_feature_names_out().tolist() == names
+    found = scaler.set_output(transform=library).transform(table, qid)
+    assert list(found.columns) == names
+    ranker = make_query_pipeline(QueryScaler(append=True), boosted(FIRST, n_estimators=3))
+    ranker.fit(table, np.arange(30) % 5 // 2, qid)
+    assert ranker[-1].feature_names_in_.tolist() == names
+    assert ranker.predict(table, qid).shape == (30,)
+
+
+def test_what_cannot_be_appended(given):
+    pandas = pytest.importorskip("pandas")
+    X, qid = given
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    scaler = QueryScaler(append=True).fit(frame, qid=qid)
+    with pytest.raises(ValueError, match="Column 'b' of X must hold numbers, as in fit"):
+        scaler.transform(frame.assign(b="high"), qid)
+    again = scaler.transform(frame, qid)
+    with pytest.raises(ValueError, match=r"must not have a column 'a_in_query'.* rename it"):
+        scaler.fit_transform(again, qid=qid)
+    with pytest.raises(ValueError, match="infinity in column 'c'"):
+        scaler.transform(frame.assign(c=np.inf), qid)
+    with pytest.raises(ValueError, match="'append' parameter of QueryScaler must be"):
+        QueryScaler(append="yes").fit(frame, qid=qid)
+    texts = pandas.DataFrame({"brand": ["x", "y"] * 15})
+    assert QueryScaler(append=True).fit_transform(texts, qid=qid).equals(texts)

@@ -5,12 +5,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from judged import counts, make, mean_targets, subset, targets_of
+from boosting_cases import FIRST, boosted
+from judged import counts, evidence, make, mean_targets, subset, targets_of
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import (
     AggregatedRanker,
@@ -19,14 +21,19 @@ from skcalrank import (
     DCGRanker,
     DifferenceGraphRanker,
     ERRRanker,
+    ExpectedRankUtilityRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
+    MultiLabelRanker,
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
     PairwiseHingeRanker,
     PairwiseLogisticRanker,
+    PrecisionRanker,
     PreferenceTarget,
+    QueryKFold,
+    RBPRanker,
     StochasticAggregatedRanker,
     ValueRegularizedRanker,
     get_scorer,
@@ -78,7 +85,7 @@ def test_closed_form_is_the_minimum_of_the_risk(order, weighted, rng):
         return total
 
     for inner in (linear("squared", alpha=0.7), clone(SQUARED).set_params(estimator=Ridge(0.7))):
-        ranker = AggregatedRanker("borda", inner, order=order, n_draws=1000)
+        ranker = AggregatedRanker("borda", inner, order=order, n_draws=1000, row_weight="judgments")
         ranker.fit(X, y, sample_weight=weight if weighted else None)
         best = minimize(risk, np.zeros(4), tol=1e-14)
         np.testing.assert_allclose(ranker.coef_, best.x[:-1], rtol=1e-4, atol=1e-5)
@@ -91,7 +98,9 @@ def test_every_loss_of_the_mean_target(loss, rng):
     X, y, qid, _ = make(rng, sizes=(3, 4, 2), n_comparisons=14)
     queries = Queries.from_qid(qid)
     share = queries.group(counts(y))
-    ranker = AggregatedRanker("borda", linear(loss, alpha=0.3), order=2, n_draws=1000).fit(X, y)
+    ranker = AggregatedRanker(
+        "borda", linear(loss, alpha=0.3), order=2, n_draws=1000, row_weight="judgments"
+    ).fit(X, y)
     targets = queries.group(mean_targets(y, borda, 2))
     used = get_loss(loss).scaled_to(targets, queries)
 
@@ -155,17 +164,21 @@ INNER = {
 
 @pytest.mark.parametrize("inner", INNER)
 def test_is_the_ranker_fitted_to_the_scores_of_the_structure(inner, rng):
-    """With one judgment in each query the weights are those of the documents."""
+    """Labels that are estimates: measures of one label take them as they are."""
     X, _, qid, relevance = make(rng)
     y = PreferenceTarget.from_relevance(np.round(relevance), qid)
     s = borda(y)
     for q in set(qid.tolist()):
-        s[qid == q] -= s[qid == q].min()
+        s[qid == q] -= s[qid == q].min() if inner == "ndcg" else 0
     ranker = AggregatedRanker("borda", INNER[inner]).fit(X, y)
-    weight = counts(y)
-    same = clone(INNER[inner]).fit(X, s, qid, weight)
+    if inner in ("dcg", "err"):
+        targets = s if inner == "dcg" else (2**s - 1) / 2**40
+        same = clone(INNER[inner]).fit_targets(X, targets, qid, evidence(y))
+    else:
+        same = clone(INNER[inner]).fit(X, s, qid, evidence(y))
     np.testing.assert_allclose(ranker.predict(X), same.predict(X), **CLOSE)
-    assert ranker.score(X, y) == pytest.approx(same.score(X, s, qid))
+    if inner not in ("dcg", "err"):
+        assert ranker.score(X, y) == pytest.approx(same.score(X, s, qid))
     assert type(ranker.ranker_) is type(same)
     assert np.array_equal(ranker.ranker_.predict(X, qid), ranker.predict(X, qid))
     assert np.array_equal(ranker.coef_, ranker.ranker_.coef_)
@@ -230,13 +243,33 @@ def test_names_of_features_reach_the_ranker_inside(rng):
             each.predict(frame[["b", "a", "c"]])
 
 
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        NDCGRanker(k=3),
+        DCGRanker(DecisionTreeRegressor(max_depth=3, random_state=0)),
+        LeastSquaresRankerCV("dcg", cv=QueryKFold(3)),
+        OrderPreservingRanker("ndcg", loss="logistic"),
+        ValueRegularizedRanker(),
+        PairwiseDisagreementRanker(loss="squared"),
+        ERRRanker(max_grade=9),
+        boosted(FIRST, measure="dcg@3", loss="pairwise_squared", n_estimators=5),
+    ],
+    ids=repr,
+)
+def test_the_ranker_is_fitted_to_the_targets(ranker, rng):
+    X, y, qid, _ = make(rng, sizes=(5, 8) * 6, n_comparisons=600)
+    aggregated = AggregatedRanker("borda", ranker).fit(X, y)
+    expected = clone(ranker).fit_targets(X, aggregated.targets_, qid, evidence(y))
+    np.testing.assert_allclose(aggregated.predict(X), expected.predict(X), **CLOSE)
+
+
 REFUSED = [
     (PairwiseDisagreementRanker(surrogate="pairwise"), ValueError, "one target per document"),
     (AveragePrecisionRanker(surrogate="pairwise"), ValueError, "one target per document"),
     (DifferenceGraphRanker(), ValueError, "got DifferenceGraphRanker"),
     (PairwiseHingeRanker(), ValueError, "got PairwiseHingeRanker"),
-    (ValueRegularizedRanker(), ValueError, "got ValueRegularizedRanker"),
-    (LeastSquaresRankerCV(), ValueError, "got LeastSquaresRankerCV"),
+    (MultiLabelRanker(), ValueError, "got MultiLabelRanker"),
     (AggregatedRanker(), ValueError, "got AggregatedRanker"),
     (StochasticAggregatedRanker(), ValueError, "got StochasticAggregatedRanker"),
     ("ndcg", TypeError, r"did you mean ranker=NDCGRanker\(\)\?"),
@@ -253,6 +286,93 @@ def test_what_is_not_a_ranker_of_targets_is_refused(ranker, error, message, rng)
     X, y, _, _ = make(rng)
     with pytest.raises(error, match=message):
         AggregatedRanker("borda", ranker).fit(X, y)
+
+
+# -- estimates of labels -----------------------------------------------------------------
+
+
+def signed(sessions):
+    """Clicks over examinations, less clicks by accident: below 0 where nothing was clicked."""
+    return cascade(sessions) - 0.2
+
+
+def make_sessions(rng):
+    X, qid = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    p = 1 / (1 + np.exp(-X[:, 0]))
+    return X, sample_sessions(p, qid, n_sessions=60, n_shown=4, random_state=0), qid
+
+
+TAKEN = {
+    "precision": (PrecisionRanker(k=3), lambda s: s),
+    "rbp": (RBPRanker(), lambda s: s),
+    "dcg": (DCGRanker(gain="linear"), lambda s: s),
+    "dcg exponential": (DCGRanker(), lambda s: 2**s - 1),
+    "separable": (NDCGRanker(targets="separable", gain="linear"), lambda s: s),
+    "eru": (ExpectedRankUtilityRanker(), lambda s: np.maximum(s, 0)),
+    "err": (ERRRanker(max_grade=1), lambda s: (2**s - 1) / 2),
+    "level": (PrecisionRanker(k=3, relevance_level=0.5), lambda s: (s >= 0.5) * 1.0),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_estimates_are_taken_as_they_are(name, rng):
+    X, y, _ = make_sessions(rng)
+    inner, targets = TAKEN[name]
+    ranker = AggregatedRanker(signed, inner).fit(X, y)
+    assert signed(y).min() < 0
+    np.testing.assert_allclose(ranker.targets_, targets(signed(y)), rtol=1e-12)
+
+
+def test_the_value_of_a_ranking_is_linear_in_estimates(rng):
+    X, y, qid = make_sessions(rng)
+    ranker = AggregatedRanker(signed, PrecisionRanker(k=3)).fit(X, y)
+    top = ranker.top_k(X, qid, k=3)
+    assert ranker.score(X, y) == pytest.approx(signed(y)[top].sum() / 3 / 6)
+
+
+def test_measures_of_grades_count_from_the_lowest(rng):
+    X, y, qid = make_sessions(rng)
+    ranker = AggregatedRanker(signed, NDCGRanker(k=3)).fit(X, y)
+    np.testing.assert_allclose(ranker.targets_, targets_of(signed(y), qid))
+    positive = AggregatedRanker("cascade", NDCGRanker(gain="linear")).fit(X, y)
+    gain, discount = cascade(y), 1 / np.log2(np.arange(10) + 2)
+    for rows in (qid == q for q in range(6)):
+        ideal = np.sort(gain[rows])[::-1] @ discount
+        np.testing.assert_allclose(positive.targets_[rows], gain[rows] / ideal)
+
+
+@pytest.mark.parametrize("structure", ["cascade", "borda"])
+def test_documents_without_evidence_are_not_learned_from(structure, rng):
+    if structure == "cascade":
+        X, y, _ = make_sessions(rng)
+    else:
+        X, y, _, _ = make(rng, sizes=(6,) * 5, n_comparisons=8)
+    unknown = y.evidence == 0
+    assert 0 < unknown.sum() < len(y)
+    expected = AggregatedRanker(structure).fit(X, y)
+    X = np.where(unknown[:, None], rng.normal(size=X.shape), X)
+    np.testing.assert_allclose(AggregatedRanker(structure).fit(X, y).coef_, expected.coef_)
+
+
+def test_weights_of_documents_without_evidence_alone_are_refused(rng):
+    X, y, _, _ = make(rng, sizes=(6,) * 5, n_comparisons=8)
+    with pytest.raises(ValueError, match="positive for a document that was judged"):
+        AggregatedRanker("borda").fit(X, y, sample_weight=(y.evidence == 0) * 1.0)
+
+
+def test_items_share_the_mean_weight_of_their_row(rng):
+    X = rng.normal(size=(9, 3))
+    y = sample_comparisons(rng.normal(size=(9, 4)), n_comparisons=60, random_state=0)
+    weight = (y.evidence / (y.evidence + 5)).mean(axis=1)
+    ranker = AggregatedRanker("borda", SQUARED).fit(X, y)
+    expected = clone(SQUARED).fit_targets(X, ranker.targets_, sample_weight=weight)
+    np.testing.assert_allclose(ranker.coef_, expected.coef_, **CLOSE)
+
+
+def test_a_ranker_of_documents_refuses_items(rng):
+    X, y = rng.normal(size=(8, 3)), rng.integers(0, 3, (8, 4))
+    with pytest.raises(ValueError, match=r"got 4 columns \(the label-ranking form\)"):
+        AggregatedRanker("borda", boosted("sklearn")).fit(X, y)
 
 
 def test_inside_a_search(rng):

@@ -82,6 +82,16 @@ def test_it_is_the_ridge_of_scaled_features(ranker, weighted, data, rng):
     np.testing.assert_allclose(fitted.coef_, ridge.coef_ / unit, **NEAR)
 
 
+@every_closed
+def test_the_unit_of_a_constant_feature_is_one(ranker, data):
+    X, y, qid = data
+    fitted = clone(ranker).fit(np.column_stack([X, np.full(len(y), 7.0)]), y, qid)
+    assert fitted.penalty_scale_[-1] == 1
+    np.testing.assert_allclose(
+        fitted.penalty_scale_[:-1], clone(ranker).fit(X, y, qid).penalty_scale_
+    )
+
+
 @pytest.mark.parametrize("loss", SQUARED_LOSSES)
 def test_label_ranking_form(loss, rng):
     X, Y = rng.normal(size=(40, 3)) * [1, 10, 100], rng.random((40, 4))

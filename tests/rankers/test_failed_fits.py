@@ -2,6 +2,7 @@
 
 import copy
 
+import joblib
 import numpy as np
 import pytest
 from cases import make_data, ranker_id, rankers, regressor_of
@@ -54,6 +55,10 @@ def check_equal(one, other, name):
     for key, value in vars(other).items():
         if isinstance(value, BaseEstimator):
             check_equal(vars(one)[key], value, f"{name}.{key}")
+        elif isinstance(value, np.random.Generator):
+            assert vars(one)[key].bit_generator.state == value.bit_generator.state
+        elif key in ("_loss", "_predictors"):  # which compare as objects
+            assert joblib.hash(vars(one)[key]) == joblib.hash(value), f"{name}.{key}"
         else:
             np.testing.assert_equal(vars(one)[key], value, err_msg=f"{name}.{key}")
 

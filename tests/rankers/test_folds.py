@@ -77,6 +77,8 @@ def test_default_folds_are_whole_and_even(data, label_data):
     assert default.fit(*label_data).n_splits_ == 5
     # Sorted feature values do not make sorted folds.
     order = np.column_stack([np.arange(200.0), np.zeros(200)])
-    _, sorted_rows = default._check_problem(default._plan(), order, np.arange(200.0), None, None)
+    _, sorted_rows = default._check_problem(
+        default._plan(), order, np.arange(200.0) / 50, None, None
+    )
     rows = make_splits(2, sorted_rows)
     assert 30 < (rows[0].test < 100).sum() < 70

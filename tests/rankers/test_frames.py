@@ -149,7 +149,7 @@ def test_frames_of_polars(columns, y, qid):
             ranker = NDCGRanker(regressor, loss=loss).fit(table, y, qid)
             assert ranker.score(table, y, qid) > 0.85
             assert list(ranker.feature_names_in_) == ["price", "shop", "age"]
-    with pytest.raises(ValueError, match=r"categories, text or dates in 'shop'\. Encode"):
+    with pytest.raises(ValueError, match=r"categories, text or dates in 'shop'\. Use"):
         NDCGRanker().fit(table, y, qid)
     with pytest.raises(ValueError, match="infinity in column 'price'"):
         ranker.predict(table.with_columns(price=np.inf))
@@ -243,7 +243,7 @@ def test_classes_of_a_table(regressor, table, y):
         model.fit(table, classes[1:])
     with pytest.raises(ValueError, match="y contains NaN"):
         model.fit(table, np.where(y > 2, np.nan, y))
-    with pytest.raises(ValueError, match=r"dates in 'shop'\. Encode"):
+    with pytest.raises(ValueError, match=r"dates in 'shop'\. Use"):
         LowRankLossClassifier().fit(table, classes)
 
 
@@ -277,8 +277,8 @@ def test_what_is_wrong_with_a_table(regressor, table, y, qid):
         ranker.predict(table[["shop", "price", "age"]])
     with pytest.raises(ValueError, match=r"Feature names unseen|feature names should match"):
         ranker.predict(table.rename(columns={"age": "years"}))
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
-        ranker.predict(table.head(0))
+    with pytest.raises(ValueError, match="qid must have 0 entries, one for each of the rows"):
+        ranker.predict(table.head(0), qid)
     with pytest.raises(ValueError, match=r"0 feature\(s\)"):
         ranker.fit(table[[]], y, qid)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -302,7 +302,7 @@ LINEAR = [
 @pytest.mark.parametrize("kind", ["category", "object", "string"])
 def test_a_linear_ranker_names_the_columns_to_encode(ranker, kind, table, y, qid):
     table = table.fillna({"age": 0.0}).astype({"shop": kind}).assign(brand="acme")
-    with pytest.raises(ValueError, match=r"dates in 'shop', 'brand'\. Encode .*OneHotEncoder"):
+    with pytest.raises(ValueError, match=r"dates in 'shop', 'brand'\. Use .*LinearColumns"):
         ranker.fit(table, y, qid)
     numbers = table.assign(shop=pandas.Categorical([1] * len(y)))[["price", "shop"]]
     with pytest.raises(ValueError, match="categories, text or dates in 'shop'"):

@@ -9,7 +9,7 @@ from cases import ranker_id, rankers
 from sklearn.base import clone
 
 pytest.importorskip("hypothesis")
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import (
     CONTAINERS,
@@ -28,7 +28,12 @@ from strategies import (
     vectors,
 )
 
-from skcalrank import PairwiseDisagreementRanker
+from skcalrank import (
+    LeastSquaresRankerCV,
+    PairwiseDisagreementRanker,
+    StochasticAggregatedRanker,
+    TabularRanker,
+)
 from skcalrank.linear_model import GramRidge
 from skcalrank.rankers import AggregatedRanker, NDCGRanker
 
@@ -38,11 +43,14 @@ EVERY = [
     NDCGRanker(GramRidge()),
     AggregatedRanker(ranker=NDCGRanker(GramRidge())),
 ]
+# Random problems may consist of queries of one document.
+pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
+
 every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
 WEIGHTS = (0.25, 1.0, 3.0)
 CLOSE = {"rtol": 2e-4, "atol": 2e-4}
 # Their folds and steps are drawn in the order of the rows.
-DRAWS = ("cv", "n_updates")
+DRAWS = (LeastSquaresRankerCV, StochasticAggregatedRanker)
 
 
 @st.composite
@@ -53,9 +61,17 @@ def problems(draw, least=1):
     return X, draw(vectors(len(codes), (0.0, 1.0, 2.0))), codes
 
 
+def problem_for(ranker, data):
+    """A random problem that a ranker can be fitted to."""
+    X, y, codes = data.draw(problems(enough(ranker)))
+    # A table of constants alone is refused.
+    assume(not isinstance(ranker, TabularRanker) or np.ptp(X, axis=0).any())
+    return X, y, codes
+
+
 def enough(ranker):
     """Number of queries that a ranker needs."""
-    return 5 if "cv" in ranker.get_params() else 1
+    return 5 if {"cv", "validation_fraction", "trees"} & ranker.get_params().keys() else 1
 
 
 def fitted(ranker, *problem, **weights):
@@ -73,13 +89,16 @@ def predictions(ranker, X, qid):
 def sparse_or_not(ranker):
     # Columns of categories, even of numbers, do not count as numbers.
     numbers = {name: made for name, made in CONTAINERS.items() if name != "category"}
-    return {**numbers, **SPARSE} if ranker.__sklearn_tags__().input_tags.sparse else numbers
+    # A stack divides scores by their spread, even if all that is spread is rounding errors, which
+    # products of sparse and dense matrices have different ones of.
+    takes_sparse = ranker.__sklearn_tags__().input_tags.sparse
+    return {**numbers, **SPARSE} if takes_sparse and "rankers" not in vars(ranker) else numbers
 
 
 @every_ranker
 @given(data=st.data())
 def test_containers_change_nothing(ranker, data):
-    X, y, codes = data.draw(problems(enough(ranker)))
+    X, y, codes = problem_for(ranker, data)
     weight = data.draw(vectors(len(y), WEIGHTS))
     expected = predictions(fitted(ranker, X, y, codes, sample_weight=weight), X, codes)
     containers = sparse_or_not(ranker)
@@ -101,9 +120,9 @@ def test_containers_change_nothing(ranker, data):
 @examples(0.5)
 @given(data=st.data())
 def test_order_and_names_change_nothing(ranker, data):
-    if any(name in ranker.get_params() for name in DRAWS):
+    if isinstance(ranker, DRAWS):
         pytest.skip("draws in the order of the rows")
-    X, y, codes = data.draw(problems())
+    X, y, codes = problem_for(ranker, data)
     rows = data.draw(orders(len(y)))
     one = fitted(ranker, X, y, codes)
     two = fitted(ranker, X[rows], y[rows], data.draw(qids(codes[rows])))
@@ -114,7 +133,7 @@ def test_order_and_names_change_nothing(ranker, data):
 @examples(0.5)
 @given(data=st.data())
 def test_pickles_and_second_fits_are_the_same(ranker, data):
-    X, y, codes = data.draw(problems(enough(ranker)))
+    X, y, codes = problem_for(ranker, data)
     found = fitted(ranker, X, y, codes)
     expected = predictions(found, X, codes)
     for twin in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
@@ -128,7 +147,7 @@ def test_pickles_and_second_fits_are_the_same(ranker, data):
 @every_ranker
 @given(data=st.data())
 def test_one_thing_wrong_is_named_and_changes_nothing(ranker, data):
-    X, y, codes = data.draw(problems(enough(ranker)))
+    X, y, codes = problem_for(ranker, data)
     found = fitted(ranker, X, y, codes)
     before = pickle.dumps(found)
     args = {"X": X, "y": y, "qid": codes, "sample_weight": np.ones(len(y))}
@@ -139,9 +158,14 @@ def test_one_thing_wrong_is_named_and_changes_nothing(ranker, data):
         args = {name: args[name] for name in ("X", "qid")}
     call = getattr(found, method, found.fit)
     result = refused(lambda: call(**args), names=NAMED[wrong])
-    assert result is None or wrong not in args
+    assert result is None or wrong not in args or (wrong == "X" and takes_missing(ranker))
     if result is None:
         assert pickle.dumps(found) == before
+
+
+def takes_missing(ranker):
+    """Whether a ranker takes missing values, which are no fault of X then."""
+    return ranker.__sklearn_tags__().input_tags.allow_nan
 
 
 NAMED = {
@@ -156,7 +180,7 @@ NAMED = {
 @examples(0.5)
 @given(data=st.data())
 def test_numbers_of_every_size_give_scores_or_an_error(ranker, data):
-    X, y, codes = data.draw(problems(enough(ranker)))
+    X, y, codes = problem_for(ranker, data)
     finite = st.floats(allow_nan=False, allow_infinity=False)
     sizes = st.sampled_from([5e-324, 1e-300, 1e-150, 1e-17, 1.0, 1e17, 1e150, 1e300])
     X = X * data.draw(sizes) if data.draw(st.booleans()) else X / 2 * data.draw(finite)

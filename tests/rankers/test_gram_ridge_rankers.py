@@ -193,6 +193,7 @@ def test_ranker_in_chunks_is_the_whole(ranker, loss, container, rng):
         chunks.rank(X)
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
 @every_loss
 def test_label_form_in_chunks(loss, rng):
     X = rng.normal(size=(30, 3))

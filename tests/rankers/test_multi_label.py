@@ -21,7 +21,6 @@ from skcalrank.measures import DCG
 from skcalrank.metrics import measure_score
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
-from skcalrank.testing import all_rankers
 
 NAMES = ["relevance", "margin", "freshness"]
 LINEAR = DCG(k=4, gain="linear")
@@ -82,7 +81,38 @@ def test_each_label_has_its_measure(problem):
         measure_score(measure, label, ranker.predict(X), qid=y.qid)
         for measure, label in zip(["ndcg@5", LINEAR], grades.T)
     ]
-    assert ranker.score(X, y) == pytest.approx(np.dot([0.25, 0.75], values))
+    assert ranker.score(X, y) == pytest.approx(ranker.measure_weights_[:2] @ values)
+
+
+def test_score_measures_what_is_learned():
+    # The second label has large gains, of which the spread takes the unit: the best order for the
+    # mean of the measures by `weights` alone is the other one.
+    often = np.repeat([0.0, 1.0], [6, 4])
+    first = np.tile([1.0, 0.0], 10)
+    second = 100 * np.column_stack([often, 1 - often]).ravel()
+    X, qid = np.tile(np.eye(2), (10, 1)), np.repeat(np.arange(10), 2)
+    y = MultiLabelTarget(np.column_stack([first, second]), qid, ["a", "b"])
+    top = DCG(k=1, gain="linear")
+    ranker = MultiLabelRanker(top, alpha=1e-9).fit(X, y)
+    np.testing.assert_allclose(ranker.spreads_, [0.5, 50.0])
+    np.testing.assert_allclose(ranker.measure_weights_, [100 / 101, 1 / 101])
+    other = copy.copy(ranker)
+    other.coefs_ = -ranker.coefs_
+    assert ranker.rank(X[:2], [0, 0]).tolist() == [1, 2]
+    assert ranker.score(X, y) > other.score(X, y)
+    assert ranker.score(X, y) == pytest.approx((100 * 1.0 + 40.0) / 101)
+
+
+def test_no_other_order_has_a_better_score(problem):
+    # With a row of its own for each document the fit is as rich as any function.
+    _, y = problem
+    X = np.eye(len(y.labels))
+    ranker = MultiLabelRanker(LINEAR, weights=[1.0, 2.0, 3.0], alpha=1e-9).fit(X, y)
+    best = ranker.score(X, y)
+    for mix in ([1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [3, 2, 1]):
+        other = copy.copy(ranker)
+        other.coefs_ = np.tile(ranker.mix(mix).coef_, (3, 1))
+        assert best >= other.score(X, y) - 1e-9
 
 
 def test_a_mix_leaves_the_ranker_as_it_was(problem):
@@ -242,9 +272,7 @@ def test_forms_are_told_apart_by_type(problem):
         NDCGRanker().fit(X, y)
 
 
-def test_it_is_not_among_all_rankers(problem):
-    # Tests of all rankers, and those of scikit-learn, pass one label of each document.
-    assert MultiLabelRanker not in dict(all_rankers()).values()
+def test_one_label_of_each_document_is_refused(problem):
     X, y = problem
     with pytest.raises(TypeError, match="expects a MultiLabelTarget as y"):
         MultiLabelRanker().fit(X, y.label("relevance"), y.qid)
@@ -307,3 +335,20 @@ def test_files_and_exports_hold_the_mix(problem, tmp_path):
 
     save_model(ranker, tmp_path / "model")
     np.testing.assert_array_equal(load_model(tmp_path / "model").predict(X), ranker.predict(X))
+
+
+def test_the_score_reads_rows_as_those_of_other_rankers(problem):
+    X, y = problem
+    ranker = MultiLabelRanker(LINEAR).fit(X, y)
+    expected = ranker.score(X, y)
+    assert ranker.score(X, y, y.qid) == expected
+    with pytest.raises(ValueError, match="qid must equal the qid that y carries"):
+        ranker.score(X, y, np.arange(len(y)) // 2)
+    with pytest.raises(ValueError, match="qid must equal the qid that y carries"):
+        ranker.front(X, y, np.arange(len(y)) // 2)
+    half = np.isin(y.qid, np.unique(y.qid)[::2])
+    weight = np.where(half, 2.0, 0.0)
+    assert ranker.score(X, y, sample_weight=weight) == pytest.approx(ranker.score(X[half], y[half]))
+    ranker.set_params(measure="ndcg@1")
+    assert ranker.score(X, y) == expected
+    assert ranker.measures_ == [LINEAR] * len(y.names)

@@ -110,7 +110,7 @@ def test_labels_that_vanish_beside_the_penalty_still_order(ranker, data):
 @pytest.mark.parametrize("ranker", [NDCGRanker(gain="linear"), IN_PROPORTION["bilinear"]], ids=str)
 def test_labels_whose_sums_overflow_are_refused(ranker, data):
     X, y = data
-    with pytest.raises(ValueError, match=r"got 3e\+300: divide the labels by the largest"):
+    with pytest.raises(ValueError, match=r"got 3e\+300: divide y by the largest"):
         ranker.fit(X, y * 1e300, QID)
 
 

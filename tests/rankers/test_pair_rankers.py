@@ -160,6 +160,16 @@ def test_label_form_is_multi_output_regression(make, label_data):
 # -- targets, weights, containers ------------------------------------------------------
 
 
+@pytest.mark.parametrize("weight", [1.0, 3.0])
+def test_the_automatic_penalty_is_the_one_of_the_fit(weight, data, label_data):
+    X, Y = label_data
+    of_labels = PairwiseDisagreementRanker(surrogate="pairwise").fit(X, Y)
+    assert of_labels.alpha_ == of_labels.estimator_.alpha
+    X, y, qid = data
+    of_documents = PairwiseDisagreementRanker(surrogate="pairwise")
+    assert of_documents.fit(X, y, qid, np.full(len(y), weight)).alpha_ == weight
+
+
 @pytest.mark.parametrize("weights", ["difference", "unit"])
 @pytest.mark.parametrize("features", LINEAR)
 def test_preferences_of_relevances_are_the_relevances(weights, features, data, label_data):
@@ -263,6 +273,7 @@ def test_queries_of_one_document_and_without_relevant_ones(ranker, rng):
         assert np.isfinite(matrix).all()
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
 @pytest.mark.parametrize("features", ["bilinear", "concat", "tree", "network"])
 @every_maker
 def test_only_queries_of_one_document(make, features, rng):

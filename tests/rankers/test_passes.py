@@ -32,6 +32,7 @@ from skcalrank import (
     RecallRanker,
     SpearmanRanker,
 )
+from skcalrank.calibration import SharedRows
 
 TREE = DecisionTreeRegressor(max_leaf_nodes=4, random_state=0)
 RANKERS = [
@@ -52,7 +53,8 @@ def mean_of_query(values, qid, weight):
 
 
 def by_hand(regressor, X, targets, qid, weight, n_passes):
-    fitted, sizes = 0.0, np.array([(qid == q).sum() for q in qid])
+    sizes = np.array([(qid == q).sum() for q in qid])
+    fitted = clone(regressor).fit(X, targets, weight * sizes).predict(X)
     for _ in range(n_passes):
         left = mean_of_query(targets - fitted, qid, weight)
         fitted = clone(regressor).fit(X, targets - left, weight * sizes).predict(X)
@@ -68,10 +70,12 @@ def test_each_pass_is_a_fit_to_what_the_one_before_left_over(n_passes, weighted,
     ranker.fit(X, y, qid, sample_weight=weight if weighted else None)
     expected = by_hand(TREE, X, y, qid, weight, n_passes)
     np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-9, atol=1e-12)
-    if n_passes == 1:
-        centered = clone(ranker).set_params(loss="centered", n_passes=5)
-        centered.fit(X, y, qid, sample_weight=weight if weighted else None)
-        assert np.array_equal(centered.predict(X), ranker.predict(X))
+    # The loss "centered" is one pass from 0.
+    centered = clone(ranker).set_params(loss="centered", n_passes=5)
+    centered.fit(X, y, qid, sample_weight=weight if weighted else None)
+    sizes = np.array([(qid == q).sum() for q in qid])
+    one = clone(TREE).fit(X, y - mean_of_query(y, qid, weight), weight * sizes)
+    assert np.array_equal(centered.predict(X), one.predict(X))
 
 
 @pytest.mark.parametrize("n_passes", [1, 3])
@@ -80,9 +84,8 @@ def test_each_pass_is_a_fit_to_what_the_one_before_left_over(n_passes, weighted,
 def test_passes_in_the_label_form(regressor, n_passes, label_data):
     X, y = label_data
     ranker = DCGRanker(regressor, gain="linear", loss="pairwise_squared", n_passes=n_passes)
-    fitted, multiple = 0.0, regressor
-    if isinstance(regressor, SVR):
-        multiple = MultiOutputRegressor(regressor)
+    multiple = MultiOutputRegressor(regressor) if isinstance(regressor, SVR) else regressor
+    fitted = clone(multiple).fit(X, y).predict(X)
     for _ in range(n_passes):
         left = (y - fitted).mean(axis=1, keepdims=True)
         fitted = clone(multiple).fit(X, y - left).predict(X)
@@ -112,8 +115,30 @@ def test_centered_targets_of_a_separable_measure_on_the_four_kinds():
     np.testing.assert_allclose(found[:2], [2 / 15, 0.3])
     rows, _ = FOUR_KINDS.rows()
     assert FOUR_KINDS.regret("precision@1", ranker.predict(rows)) > 0.07
-    ranker.set_params(loss="pairwise_squared", n_passes=20).fit(X, y, qid, weight)
+    ranker.set_params(loss="pairwise_squared", n_passes=1).fit(X, y, qid, weight)
     assert FOUR_KINDS.regret("precision@1", ranker.predict(rows)) < 1e-12
+
+
+@pytest.mark.parametrize("n_passes", [1, 2, 5])
+def test_passes_keep_the_best_order_of_separable_targets(n_passes):
+    # v - mean_q(v - g) has the mean g given the query if v has: the squared fit stays where it is.
+    rng, regrets = np.random.RandomState(0), []
+    ranker = PrecisionRanker(
+        DecisionTreeRegressor(), k=1, loss="pairwise_squared", n_passes=n_passes
+    )
+    centered = PrecisionRanker(DecisionTreeRegressor(), k=1, loss="centered")
+    for _ in range(60):
+        n_queries = rng.randint(2, 4)
+        kinds = rng.randint(4, size=(n_queries, 4))
+        share = rng.dirichlet(np.ones(n_queries))
+        queries = SharedRows.independent(kinds, rng.randint(11, size=4) / 10, share)
+        X, y, qid, weight = queries.data()
+        weight = np.maximum(weight, 1e-300)
+        scores = ranker.fit(X, y, qid, weight).predict(np.eye(queries.n_kinds))
+        assert queries.regret("precision@1", scores) == pytest.approx(0, abs=1e-12)
+        other = centered.fit(X, y, qid, weight).predict(np.eye(queries.n_kinds))
+        regrets.append(queries.regret("precision@1", other))
+    assert max(regrets) > 0.01
 
 
 ANY = [
@@ -187,7 +212,7 @@ def test_all_passes_stop_early_on_the_same_whole_queries(rng, monkeypatch):
     monkeypatch.setattr(HistGradientBoostingRegressor, "fit", spy)
     trees = HistGradientBoostingRegressor(early_stopping=True, max_iter=3)
     NDCGRanker(trees, loss="pairwise_squared", n_passes=3).fit(X, y, qid)
-    assert len(seen) == 3
+    assert len(seen) == 1 + 3
     for part in (0, 1):
         assert all(np.array_equal(seen[0][part], each[part]) for each in seen)
     held_out = {tuple(row) for row in seen[0][1]}

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from cases import every_ranker, labels_for
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 
@@ -16,7 +17,6 @@ from skcalrank import (
     StochasticAggregatedRanker,
 )
 from skcalrank.rankers import ScoreRanker
-from skcalrank.testing import all_rankers
 
 
 @pytest.fixture
@@ -26,10 +26,10 @@ def data(rng):
     return rng.normal(size=(48, 3)) + y[:, None], y, qid
 
 
-@pytest.mark.parametrize("cls", [cls for _, cls in all_rankers()])
-def test_the_record_holds_the_plan(cls, data):
-    ranker = cls(n_updates=5) if cls is StochasticAggregatedRanker else cls()
-    before, recorded = ranker._plan(), ranker.fit(*data).record_.plan
+@pytest.mark.parametrize("ranker", every_ranker(), ids=lambda ranker: type(ranker).__name__)
+def test_the_record_holds_the_plan(ranker, data):
+    X, y, qid = data
+    before, recorded = ranker._plan(), ranker.fit(X, labels_for(ranker, y, qid), qid).record_.plan
     # What labels, folds and the regressor add to it.
     added = {name: getattr(recorded, name) for name in ("reads", "measure", "alpha")}
     assert recorded == replace(before.without_regressor(), **added)

@@ -252,6 +252,7 @@ def test_partitions_are_one_fit(query_weight, rng):
 # -- searches ------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
 @pytest.mark.parametrize("cv", [QueryKFold(3), [([0, 1, 2, 5, 6, 7, 8, 9, 10, 11], [3, 4])]])
 @pytest.mark.parametrize("loss", SQUARED_LOSSES)
 @pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")

@@ -6,6 +6,7 @@ from cases import first_of_each_class, make_data, ranker_id, tags_sparse
 from fits import EVERY, fitted
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import (
     HuberRegressor,
     Lars,
@@ -15,17 +16,29 @@ from sklearn.linear_model import (
     RidgeCV,
     TweedieRegressor,
 )
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import get_tags
 
-from skcalrank import NDCGRanker, SpearmanRanker
+from skcalrank import LowRankLossClassifier, NDCGRanker, SpearmanRanker
 
 WITH_REGRESSOR = [ranker for ranker in EVERY if hasattr(ranker, "estimator")]
 every_ranker_with_a_regressor = pytest.mark.parametrize(
     "ranker", first_of_each_class(WITH_REGRESSOR), ids=ranker_id
 )
+
+
+@pytest.mark.parametrize(
+    "ranker", [*first_of_each_class(WITH_REGRESSOR), LowRankLossClassifier()], ids=ranker_id
+)
+def test_a_ranker_takes_what_its_regressor_takes(ranker):
+    for regressor in (KNeighborsRegressor(), HistGradientBoostingRegressor()):
+        tags = get_tags(clone(ranker).set_params(estimator=regressor)).input_tags
+        expected = get_tags(regressor).input_tags
+        assert (tags.sparse, tags.allow_nan) == (expected.sparse, expected.allow_nan)
 
 
 def ndcg_targets(y, qid, k):

@@ -291,11 +291,12 @@ def test_clone_and_pickle(ranker, data):
     X, y, qid = data
     ranker.fit(X, y, qid)
     loaded = pickle.loads(pickle.dumps(ranker))
-    assert np.array_equal(loaded.predict(X), ranker.predict(X))
+    scores = ranker.predict(X, qid)
+    assert np.array_equal(loaded.predict(X, qid), scores)
     assert loaded.score(X, y, qid) == ranker.score(X, y, qid)
     twin = clone(ranker)
     assert not hasattr(twin, "estimator_")
-    assert np.array_equal(twin.fit(X, y, qid).predict(X), ranker.predict(X))
+    assert np.array_equal(twin.fit(X, y, qid).predict(X, qid), scores)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])

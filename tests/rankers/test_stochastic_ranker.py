@@ -18,7 +18,7 @@ from skcalrank.losses import LOSSES, Logistic, get_loss
 
 def exact(measure="ndcg@3", *, loss="pairwise_squared", alpha=1.0, **params):
     inner = OrderPreservingRanker(measure, loss=loss, alpha=alpha)
-    return AggregatedRanker("borda", inner, **params)
+    return AggregatedRanker("borda", inner, row_weight="judgments", **params)
 
 
 def stochastic(measure="ndcg@3", **params):
@@ -169,12 +169,37 @@ def test_updates_that_fail_halfway_are_undone(rng):
         return target.net_preference()
 
     # Judgments are aggregated 1024 draws at a time: the third time is within the updates.
-    ranker = StochasticAggregatedRanker(structure, n_updates=200, random_state=0).fit(X, y)
-    before, n_iter = ranker.predict(X), ranker.n_iter_
+    ranker = StochasticAggregatedRanker(structure, order=2, n_updates=200, random_state=0)
+    before, n_iter = ranker.fit(X, y).predict(X), ranker.n_iter_
     with pytest.raises(RuntimeError, match="no scores"):
         ranker.set_params(n_updates=2000).partial_fit(X, y)
     np.testing.assert_array_equal(ranker.predict(X), before)
     assert ranker.n_iter_ == ranker._descent.n_updates == n_iter
+
+
+@pytest.mark.parametrize("order", [None, 1, 3])
+def test_work_is_linear_in_draws_times_order(order, rng):
+    X, y, _, _ = make(rng, n_comparisons=60)
+    seen = []
+
+    def structure(target):
+        seen.append(len(target.winner))
+        return target.net_preference()
+
+    fit = StochasticAggregatedRanker(structure, order=order, n_updates=500, random_state=0).fit
+    fit(X, y)
+    # Each comparison is a judgment. All of a query are aggregated once, whatever the draws are.
+    n_draws = 1024 * np.ceil(500 * 8 / 1024)
+    assert sum(seen) <= (len(y.winner) if order is None else n_draws * order)
+
+
+@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
+def test_one_query_of_many_distinct_labels(rng):
+    X, y = rng.normal(size=(200, 3)), rng.permutation(200) * 1.0
+    ranker = StochasticAggregatedRanker(n_updates=500, random_state=0)
+    ranker.fit(X, y, np.zeros(200))
+    again = clone(ranker).fit(X, y, np.zeros(200))
+    np.testing.assert_array_equal(ranker.coef_, again.coef_)
 
 
 def test_large_targets_need_a_loss_with_its_eta(rng):

@@ -20,7 +20,7 @@ from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScal
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from skcalrank import NDCGRanker, PreferenceTarget, RankingTarget
+from skcalrank import ExternalRanker, NDCGRanker, PreferenceTarget, RankingTarget
 from skcalrank.data import first_equal_rows
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import get_scorer
@@ -116,14 +116,17 @@ def test_equal_documents_share_a_score_however_many_features(features, rng):
         assert (np.ptp(ranker.predict(X, q)[rows][equal[0]])) == 0.0
 
 
-@pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
+EXTERNAL = [ExternalRanker(regressor) for regressor in (Ridge(), KernelRidge())]
+
+
+@pytest.mark.parametrize("ranker", [*EVERY, *EXTERNAL], ids=ranker_id)
 def test_equal_documents_have_equal_scores_in_every_ranker(ranker, rng):
     X = rng.normal(size=(6, 17))[rng.integers(0, 6, 75)]
     y, q = rng.integers(0, 3, 75) + 0.0, np.repeat([4, 2, 9], 25)
     for data in (X, np.asfortranarray(X)):
         found = fitted(ranker, data, y, q)
         for rows in (slice(75), slice(0, 75, 3), slice(1)):
-            scores = found.predict(data[rows])
+            scores = found.predict(data[rows], q[rows])
             same = (X[rows][:, None] == X[rows]).all(axis=2).argmax(axis=1)
             assert np.array_equal(scores, scores[same])
 

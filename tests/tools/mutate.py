@@ -39,7 +39,7 @@ LIBRARIES = ("scipy.stats", "scipy.optimize", "sklearn.ensemble", "sklearn.featu
 LIBRARIES += ("sklearn.model_selection", "sklearn.neural_network", "sklearn.utils.estimator_checks")
 LIBRARIES += ("hypothesis", "pandas", "polars", "pyarrow.parquet", "matplotlib.pyplot", "lightgbm")
 LIBRARIES += ("xgboost", "skops.io", "dask.array", "dask.dataframe", "skl2onnx", "onnxruntime")
-#: Tests that read sources, signatures and attributes, and execute nothing.
+#: Tests that read sources, signatures and attributes; some of them execute lines, too.
 READERS = ("documentation", "parameters", "types", "architecture", "reachability")
 READERS = tuple(f"tests/package/test_{name}.py" for name in READERS)
 #: Options of pytest, whose plugins are among the libraries that are there.
@@ -57,7 +57,7 @@ class Times:
         self.path, self.times = path, Counter()
 
     def pytest_runtest_logreport(self, report):
-        self.times[report.nodeid] += float("inf") if report.failed else report.duration
+        self.times[report.nodeid] += report.duration if report.passed else float("inf")
 
     def pytest_sessionfinish(self):
         passed = {name: t for name, t in self.times.items() if t < float("inf")}
@@ -185,24 +185,41 @@ def measured(folder):
     return times, executed
 
 
-def tests_of(mutant, times, executed):
-    """The tests that execute the statement or, where that runs on import, what is around it."""
+def readers(times, executed):
+    """The tests that see what runs on import: those that read, and those that execute no line.
+
+    The latter start processes, or read signatures and attributes.
+    """
+    execute = set().union(*(tests for lines in executed.values() for tests in lines.values()))
+    return {test for test in times if test.startswith(READERS) or test not in execute}
+
+
+def is_near(test, mutant):
+    """Whether a test, or a file of tests, is of the room of the mutant, or in the same file."""
+    room = mutant.file.split("/")[1].removesuffix(".py").strip("_")
+    return test.startswith((f"tests/{room}/", mutant.file))
+
+
+def tests_of(mutant, times, executed, read):
+    """The tests that execute the statement.
+
+    Where that runs on import, these are the tests of what is around it, of its room, and `read`.
+    """
     lines, tests = executed[mutant.file], set()
     for part in mutant.around:
         tests = tests or {test for i in part for test in lines.get(i, ())} - {ON_IMPORT}
     if any(ON_IMPORT in lines.get(i, ()) for i in mutant.around[0]):
-        tests |= {test for test in times if test.startswith(READERS)}
+        tests |= read | {test for test in times if is_near(test, mutant)}
     return {test: times[test] for test in tests}
 
 
 def stages(mutant, tests):
     """Some files with most fast tests, of the room if possible, then more, within the seconds."""
-    files, room = defaultdict(dict), mutant.file.split("/")[1].removesuffix(".py").strip("_")
+    files = defaultdict(dict)
     for name, seconds in tests.items():
         files[name.partition("::")[0]][name] = seconds
-    near = {file for file in files if file == mutant.file or file.startswith(f"tests/{room}/")}
     fast = {file: sum(t < 0.05 for t in times.values()) for file, times in files.items()}
-    order = sorted(files, key=lambda file: (file not in near, -fast[file]))
+    order = sorted(files, key=lambda file: (not is_near(file, mutant), -fast[file]))
     for some in (order[:3], order[3:12], order[12:]):
         chosen = {name: t for file in some for name, t in files[file].items()}
         most = zip(sorted(chosen, key=chosen.get), accumulate(sorted(chosen.values())))
@@ -282,7 +299,8 @@ def main():
     if options.measure or not folder.exists():
         measure(folder, *options.measure)
 
-    todo, known = [], measured(folder)
+    todo, (times, executed) = [], measured(folder)
+    known = times, executed, readers(times, executed)
     for room in options.rooms:
         mutants = every(room, options.only) if options.only else draw(room, options.n, options.seed)
         todo += [(room, mutant, tests_of(mutant, *known)) for mutant in mutants]

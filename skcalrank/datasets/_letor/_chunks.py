@@ -133,7 +133,6 @@ def _with_queries(parsed_blocks, sizes) -> Iterator[tuple[np.ndarray, _Parsed]]:
     n_before = 0
     for parsed in parsed_blocks:
         n_rows = len(parsed.qid)
-        # Group sizes may be zero.
         after = n_before + np.arange(n_rows)
         yield parsed.qid if ends is None else np.searchsorted(ends, after, side="right"), parsed
         n_before += n_rows
@@ -208,16 +207,18 @@ def group_sizes(path: Path, n_rows: int) -> np.ndarray:
             f"{files.without_packing(path).name}.query with group sizes beside it: add one, or a "
             "qid to each line."
         )
-    words = files.read_bytes(file).split()
-    bad = [word for word in words if not word.isdigit() or len(word) > 18]
-    if bad:
+    sizes: list[int] = []
+    n_grouped = 0
+    for word in (word for _, line in files.byte_lines(file) for word in line.split()):
+        if not word.isdigit() or len(word) > 18:
+            raise ValueError(
+                f"{file} holds {word.decode(errors='replace')!r}, which is not a group size."
+            )
+        n_grouped += int(word)
+        if n_grouped <= n_rows and int(word):
+            sizes.append(int(word))
+    if n_grouped != n_rows:
         raise ValueError(
-            f"{file} holds {bad[0].decode(errors='replace')!r}, which is not a group size."
+            f"The group sizes in {file.name} sum to {n_grouped}, but {path.name} has {n_rows} rows."
         )
-    sizes = np.array(words, dtype=np.intp)
-    if sizes.sum() != n_rows:
-        raise ValueError(
-            f"The group sizes in {file.name} sum to {sizes.sum()}, but {path.name} has {n_rows} "
-            "rows."
-        )
-    return sizes
+    return np.array(sizes, dtype=np.intp)

@@ -1,0 +1,360 @@
+"""Rankers of other libraries, and regressors, as rankers of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from .._solvers import with_ties
+from ..data import all_or_nothing, available_if, call_step, check, limits, refuse_lazy
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
+from ..measures import Measure
+from ..pipeline import QueryPipeline
+from ..preprocessing import LinearColumns, by_column, encoded, fit_encoded
+from ..rankers import BaseRanker, is_ranker
+from ._libraries import library_of, reads_queries, reads_tables, scores_of, taken_by, takes_targets
+from ._ranker import BoostedRanker, TreeScores
+from ._shap import summing_to
+
+
+class ExternalRanker(BaseRanker):
+    """A ranker of another library, or a regressor, used as a ranker of this package.
+
+    LightGBM, XGBoost and CatBoost each take queries in a form of their own, and rows in which every
+    query is contiguous. Here the qid has any type and any order, and goes to `fit`, `predict`,
+    scorers, searches and comparisons as for every other ranker.
+
+    Tables are read by a :class:`~skcalrank.preprocessing.TableEncoder`. The libraries, and the
+    histogram trees of scikit-learn, get columns of categories marked as such, and other estimators
+    that take missing values get their codes. For estimators that do not take missing values,
+    :class:`~skcalrank.preprocessing.LinearColumns` makes indicators of the categories and fills
+    gaps. A pipeline, a search of pipelines and a frozen estimator get the table as it is.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        An LGBMRanker, XGBRanker or CatBoostRanker, or any estimator whose `predict` returns one
+        number for each row, such as a regressor of scikit-learn. It is cloned. Parameters with
+        numbers of columns mean those of the matrix that the table is read as. None means
+        ``HistGradientBoostingRegressor(random_state=0)``.
+    measure : str or Measure, default="ndcg@10"
+        Measure that :meth:`score` computes. The estimator does not learn it: set its own objective.
+    columns : dict, default=None
+        Kinds of columns by name, such as ``{"zip": "category", "sku": "drop"}``, where the values
+        do not tell. See :class:`~skcalrank.preprocessing.TableEncoder`.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator, behind a :class:`~skcalrank.preprocessing.LinearColumns` in a
+        pipeline if it does not take missing values and X is a table.
+    encoder_ : TableEncoder or None
+        Reader of the columns, if X is a table or an array of objects, and the estimator does not
+        read tables in its own way.
+    feature_importances_ : ndarray of shape (d,)
+        Importances as the estimator defines them, if it does.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    BoostedRanker : Trees of LightGBM or XGBoost with calibrated losses, stopped on the measure.
+    NDCGRanker : Regression of the targets of a measure, by any regressor.
+    StackingRanker : Mix of several rankers, also of other libraries.
+
+    Notes
+    -----
+    On an array in which queries are contiguous, the scores are those of the estimator itself, to
+    the last bit: rows keep their order. Otherwise the queries come in order of first appearance.
+    Objectives such as lambdarank start with equal scores, which are ranked in row order, so that
+    the order of the rows has an effect on them. Queries of weight 0 are left out, and equal weights
+    count as none.
+
+    The weights of the documents become the mean weight of each query for XGBRanker, which takes one
+    weight for a query.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesRegressor
+    >>> from skcalrank import ExternalRanker, load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
+    >>> trees = ExtraTreesRegressor(20, random_state=0)
+    >>> ranker = ExternalRanker(trees, "ndcg@5").fit(X[qid < 30], y[qid < 30], qid[qid < 30])
+    >>> test = qid >= 30
+    >>> bool(ranker.score(X[test], y[test], qid[test]) > 0.6)
+    True
+    """
+
+    takes_label_form = False
+    _plan_settings: ClassVar = {"weights_note": "each estimator uses weights in its own way"}
+
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [limits.REGRESSOR, None],
+        "measure": limits.OWN_ERROR,
+        "columns": [Mapping, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        measure: str | Measure = "ndcg@10",
+        *,
+        columns: Mapping[Any, str] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.measure = measure
+        self.columns = columns
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        check.regressor(self, self.estimator)
+        estimator = self._inner()
+        takes = library_of(estimator).takes(estimator)
+        tags.input_tags.sparse = takes.sparse
+        tags.input_tags.allow_nan = takes.allow_nan
+        tags.input_tags.string = True
+        tags.input_tags.categorical = takes.allow_nan  # others take them in tables only
+        return tags
+
+    def _inner(self):
+        """Return the estimator that is cloned."""
+        default = HistGradientBoostingRegressor(random_state=0)
+        return default if self.estimator is None else self.estimator
+
+    # -- validation -----------------------------------------------------------------
+
+    def _reads(self, plan):
+        return super()._reads(plan)._replace(tables=reads_tables(self._inner()))
+
+    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True, name="y"):
+        arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
+        refuse_lazy(type(self).__name__, **arguments)
+        check.row_order(**arguments)
+        if not reads_tables(self._inner()):
+            X = fit_encoded(X, self.columns, y, qid)
+        elif self.columns is not None:
+            raise ValueError(
+                f"columns must be None, because {type(self._inner()).__name__} reads tables in "
+                f"its own way, got {self.columns!r}: leave it out."
+            )
+        self.encoder_ = getattr(X, "encoder", None)
+        return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, name=name)
+
+    def _check_rows(self, X, qid, method):
+        check_is_fitted(self)
+        refuse_lazy(type(self).__name__, X=X, qid=qid)
+        check.row_order(X=X, qid=qid)
+        if self.encoder_ is not None:
+            X = encoded(X, self.encoder_)
+        return super()._check_rows(X, qid, method)
+
+    # -- fit ------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the estimator, with the queries in its own form if it reads them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents.
+        y : array-like of shape (n_rows,)
+            Relevances, higher is better. May carry its queries, as in
+            :meth:`LeastSquaresRanker.fit`.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order. If None, all rows are one query.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows, in the sense of the estimator.
+
+        Returns
+        -------
+        self : ExternalRanker
+            The fitted ranker.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, the input is not a ranking problem, or the labels do not fit
+            the measure or the objective of the estimator.
+        TypeError
+            If `sample_weight` is given and the estimator does not take weights.
+
+        Warns
+        -----
+        OneQueryWarning
+            If y of several rows has no qid.
+        CutQueriesWarning
+            If y carries its queries and rows of some of them are missing.
+        """
+        plan, rows = self._check_problem(self._check_params(), X, y, qid, sample_weight)
+        plan.measure.labels(rows.y)
+        library_of(self._inner()).check_labels(self._inner(), rows.y)
+        return self._fit_rows(plan, rows)
+
+    @available_if(lambda self: takes_targets(self._inner()))
+    @all_or_nothing
+    def fit_targets(
+        self,
+        X: Matrix,
+        targets: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the estimator to targets in place of labels.
+
+        Available if the estimator is a regressor that does not read queries.
+
+        Parameters
+        ----------
+        X, qid, sample_weight
+            As in :meth:`fit`.
+        targets : array-like of shape (n_rows,)
+            As in :meth:`NDCGRanker.fit_targets`.
+
+        Returns
+        -------
+        self : ExternalRanker
+            The fitted ranker.
+        """
+        check.refuse_judgments(targets)
+        plan, rows = self._check_problem(
+            self._check_params(), X, targets, qid, sample_weight, name="targets"
+        )
+        return self._fit_rows(plan, rows)
+
+    def _fit_rows(self, plan, rows):
+        """Fit a clone of the estimator to validated rows."""
+        record, rows = self._record(plan, rows), rows.weighted()
+        estimator = clone(self._inner())
+        if reads_queries(estimator) and rows.queries.order is not None:
+            rows = rows.take(rows.queries.order)
+        library, marks = library_of(estimator), {}
+        if self.encoder_ is not None and not library.takes(estimator).allow_nan:
+            steps = [("columns", LinearColumns()), ("estimator", estimator)]
+            estimator = QueryPipeline(steps)
+        elif self._kinds:
+            marks = library.mark(estimator, rows.X.shape[1], self._kinds)
+        arguments = library.arguments(estimator, rows)
+        if rows.weight is not None and not np.ptp(rows.weight):
+            del arguments["sample_weight"]  # a penalty would depend on its size
+        X, y = self._matrix(estimator, rows), rows.in_order(rows.y)
+        self.estimator_ = call_step(estimator, "fit", X, y, **arguments, **marks)
+        self._taken = taken_by(self.estimator_)
+        self.record_ = record
+        return self
+
+    # -- what was fitted --------------------------------------------------------------
+
+    @property
+    def _kinds(self):
+        """Numbers of the columns of the matrix that hold codes of categories."""
+        return [] if self.encoder_ is None else self.encoder_.categorical_
+
+    def _matrix(self, estimator, rows):
+        """Return the features of rows as an estimator reads them."""
+        if isinstance(estimator, QueryPipeline) and self.encoder_ is not None:
+            return rows.as_given()
+        if not self._kinds:
+            return rows.X
+        return library_of(estimator).columns(estimator, rows.X, self._kinds)
+
+    def _scores(self, rows):
+        named = rows.named or not self.record_.has_qid
+        X = self._matrix(self.estimator_, rows)
+        scores = scores_of(self.estimator_, X, rows.queries, named, self._taken)
+        return scores if self._taken else with_ties(scores, rows.X)
+
+    def contributions(self, X: Matrix) -> Floats:
+        """Return the scores as exact sums over the features.
+
+        They are SHAP values for trees, and coefficients times features for linear scores.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+
+        Returns
+        -------
+        parts : ndarray of shape (n_rows, d + 1)
+            What each feature adds to the score of each row; the last column is a constant. Rows
+            sum to :meth:`decision_function`.
+
+        Raises
+        ------
+        ValueError
+            If the score is no such sum.
+        """
+        rows = self._check_rows(X, None, "contributions")
+        matrix = self._matrix(self.estimator_, rows)
+        if isinstance(self.estimator_, QueryPipeline) and self.encoder_ is not None:
+            (_, columns), (_, last) = self.estimator_.steps
+            parts = library_of(last).contributions(last, columns.transform(matrix), [])
+            parts = _by_indicated(parts, columns, rows.X.shape[1])
+        else:
+            library = library_of(self.estimator_)
+            parts = library.contributions(self.estimator_, matrix, self._kinds)
+        scores = scores_of(self.estimator_, matrix, rows.queries, False, self._taken)
+        parts = summing_to(parts.astype(float), scores, type(self.estimator_).__name__)
+        return by_column(parts, self.encoder_)
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Importances of the features, as the estimator defines them."""
+        check_is_fitted(self)
+        importances = np.asarray(self.estimator_.feature_importances_, dtype=float)
+        return by_column(importances[None], self.encoder_)[0]
+
+
+def _by_indicated(parts, columns, n_columns):
+    """Return values of the outputs of a LinearColumns, summed by the columns that it reads."""
+    indicators = [np.full(each.width, each.column) for each in columns.indicators_]
+    out = np.zeros((len(parts), n_columns + 1))
+    np.add.at(out.T, np.concatenate([*indicators, columns.numbers_, [n_columns]]), parts.T)
+    return out
+
+
+def adapted(estimator: Any, measure: str | Measure = "ndcg@10") -> Any:
+    """Return a ranker of this package as it is, and any other estimator as an ExternalRanker."""
+    own = is_ranker(estimator) or isinstance(estimator, QueryPipeline)
+    return estimator if own else ExternalRanker(estimator, measure)
+
+
+def tree_scores(ranker: Any) -> TreeScores | None:
+    """Return the scores of boosted trees of LightGBM, XGBoost or scikit-learn; None of others."""
+    if isinstance(ranker, BoostedRanker):
+        return TreeScores.of(ranker)
+    if not isinstance(ranker, ExternalRanker):
+        return None
+    estimator, encoder = ranker.estimator_, ranker.encoder_
+    library = library_of(estimator)
+    if not library.engine:
+        return None
+    n_columns = ranker.n_features_in_ if encoder is None else len(encoder.sources_)
+    codes = {} if encoder is None else {k: c.n_codes for k, c in encoder.categories_.items()}
+    trees = TreeScores(library.engine, [library.booster(estimator)], [1.0], n_columns, codes)
+    rows = np.zeros((1, n_columns))
+    scores = np.asarray(estimator.predict(library.columns(estimator, rows, list(codes))))
+    if not np.allclose(trees.of_rows(rows, None), scores, rtol=1e-5, atol=1e-6):
+        raise ValueError(
+            f"{type(estimator).__name__} predicts a function of the sum of its trees: fit it with "
+            "an objective that has no link function."
+        )
+    return trees
+
+
+def encodes(ranker: Any) -> bool:
+    """Return whether a ranker is an ExternalRanker that reads tables for its estimator."""
+    return isinstance(ranker, ExternalRanker) and not reads_tables(ranker._inner())  # noqa: SLF001

@@ -1,0 +1,173 @@
+"""Rows as LightGBM and XGBoost hand them to objectives and metrics."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable
+from traceback import walk_stack
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data import MissingQidError, Queries, arrays, check_qid, plain, qid_array
+from ..data.types import ArrayLike, Ints
+
+# Training sets to remember: cross-validation inside a library boosts its folds in turn, with one
+# objective and one metric.
+_REMEMBERED = 16
+
+# Names that LightGBM has for the list of workers, and for their number.
+_MACHINES, _N_MACHINES = ("machines", "workers", "nodes"), ("num_machines", "num_machine")
+
+
+class Handed(NamedTuple):
+    """Rows in which each query is contiguous, as a library passes them."""
+
+    labels: Any
+    scores: np.ndarray
+    weight: Any
+    sizes: np.ndarray  # of the queries
+    is_part: bool = False  # whether they are the rows of one of several workers
+
+    @property
+    def qid(self) -> np.ndarray:
+        """Query of each row, numbered from 0."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+
+class Known:
+    """Cache of objects computed from a training set, found again by its contents."""
+
+    def __init__(self) -> None:
+        self._made: deque = deque(maxlen=_REMEMBERED)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def of(self, handed: Handed, make: Callable[[Handed], Any]) -> Any:
+        """Return ``make(handed)``, computed once for the same labels, weights and group sizes."""
+        contents = handed.labels, handed.weight, handed.sizes
+        for known, made in list(self._made):
+            if all(map(_same, known, contents)):
+                return made
+        made = make(handed)
+        # Some of the arrays are views of memory that the library owns.
+        copies = [None if array is None else np.array(array) for array in contents]
+        self._made.append((copies, made))
+        return made
+
+
+def _same(a, b):
+    return a is b if a is None or b is None else np.array_equal(a, b)
+
+
+def from_lightgbm(y_true, y_pred, weight, group_sizes) -> Handed:
+    """Read ``(labels, scores, weight, group_sizes)``, or ``(scores, Dataset)``."""
+    data = y_pred
+    if hasattr(data, "get_group"):
+        y_true, y_pred = data.get_label(), y_true
+        weight, group_sizes = data.get_weight(), data.get_group()
+    if group_sizes is None:
+        raise MissingQidError(
+            "LightGBM passed no group sizes: give group=group_sizes(qid) to fit or to the Dataset."
+        )
+    is_part = _is_part_of_lightgbm(getattr(data, "params", None) or {})
+    return _handed(y_true, y_pred, weight, np.asarray(group_sizes), is_part)
+
+
+def _is_part_of_lightgbm(params):
+    """Return whether LightGBM trains on several workers.
+
+    ``lightgbm.train`` shows the options; its classes for Dask show neither these nor the workers.
+    """
+    machines = next((params[name] for name in _MACHINES if name in params), ())
+    listed = machines.split(",") if isinstance(machines, str) else machines
+    counts = [int(params[name]) for name in _N_MACHINES if name in params]
+    by_dask = (frame.f_globals.get("__name__") == "lightgbm.dask" for frame, _ in walk_stack(None))
+    return max([len(listed), *counts]) > 1 or any(by_dask)
+
+
+def refuse_bagging_by_query(data):
+    """Raise if LightGBM would use the gradients of a custom objective for the wrong rows.
+
+    `data` is the second argument of the objective: the Dataset, whose `params` are checked, when
+    called by ``lightgbm.train``; an array of scores, without any options, by ``LGBMRanker``.
+    """
+    option = (getattr(data, "params", None) or {}).get("bagging_by_query", False)
+    if str(option).lower() in ("true", "+"):
+        raise ValueError(
+            "bagging_by_query must be False with a custom objective, got True: LightGBM would "
+            "train on the wrong rows. Leave it out; bagging_fraction then draws rows."
+        )
+
+
+def from_xgboost(scores, data) -> Handed:
+    """Read ``(scores, DMatrix)``, and repeat the weight of each query for its rows."""
+    pointers = data.get_uint_info("group_ptr")
+    if len(pointers) == 0 and data.num_row():
+        raise MissingQidError(
+            "The DMatrix has no queries: give it group=group_sizes(qid), or qid if it is sorted."
+        )
+    sizes = np.diff(pointers.astype(np.intp))
+    weight = data.get_weight()
+    weight = np.repeat(weight, sizes) if len(weight) else None
+    return _handed(data.get_label(), scores, weight, sizes, workers().get_world_size() > 1)
+
+
+def workers() -> Any:
+    """Return the module of XGBoost through which workers exchange sums."""
+    return sys.modules["xgboost"].collective
+
+
+def _handed(labels, scores, weight, sizes, is_part):
+    scores = arrays.as_array(scores, "scores").astype(float).ravel()
+    if not len(labels) == len(scores) == sizes.sum():
+        raise ValueError(
+            "labels, scores and group sizes must agree in the number of rows, got "
+            f"{len(labels)} labels, {len(scores)} scores and group sizes with sum {sizes.sum()}."
+        )
+    return Handed(labels, scores, weight, sizes, is_part)
+
+
+def group_sizes(qid: ArrayLike) -> Ints:
+    """Return the number of documents of each query, for ``group=`` of LightGBM and XGBoost.
+
+    Parameters
+    ----------
+    qid : array-like of shape (n_rows,)
+        Query of each row, of any hashable type. The rows of each query must be contiguous, as
+        both libraries require.
+
+    Returns
+    -------
+    sizes : ndarray of int of shape (n_queries,)
+        In the order in which the queries appear.
+
+    Raises
+    ------
+    ValueError
+        If the rows of a query are not contiguous, or a qid is missing.
+
+    See Also
+    --------
+    lightgbm_objective : Calibrated objective for LightGBM.
+    xgboost_objective : Calibrated objective for XGBoost.
+    skcalrank.BoostedRanker : Takes qids of any type, in any order.
+
+    Examples
+    --------
+    >>> from skcalrank.boosting import group_sizes
+    >>> group_sizes(["b", "b", "a", "c", "c", "c"])
+    array([2, 1, 3])
+    """
+    qid = qid_array(qid)
+    queries = Queries.from_qid(check_qid(qid, len(qid)))
+    if queries.order is not None:
+        apart = int(np.flatnonzero(np.diff(queries.order) != 1)[0])
+        query = int(np.searchsorted(queries.ptr, apart, side="right")) - 1
+        raise ValueError(
+            f"The rows of each query must be contiguous, and query {plain(queries.name(query))!r} "
+            "comes in several pieces. Sort X, y and qid by np.argsort(qid, kind='stable') first."
+        )
+    return queries.sizes

@@ -1,0 +1,65 @@
+"""One model of a BoostedRanker: trees, and the ranker to whose scores they are added."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ..data import Rows
+from ..data.types import Floats
+from ._engine import Engine
+
+
+class Model(NamedTuple):
+    """Trees, with the start ranker to whose scores they are added."""
+
+    booster: Any
+    n_rounds: int
+    validation_scores: Floats  # measure after each round; empty without validation
+    start: Any = None
+    start_scale: float = 0.0  # factor of the scores of the start
+    evals: dict[str, Floats] = {}  # measure of each evaluation set after each round
+    weight: float = 1.0  # factor of the sum of trees and start
+
+    @property
+    def best(self) -> float:
+        """Best value of the measure; -inf without a value."""
+        return float(np.nan_to_num(self.validation_scores, nan=-np.inf).max(initial=-np.inf))
+
+    def scores(self, engine: Engine, kinds: list[int], rows: Rows, qid: Any, n_jobs: Any) -> Floats:
+        """Return the scores of rows."""
+        trees = engine.predict(self.booster, rows.X, kinds, n_jobs)
+        return self._with_start(trees, self._start_scores(rows, qid))
+
+    def staged_scores(
+        self, engine: Engine, kinds: list[int], rows: Rows, qid: Any, n_jobs: Any
+    ) -> Iterator[Floats]:
+        """Yield the scores of rows after each round."""
+        start = self._start_scores(rows, qid)
+        for trees in engine.staged(self.booster, rows.X, kinds, n_jobs):
+            yield self._with_start(trees, start)
+
+    def _start_scores(self, rows, qid):
+        if self.start is None:
+            return None
+        return self.start_scale * self.start.predict(rows.as_given(), qid)
+
+    def _with_start(self, trees, start):
+        return self.weight * (trees if start is None else trees + start)
+
+    def contributions(self, engine: Engine, X, kinds, n_jobs) -> Floats:
+        """Return the share of each feature in the scores, and last a constant."""
+        parts = engine.contributions(self.booster, X, kinds, n_jobs)
+        if self.start is None:
+            return self.weight * parts
+        if not hasattr(self.start, "coef_"):
+            raise ValueError(
+                f"start must be linear in the features (coef_) for contributions, got "
+                f"{type(self.start).__name__}. Fit without start, or with a closed form."
+            )
+        n_columns = np.size(self.start.coef_)  # it reads none that a pipeline has put beside
+        table = X.toarray() if issparse(X) else X[:, :n_columns]
+        parts[:, :n_columns] += self.start_scale * table * self.start.coef_
+        parts[:, -1] += self.start_scale * self.start.intercept_
+        return self.weight * parts

@@ -1,0 +1,153 @@
+r"""SHAP values of scikit-learn's trees, by operations on arrays.
+
+A leaf adds its value to the score of a row if all splits above it lead there. If only some features
+of the row are known, it adds its value times a product over the features of these splits: of
+:math:`o`, 1 or 0, which tells whether the splits on a known feature lead there, and of :math:`z`,
+the share of the rows of fit that the splits on an unknown feature let through. A SHAP value is the
+mean change as the feature becomes known, over all orders. Let the features become known at
+independent uniform times: then it is, for a leaf with value :math:`v` and feature :math:`i`,
+
+.. math:: v (o_i - z_i) \int_0^1 \prod_{j \ne i} ((1 - t) z_j + t o_j) \, dt.
+
+The product is a polynomial in t, whose integral by Gauss and Legendre is exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from ..data.types import Bools, Floats, Ints
+
+# Number of cells of a temporary array, small enough for the cache.
+_CELLS = 1 << 16
+
+# Largest error of a sum in single precision, relative to the scores.
+_TOLERANCE = 1e-4
+
+
+class Paths:
+    """The ways from the roots of trees to their leaves.
+
+    Parameters
+    ----------
+    trees : Walk or Nodes
+        Trees, one below the other.
+    """
+
+    def __init__(self, trees: Any) -> None:
+        self.trees, leaves = trees, np.flatnonzero(trees.is_leaf)
+        leaf, child = _steps(trees, leaves)
+        parent = _parents(trees)[child]
+        # The splits of a leaf that are on the same feature come together.
+        order = np.lexsort((trees.feature[parent], leaf))
+        leaf, child, parent = leaf[order], child[order], parent[order]
+        feature = trees.feature[parent]
+        is_new = np.append(True, (np.diff(leaf) != 0) | (np.diff(feature) != 0))[: len(leaf)]
+        self._first: Ints = np.flatnonzero(is_new)  # step of each pair of a leaf and a feature
+        self._split, self._is_left = parent, trees.children[2 * parent + 1] == child
+        self._pair_leaf: Ints = leaf[self._first]
+        shares = trees.count[child] / trees.count[parent]
+        self._z: Floats = np.multiply.reduceat(shares, self._first) if len(leaf) else shares
+        self._value: Floats = trees.value[leaves]
+        # Leaves that are roots have no pairs.
+        self._first_pair: Ints = np.flatnonzero(np.append(True, np.diff(self._pair_leaf) != 0))
+        counts = np.bincount(self._pair_leaf, minlength=len(leaves))
+        self._there: Ints = np.flatnonzero(counts)
+        self._place: Ints = np.repeat(np.arange(len(self._there)), counts[self._there])
+        self._n_nodes = max(1, -(-int(counts.max(initial=0)) // 2))
+        columns = trees.order[feature[self._first]]
+        ones, ends = np.ones(len(columns)), np.arange(len(columns) + 1)
+        shape = len(columns), len(trees.order)
+        self._by_column = csr_matrix((ones, columns, ends), shape=shape)
+
+    def parts(self, X: Floats) -> Floats:
+        """Return the scores of rows as sums over the columns and, last, a constant."""
+        out = np.zeros((len(X), X.shape[1] + 1))
+        if len(self._z):
+            n_rows = max(1, _CELLS // len(self._split))
+            for start in range(0, len(X), n_rows):
+                rows = slice(start, start + n_rows)
+                out[rows, :-1] = self._of_pairs(self._lead(X[rows])) @ self._by_column
+        out[:, -1] = self.trees.level + self._expected()
+        return out
+
+    def _expected(self) -> float:
+        """Return the mean of the trees over the rows of fit."""
+        weight = np.ones(len(self._value))
+        if len(self._z):
+            weight[self._there] = np.multiply.reduceat(self._z, self._first_pair)
+        return float(weight @ self._value)
+
+    def _lead(self, X: Floats) -> Bools:
+        """Return whether the splits of each pair lead to its leaf, of shape (n_rows, n_pairs)."""
+        lead = self.trees.lefts(X).take(self._split, axis=1) == self._is_left
+        leads: Bools = np.logical_and.reduceat(lead, self._first, axis=1)
+        return leads
+
+    def _of_pairs(self, leads: Bools) -> Floats:
+        """Return the SHAP values of each pair, of shape (n_rows, n_pairs)."""
+        o, values = leads.astype(float), np.zeros(leads.shape)
+        times, weights = np.polynomial.legendre.leggauss(self._n_nodes)
+        for time, weight in zip((times + 1) / 2, weights / 2):
+            factors = time * o
+            factors += (1 - time) * self._z
+            products = weight * np.multiply.reduceat(factors, self._first_pair, axis=1)
+            others = products.take(self._place, axis=1)
+            others /= factors
+            values += others
+        values *= o - self._z
+        values *= self._value[self._pair_leaf]
+        return values
+
+
+def summing_to(parts: Floats, scores: Floats, name: str) -> Floats:
+    """Return parts whose rows sum to scores: features get shares of the rounding errors.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (n_rows, d + 1)
+        SHAP values, and last a constant.
+    scores : ndarray of shape (n_rows,)
+    name : str
+        Name of the estimator, for the error.
+
+    Raises
+    ------
+    ValueError
+        If sums differ from scores by more than rounding errors.
+    """
+    errors = scores - parts.sum(axis=1)
+    if np.abs(errors).max(initial=0.0) > _TOLERANCE * (1.0 + np.abs(scores).max(initial=0.0)):
+        raise ValueError(
+            f"The SHAP values of {name} do not sum to its scores, as those of an exponential of "
+            "trees: sklearn.inspection.permutation_importance takes any ranker."
+        )
+    shares = np.abs(parts)
+    # The constant stays the same for all rows.
+    shares[:, -1] = ~shares[:, :-1].any(axis=1)
+    return parts + shares * (errors / shares.sum(axis=1))[:, None]
+
+
+def _parents(trees: Any) -> Ints:
+    """Return the split above each node; a root is its own."""
+    parents = np.arange(len(trees.is_leaf))
+    splits = np.flatnonzero(~trees.is_leaf)
+    for side in (0, 1):
+        parents[trees.children[2 * splits + side]] = splits
+    return parents
+
+
+def _steps(trees: Any, leaves: Ints) -> tuple[Ints, Ints]:
+    """Return the number of the leaf, and the node that a split leads to, of all splits above."""
+    parents, at, number = _parents(trees), leaves, np.arange(len(leaves))
+    numbers, nodes = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
+    while len(at):
+        below = parents[at] != at
+        at, number = at[below], number[below]
+        numbers.append(number)
+        nodes.append(at)
+        at = parents[at]
+    return np.concatenate(numbers), np.concatenate(nodes)

@@ -1,0 +1,102 @@
+"""Contributions of features to the scores of scikit-learn's regressors of trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.ensemble import (
+    BaseEnsemble,
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
+from sklearn.tree import BaseDecisionTree
+
+from ..data.types import Bools, Floats, Ints
+from ._shap import Paths, summing_to
+from ._sklearn import paths_of
+
+
+class Nodes:
+    """The nodes of a tree of scikit-learn, in the form that :class:`Paths` reads.
+
+    Parameters
+    ----------
+    tree : sklearn.tree._tree.Tree
+    factor : float
+        Factor of the values of its leaves.
+    """
+
+    level = 0.0
+
+    def __init__(self, tree: Any, factor: float) -> None:
+        own = np.arange(tree.node_count)
+        self.is_leaf: Bools = tree.children_left < 0
+        below = [
+            np.where(self.is_leaf, own, side) for side in (tree.children_right, tree.children_left)
+        ]
+        self.children: Ints = np.column_stack(below).ravel()
+        self.feature: Ints = np.where(self.is_leaf, 0, tree.feature)
+        self.value: Floats = factor * tree.value[:, 0, 0]
+        self.count: Floats = tree.weighted_n_node_samples
+        self.order: Ints = np.arange(tree.n_features)
+        self._threshold = tree.threshold
+        self._missing_left = tree.missing_go_to_left.astype(bool)
+
+    def lefts(self, X: Floats) -> Bools:
+        """Return whether each node sends the rows to the left, of shape (n_rows, n_nodes)."""
+        values = X.astype(np.float32).take(self.feature, axis=1)  # as trees read them
+        return (values <= self._threshold) | (np.isnan(values) & self._missing_left)
+
+
+def has_tree_parts(model: Any) -> bool:
+    """Return whether a model is a regressor of scikit-learn that consists of trees."""
+    return isinstance(model, (HistGradientBoostingRegressor, BaseEnsemble, BaseDecisionTree))
+
+
+def tree_parts(model: Any, X: Any, scores: Floats) -> Floats:
+    """Return the scores of rows as sums over the features, which are SHAP values.
+
+    The last column is a constant. Raise ValueError if the trees cannot be explained, or the values
+    do not sum to the scores.
+    """
+    X, name = X.toarray() if issparse(X) else np.asarray(X), type(model).__name__
+    if not isinstance(model, HistGradientBoostingRegressor):
+        parts = _parts_of_trees(model, X.astype(float))
+    elif model.is_categorical_ is not None and X.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{name} cannot be explained with columns of categories that are not numbers: encode "
+            "them first, or use BoostedRanker(engine='sklearn')."
+        )
+    else:
+        parts = paths_of(model).parts(X.astype(float))
+    return summing_to(parts, scores, name)
+
+
+def _parts_of_trees(model: Any, X: Floats) -> Floats:
+    """Return the parts of a sum of trees, one after the other, as forests can be large."""
+    trees, factor, level = _summed(model)
+    out = np.zeros((len(X), X.shape[1] + 1))
+    for tree in trees:
+        out += Paths(Nodes(tree.tree_, factor)).parts(X)
+    out[:, -1] += level
+    return out
+
+
+def _summed(model: Any) -> tuple[list[Any], float, float]:
+    """Return the trees that a model adds up, their factor, and what it adds to them."""
+    if isinstance(model, BaseDecisionTree):
+        return [model], 1.0, 0.0
+    if isinstance(model, (RandomForestRegressor, ExtraTreesRegressor)):
+        return model.estimators_, 1.0 / len(model.estimators_), 0.0
+    start = getattr(model, "init_", None)
+    constant = 0.0 if isinstance(start, str) else getattr(start, "constant_", None)
+    if isinstance(model, GradientBoostingRegressor) and constant is not None:
+        return list(model.estimators_[:, 0]), model.learning_rate, float(np.ravel(constant)[0])
+    raise ValueError(
+        f"ranker must have scores that are sums of trees, got {type(model).__name__}: choose a "
+        "forest or gradient boosting without another init."
+    )

@@ -1,0 +1,21 @@
+"""The door for methods of estimators that are called with collections."""
+
+from inspect import signature
+
+from ..preprocessing import TableEncoder
+from . import _rankers, _tables, _transformers
+from ._rounds import fit_in_rounds
+
+
+def run(estimator, method, *args, **kwargs):
+    """Call a method, decorated by ``lazy_aware``, that has lazy collections as arguments."""
+    call = signature(method).bind(estimator, *args, **kwargs)
+    call.apply_defaults()
+    (_, estimator), *given = call.arguments.items()
+    if method.__name__ == "fit" and getattr(estimator, "fits_in_rounds", False):
+        return fit_in_rounds(estimator, **dict(given))
+    room = _transformers if hasattr(estimator, "transform") else _rankers
+    room = _tables if isinstance(estimator, TableEncoder) else room
+    if hasattr(estimator, "trains_in_parts"):
+        from . import _trees as room  # imports the libraries of trees
+    return room.METHODS[method.__name__](*call.args, **call.kwargs)

@@ -1,0 +1,111 @@
+"""Transformers on dask collections: fitted in rounds, and applied partition by partition."""
+
+import copy
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import check
+from ..preprocessing import TableEncoder
+from ._blocks import OnPartition, check_disjoint, collect, is_frame, names_of, tree
+from ._cut import partitions
+from ._rounds import fit_in_rounds
+
+
+def transform_by_partition(transformer, X, qid=None):
+    """Return lazy rows: a DataFrame for a DataFrame, else an array."""
+    check_is_fitted(transformer)
+    # Later fits do not change a copy, as they set new attributes.
+    transformer, names = copy.copy(transformer), transformer.get_feature_names_out()
+    parts = partitions(X, lazily=True, qid=qid)
+    like = _made_of_one_row(transformer, X, names, qid is not None)[:0]
+    # Every partition waits for the check that no query is in two partitions.
+    if is_frame(X) and (qid is None or is_frame(qid)):
+        # Dask can compute these together with X.
+        beside = () if qid is None else (qid, _whole(qid))
+        return X.map_partitions(OnPartition(_as_frame, transformer, like), *beside, meta=like)
+    whole = [] if qid is None else [tree(parts.map(_names_part, of=["qid"]), check_disjoint)]
+    like = np.asarray(like)
+    values = parts.map(_as_array, transformer, like, *map(_count, whole))
+    return collect(values, parts, width=len(names), dtype=like.dtype)
+
+
+def _whole(qid):
+    """Return a Series of one partition, which is computed if no query is in two partitions."""
+    import pandas as pd
+
+    like = pd.Series(dtype=object)
+    names = qid.map_partitions(OnPartition(_boxed_names), meta=like, enforce_metadata=False)
+    names = names.clear_divisions().repartition(npartitions=1)
+    return names.map_partitions(OnPartition(_checked), meta=like, enforce_metadata=False)
+
+
+def _boxed_names(qid):
+    import pandas as pd
+
+    return pd.Series([check.queries(qid, len(qid)).names])
+
+
+def _checked(names):
+    check_disjoint([dict.fromkeys(of.tolist(), number) for number, of in enumerate(names)])
+    return names[:0]
+
+
+def _made_of_one_row(transformer, X, names, has_qid):
+    """Return what becomes of a row of zeros, as a frame for a frame."""
+    if is_frame(X):
+        import pandas as pd
+
+        X = pd.DataFrame(0, X._meta.index[:0].insert(0, 0), X.columns).astype(X._meta.dtypes)
+    else:
+        X = np.zeros((1, X.shape[1]), X.dtype)
+    reader = getattr(transformer, "encoder_", transformer)
+    if isinstance(reader, TableEncoder):  # which might not read zeros
+        return _named(np.zeros((1, len(names))), X, names)
+    return _named(_transformed(transformer, X, np.zeros(1) if has_qid else None), X, names)
+
+
+def _named(rows, X, names):
+    """Return rows as a frame if X is one."""
+    if not hasattr(X, "iloc") or hasattr(rows, "iloc"):
+        return rows
+    import pandas as pd
+
+    return pd.DataFrame(rows, X.index, names)
+
+
+def _transformed(transformer, X, qid):
+    return transformer.transform(X, **({} if qid is None else {"qid": qid}))
+
+
+def _names_part(number, *, qid):
+    """Return the partition of each query in it."""
+    return names_of(check.queries(qid, len(qid)), number)
+
+
+def _count(owners):
+    """Return a small delayed value that is known once queries are known to be whole."""
+    from dask import delayed
+
+    return delayed(len)(owners)
+
+
+def _as_frame(transformer, like, X, qid=None, _whole=None):
+    """Return the transformed rows of one partition as a frame."""
+    return _named(_transformed(transformer, X, qid), X, like.columns) if len(X) else like
+
+
+def _as_array(transformer, like, *rest, X, qid):
+    """Return the transformed rows of one partition."""
+    del rest
+    return np.asarray(_transformed(transformer, X, qid)) if X.shape[0] else like
+
+
+def _fit_transform(transformer, X, y=None, qid=None, **_):
+    columns = {"y": y} if qid is None else {"y": y, "qid": qid}
+    fit_in_rounds(transformer, X, **columns)
+    return transform_by_partition(transformer, X, *([] if qid is None else [qid]))
+
+
+#: What does the work of each method of a transformer.
+METHODS = {"fit_transform": _fit_transform, "transform": transform_by_partition}

@@ -1,0 +1,100 @@
+"""Boosted rankers on dask collections: each worker trains on the rows that it holds."""
+
+import warnings
+
+import numpy as np
+from sklearn.base import clone
+
+from ..boosting import Place, check_fit_part, fit_part
+from ..data import EvalSet, check, eval_sets, in_memory, warn
+from . import _rankers
+from ._blocks import check_disjoint, compute, join, names_of
+from ._cluster import client_in_use, run_on_holders
+from ._cut import partitions
+
+
+def fit_trees(ranker, X, y, qid, sample_weight, eval_set, X_val, y_val, qid_val, callbacks):
+    """Fit a ranker whose trees are grown by the workers that hold the rows."""
+    evals = {
+        name: EvalSet(*in_memory(X=X, y=y, qid=qid, sample_weight=weight))
+        for name, (X, y, qid, weight) in eval_sets(eval_set, X_val, y_val, qid_val).items()
+    }
+    check_fit_part(ranker, bool(evals), callbacks)
+    parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
+    _rankers.check_named(parts, y, qid)
+    results = _trained((clone(ranker), evals), parts.map(_block))
+    for category, message in set().union(*(told for _, told in results)):
+        warn(message, category)
+    params = ranker.get_params(deep=False)
+    learned = {k: v for k, v in vars(results[0][0]).items() if k not in params}
+    # Assign last: nothing below can fail.
+    vars(ranker).pop("feature_names_in_", None)
+    vars(ranker).update(learned)
+    return ranker
+
+
+def _trained(given, blocks):
+    """Return the results of all workers; without a cluster this process is the only one."""
+    client = client_in_use()
+    if client is None:
+        blocks = compute(blocks)
+        _check_whole([_described(number, block) for number, block in enumerate(blocks)])
+        return [_train(given, Place(), blocks)]
+    blocks = client.compute(blocks)
+    sizes = _check_whole(client.gather(client.map(_described, range(len(blocks)), blocks)))
+    return run_on_holders(client, _train, given, [b for b, size in zip(blocks, sizes) if size])
+
+
+def _block(number, *, X, y, qid, sample_weight):
+    """Return the columns of a partition, with the qid that its labels may carry."""
+    return {"X": X, "y": y, "qid": check.carried_qid(y, qid), "sample_weight": sample_weight}
+
+
+def _described(number, block):
+    """Return the number of rows of a partition, and the number of the partition by query."""
+    qid, n_rows = block["qid"], block["X"].shape[0]
+    return n_rows, {} if qid is None else names_of(check.queries(qid, n_rows), number)
+
+
+def _check_whole(described):
+    """Return the number of rows of each partition; raise for a query in two of them."""
+    sizes, names = zip(*described)
+    check_disjoint(names)
+    if not any(sizes):
+        raise ValueError("X must have at least one row, got none.")
+    return sizes
+
+
+def _train(given, place, blocks):
+    """Return the ranker, fitted if this is the first worker, and what it would warn of."""
+    ranker, evals = given
+    ranker = clone(ranker)
+    if ranker.n_jobs is None:
+        ranker.set_params(n_jobs=_n_threads())
+    blocks = [block for block in blocks if block["X"].shape[0]]
+    # Inside of the context others know if this worker fails.
+    with place.workers() as workers, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        columns = {name: _joined([block[name] for block in blocks]) for name in blocks[0]}
+        fit_part(ranker, workers, EvalSet(**columns), evals)
+    told = {(warning.category, str(warning.message)) for warning in told}
+    return (None if place.rank else ranker), told
+
+
+def _n_threads():
+    """Return the number of threads of this worker, None for another process."""
+    from distributed import get_worker
+
+    try:
+        return get_worker().state.nthreads
+    except ValueError:
+        return None
+
+
+def _joined(values):
+    """Return a column of several partitions; None and numbers are those of each of them."""
+    return join(values) if np.iterable(values[0]) else values[0]
+
+
+#: What does the work of each method of a ranker of trees.
+METHODS = _rankers.METHODS | {"fit": fit_trees}

@@ -1,0 +1,120 @@
+"""Queries that `fit` follows the training on, in the argument `eval_set`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from . import check
+from ._routing import has_method
+
+_MUST_BE = (
+    "must be a tuple (X, y, qid) or (X, y, qid, sample_weight), (X, y) if y carries the queries, "
+    "or a dict of these by name"
+)
+
+
+class EvalSet(NamedTuple):
+    """Rows of whole queries, with labels and weights."""
+
+    X: Any
+    y: Any
+    qid: Any = None
+    sample_weight: Any = None
+
+
+def eval_sets(
+    eval_set: Any = None, X_val: Any = None, y_val: Any = None, qid_val: Any = None
+) -> dict[str, EvalSet]:
+    """Return evaluation sets by name, the one that stops the training last.
+
+    Parameters
+    ----------
+    eval_set : tuple, dict of str to tuple, or None
+        ``(X, y, qid)`` or ``(X, y, qid, sample_weight)``; ``(X, y)`` if y carries its queries.
+    X_val, y_val, qid_val : array-like, default=None
+        The same as separate arguments, which scikit-learn's Pipeline can transform.
+
+    Returns
+    -------
+    sets : dict of str to EvalSet
+        Empty if all arguments are None. A set without a name is called "validation".
+
+    Raises
+    ------
+    ValueError
+        If both forms are given, the form is another one, or numbers of rows differ.
+    """
+    named: dict[str, Any]
+    apart = {"X_val": X_val, "y_val": y_val, "qid_val": qid_val}
+    passed = [name for name, value in apart.items() if value is not None]
+    if not passed:
+        if eval_set is None:
+            return {}
+        named = dict(eval_set) if isinstance(eval_set, Mapping) else {"validation": eval_set}
+        if not named:
+            raise ValueError(f"eval_set {_MUST_BE}, got an empty dict: leave it out.")
+        names = {key: f"eval_set[{key!r}]" for key in named}
+        if not isinstance(eval_set, Mapping):
+            names = {"validation": "eval_set"}
+        return {str(key): _checked(value, names[key]) for key, value in named.items()}
+    if eval_set is not None:
+        raise ValueError(
+            f"eval_set must be None with {' and '.join(passed)}, got both: they are two forms of "
+            "one argument."
+        )
+    if X_val is None or y_val is None:
+        raise ValueError(
+            "X_val and y_val must be passed together, with qid_val if y_val does not carry its "
+            f"queries, got {' and '.join(passed)} only."
+        )
+    return {"validation": _checked((X_val, y_val, qid_val), "X_val, y_val, qid_val (eval_set)")}
+
+
+@contextmanager
+def naming_eval_set(name: str) -> Iterator[None]:
+    """Name the evaluation set in errors about its values."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"Invalid eval_set {name!r}: {error}") from error
+
+
+def takes_eval_set(estimator: Any) -> bool:
+    """Return whether `fit` takes an `eval_set` in the form of this module."""
+    takes = has_method(estimator, "takes_eval_set") and estimator.takes_eval_set
+    return takes is True
+
+
+def _checked(rows: Any, name: str) -> EvalSet:
+    """Return an evaluation set whose parts have equally many rows."""
+    if not isinstance(rows, (tuple, list)) or not 2 <= len(rows) <= 4:
+        kind = type(rows).__name__
+        length = f" of length {len(rows)}" if isinstance(rows, (tuple, list)) else ""
+        raise ValueError(f"{name} {_MUST_BE}, got a {kind}{length}.")
+    X, y, qid, weight = EvalSet(*rows)
+    qid = check.carried_qid(y, qid)
+    sizes = {
+        "X": _n_rows(X),
+        "y": _n_rows(y),
+        "qid": _n_rows(qid),
+        "sample_weight": _n_rows(weight),
+    }
+    sizes = {part: size for part, size in sizes.items() if size is not None}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(
+            f"The parts of {name} must have equally many rows, got "
+            f"{', '.join(f'{part} of {size}' for part, size in sizes.items())}. Tools such as "
+            "GridSearchCV split an argument that has as many rows as X: pass eval_set as one "
+            "tuple (X, y, qid), which they leave whole."
+        )
+    return EvalSet(X, y, qid, weight)
+
+
+def _n_rows(values: Any) -> int | None:
+    """Return the number of rows, or None if it is for validation to say what is wrong."""
+    shape = getattr(values, "shape", None)
+    if shape:
+        return int(shape[0]) if isinstance(shape[0], int) else None
+    return len(values) if hasattr(values, "__len__") and not isinstance(values, str) else None

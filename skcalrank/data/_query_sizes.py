@@ -1,0 +1,70 @@
+"""The sizes of the queries of a fit, by hashed names."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._hash import hash_names, spread_bits
+from ._queries import Queries
+from .types import Array, Ints
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QuerySizes:
+    """Number of rows of each query of a fit; names are hashed, as they may be private.
+
+    Parameters
+    ----------
+    hashes : ndarray of uint64 of shape (n_queries,)
+        Hashes of the names, increasing.
+    sizes : ndarray of int of shape (n_queries,)
+        Number of rows of each query.
+    salt : ndarray of uint64 of shape (1,)
+        Random number in every hash, so that a list of names cannot be looked up.
+    numbering : int or None
+        Number of queries if their names count from 0 or 1, one query after the other; else None.
+    """
+
+    hashes: Array
+    sizes: Ints
+    salt: Array
+    numbering: int | None
+
+    @classmethod
+    def of(cls, queries: Queries) -> QuerySizes | None:
+        """Return the sizes of queries; None for a single one, or without names."""
+        if queries.names is None or queries.n_queries < 2:
+            return None
+        salt = np.frombuffer(os.urandom(8), dtype=np.uint64)
+        hashes = _hashed(queries.names, salt)
+        order = np.argsort(hashes)
+        return cls(hashes[order], queries.sizes[order].astype(np.int32), salt, _numbering(queries))
+
+    def are_cut_by(self, queries: Queries) -> bool:
+        """Return whether one of these queries comes back with another number of rows.
+
+        The numbering of another file, and a single query, are not these queries.
+        """
+        if queries.names is None or queries.n_queries < 2:
+            return False
+        if self.numbering is not None and _numbering(queries) not in (None, self.numbering):
+            return False
+        asked = _hashed(queries.names, self.salt)
+        place = np.minimum(np.searchsorted(self.hashes, asked), len(self.hashes) - 1)
+        known = self.hashes[place] == asked
+        return bool((self.sizes[place] != queries.sizes)[known].any())
+
+
+def _hashed(names: Array, salt: Array) -> Array:
+    return spread_bits(hash_names(names) ^ salt)
+
+
+def _numbering(queries: Queries) -> int | None:
+    """Return the number of queries if names count from 0 or 1 in the order of the rows."""
+    names, n = queries.names, queries.n_queries
+    if names is None or names.dtype.kind not in "iu" or queries.order is not None:
+        return None
+    return n if names[0] in (0, 1) and (np.diff(names) == 1).all() else None

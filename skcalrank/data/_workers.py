@@ -1,0 +1,91 @@
+"""Processes that train together, each on rows of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from ._exceptions import MissingQidError
+
+
+class Workers:
+    """The workers of one training, as one of them sees them: by itself, it is the only one.
+
+    Attributes
+    ----------
+    rank : int
+        Number of this worker, from 0.
+    size : int
+        Number of workers.
+    host : str
+        Name or address under which the others reach this worker.
+    time_limit : float
+        Seconds after which a worker that does not answer is taken for lost.
+    """
+
+    rank = 0
+    size = 1
+    host = "localhost"
+    time_limit = float("inf")
+
+    def reduce(self, value: Any, combine: Callable[[list[Any]], Any]) -> Any:
+        """Return ``combine`` of the list of the values of all workers, by rank.
+
+        The first worker combines them, so that the result is the same to the last bit for all. All
+        workers must call it, in the same order.
+        """
+        return combine([value])
+
+    def leave(self) -> None:
+        """Let the others know, when they exchange values next, that this worker has failed."""
+
+    def total(self, part: Callable[[], Any], add: Callable[[list[Any]], Any]) -> Any:
+        """Return the sum of what all workers make of their rows.
+
+        `add` is associative: it may be called with some of the parts, and then with their sums.
+        `part` is not called where the sum is known already.
+        """
+        return self.reduce(part(), add)
+
+    def deal(self, part: Callable[[], Any], combine: Callable[[list[Any]], list[Any]]) -> Any:
+        """Return what `combine`, which returns a list by rank, makes of all parts for this worker.
+
+        `part` is not called where this is known already.
+        """
+        return self.reduce(part(), combine)[self.rank]
+
+    def require_qid(self, qid: Any) -> None:
+        """Raise MissingQidError if rows of several workers would be one query."""
+        if qid is None and self.size > 1:
+            raise MissingQidError(
+                f"qid must be given if X has several partitions, got None for {self.size}: pass "
+                "qid, with whole queries in each partition."
+            )
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return the values of all workers, by rank."""
+        values: list[Any] = self.reduce(value, list)
+        return values
+
+
+#: A process that has all rows.
+ALONE = Workers()
+
+_OF_FIT: ContextVar[Workers] = ContextVar("workers", default=ALONE)
+
+
+def workers_of_fit() -> Workers:
+    """Return the workers that fit an estimator together with this one."""
+    return _OF_FIT.get()
+
+
+@contextmanager
+def among(workers: Workers) -> Iterator[None]:
+    """Let all fits in this context be those of several workers, each of which has whole queries."""
+    token = _OF_FIT.set(workers)
+    try:
+        yield
+    finally:
+        _OF_FIT.reset(token)

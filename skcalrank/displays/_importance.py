@@ -1,0 +1,148 @@
+"""Plot of the importances of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data import check
+from ..data.types import ArrayLike, Floats, Matrix
+from ..inspection import ScoreExplanation, explain_scores
+from ._base import Display, drawn, literal, styled
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ImportanceDisplay(Display):
+    """Bar plot of how much each feature moves the scores of documents within their queries.
+
+    The importance of a feature is the mean absolute value of its contributions, in the unit of the
+    score. Use :meth:`from_estimator` or :meth:`from_explanation` to make a display.
+
+    Parameters
+    ----------
+    importances : ndarray of shape (d,)
+        Mean absolute contribution of each feature.
+    feature_names : array-like of str of shape (d,)
+        Names of the features.
+    name : str, default=None
+        Title of the axes.
+
+    Attributes
+    ----------
+    bars_ : matplotlib BarContainer
+        One bar for each of the largest importances, from the top.
+    ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skcalrank.inspection.explain_scores : The contributions as numbers.
+    TopContributionsDisplay : The contributions to the scores of one query.
+    sklearn.inspection.permutation_importance : Loss of the measure if a feature is shuffled.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> from skcalrank.displays import ImportanceDisplay
+    >>> X, y, qid = load_digits_queries(n_queries=50)
+    >>> ranker = NDCGRanker(k=10).fit(X, y, qid)
+    >>> display = ImportanceDisplay.from_estimator(ranker, X, qid, n_features=5)
+    >>> len(display.bars_)
+    5
+    >>> plt.show()
+    """
+
+    importances: Floats
+    feature_names: ArrayLike
+    name: str | None = None
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        n_features: int = 20,
+        bar_kwargs: dict[str, Any] | None = None,
+    ) -> ImportanceDisplay:
+        """Plot the bars.
+
+        Parameters
+        ----------
+        ax, name
+            As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
+        n_features : int, default=20
+            Number of features with a bar, those of the largest importance.
+        bar_kwargs : dict, default=None
+            Style of the bars, for matplotlib's ``barh``, such as ``{"color": "gray"}``.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+        """
+        check.count("n_features", n_features)
+        ax = self._open(ax)
+        from matplotlib.patches import Rectangle
+
+        shown = np.argsort(-self.importances, kind="stable")[:n_features]
+        names = np.asarray(self.feature_names, dtype=object)[shown]
+        places = range(len(shown), 0, -1)
+        self.bars_ = ax.barh(places, self.importances[shown], **styled(Rectangle, bar_kwargs))
+        ax.set_yticks(places, [literal(feature) for feature in names])
+        left = len(self.importances) - len(shown)
+        others = f"\nnot shown: {left} other{'s' * (left > 1)}" if left else ""
+        title = self.name if name is None else name
+        ax.set(xlabel=f"mean absolute contribution to the score{others}", title=title)
+        return self
+
+    @classmethod
+    @drawn(plot)
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Matrix,
+        qid: ArrayLike | None = None,
+        *,
+        feature_names: ArrayLike | None = None,
+    ) -> ImportanceDisplay:
+        """Compute the contributions of the features to the scores of rows, and plot their means.
+
+        Parameters
+        ----------
+        estimator, X, qid, feature_names
+            As in :func:`skcalrank.inspection.explain_scores`, which calls the estimator `ranker`.
+        name : str, default=None
+            Title. If None, the class of the ranker.
+        ax, n_features, bar_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+        """
+        explanation = explain_scores(estimator, X, qid, feature_names=feature_names)
+        return cls._of(explanation, type(estimator).__name__)
+
+    @classmethod
+    @drawn(plot)
+    def from_explanation(cls, explanation: ScoreExplanation) -> ImportanceDisplay:
+        """Plot the means of contributions.
+
+        Parameters
+        ----------
+        explanation : ScoreExplanation
+            Returned by :func:`skcalrank.inspection.explain_scores`.
+        ax, name, n_features, bar_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
+        """
+        return cls._of(explanation, None)
+
+    @classmethod
+    def _of(cls, explanation: ScoreExplanation, name: str | None) -> ImportanceDisplay:
+        names = explanation.feature_names
+        return cls(importances=explanation.importances, feature_names=names, name=name)

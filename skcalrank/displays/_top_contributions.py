@@ -1,0 +1,255 @@
+"""Plot of the contributions of features to the best scores of a query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import _num_samples
+
+from ..data import check, tables
+from ..data.types import ArrayLike, Floats, Matrix
+from ..inspection import ScoreExplanation, explain_scores
+from ._base import Display, drawn, item_names_of, literal, rows_of_query, styled
+
+# Most cells that are labeled by their numbers, and shares of the largest that are dark colors.
+_MOST_NUMBERS, _DARK = 150, 0.6
+
+# Numbers of more decimal places are written with exponents.
+_MOST_DIGITS = 4
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopContributionsDisplay(Display):
+    """Heat map of the contributions of features to the scores of the best documents of a query.
+
+    Documents stand in ranked order, features by their largest contribution. A cell is how far a
+    feature moves a document away from the mean score of the query: blue is up, red is down. Use
+    :meth:`from_estimator` or :meth:`from_explanation` to make a display.
+
+    Parameters
+    ----------
+    contributions : ndarray of shape (k, d)
+        What each feature adds to the scores of the best documents, best first.
+    feature_names : array-like of str of shape (d,)
+        Names of the features.
+    item_names : array-like of shape (k,)
+        Names of the documents.
+    name : str, default=None
+        Title of the axes.
+
+    Attributes
+    ----------
+    im_ : matplotlib AxesImage
+        The heat map.
+    texts_ : list of matplotlib Text
+        Contributions as numbers, if there are few cells.
+    colorbar_ : matplotlib Colorbar or None
+    ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skcalrank.inspection.explain_scores : The contributions as numbers.
+    ContributionDisplay : The order of two documents.
+    ImportanceDisplay : Means over many queries.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> from skcalrank.displays import TopContributionsDisplay
+    >>> X, y, qid = load_digits_queries(n_queries=50)
+    >>> ranker = NDCGRanker(k=10).fit(X, y, qid)
+    >>> display = TopContributionsDisplay.from_estimator(ranker, X, qid, query=3, k=5)
+    >>> display.contributions.shape == (5, X.shape[1])
+    True
+    >>> plt.show()
+    """
+
+    contributions: Floats
+    feature_names: ArrayLike
+    item_names: ArrayLike
+    name: str | None = None
+
+    @property
+    def totals(self) -> Floats:
+        """Scores of the documents minus the mean score of the query, of shape (k,)."""
+        return self.contributions.sum(axis=1)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        n_features: int = 10,
+        colorbar: bool = True,
+        im_kwargs: dict[str, Any] | None = None,
+        text_kwargs: dict[str, Any] | None = None,
+    ) -> TopContributionsDisplay:
+        """Plot the heat map.
+
+        Parameters
+        ----------
+        ax, name
+            As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
+        n_features : int, default=10
+            Number of columns, for the features with the largest cells. One more is the sum over
+            the others.
+        colorbar : bool, default=True
+            Whether to plot a color bar.
+        im_kwargs : dict, default=None
+            Style of the heat map, for matplotlib's ``imshow``.
+        text_kwargs : dict, default=None
+            Style of the numbers, for matplotlib's ``text``.
+
+        Returns
+        -------
+        display : TopContributionsDisplay
+        """
+        check.count("n_features", n_features)
+        ax = self._open(ax)
+        from matplotlib.image import AxesImage
+
+        cells, labels = self._cells(n_features)
+        largest = np.abs(cells).max(initial=0.0) or 1.0
+        style = {"cmap": "RdBu", "vmin": -largest, "vmax": largest, "aspect": "auto"}
+        self.im_ = ax.imshow(cells, **styled(AxesImage, im_kwargs, **style))
+        self._write(cells, largest, text_kwargs)
+        ax.set_xticks(range(len(labels)), labels, rotation=45, ha="right", rotation_mode="anchor")
+        rows = [
+            f"{literal(item)}: {total:+.3g}"
+            for item, total in zip(np.asarray(self.item_names, dtype=object), self.totals)
+        ]
+        ax.set_yticks(range(len(rows)), rows)
+        title = self.name if name is None else name
+        ax.set(ylabel="score minus the mean of the query", title=title)
+        label = "contribution to the score"
+        self.colorbar_ = self.figure_.colorbar(self.im_, ax=ax, label=label) if colorbar else None
+        return self
+
+    def _cells(self, n_features: int) -> tuple[Floats, list[str]]:
+        """Return the columns of the heat map with their labels."""
+        by_size = np.argsort(-np.abs(self.contributions).max(axis=0, initial=0.0), kind="stable")
+        shown, left = by_size[:n_features], by_size[n_features:]
+        labels = [literal(name) for name in np.asarray(self.feature_names, dtype=object)[shown]]
+        cells = self.contributions[:, shown]
+        if not len(left):
+            return cells, labels
+        others = self.contributions[:, left].sum(axis=1)
+        return np.column_stack([cells, others]), [*labels, f"{len(left)} others"]
+
+    def _write(self, cells: Floats, largest: float, style: dict[str, Any] | None) -> None:
+        """Write the numbers into the cells, if there are few."""
+        from matplotlib.text import Text
+
+        self.texts_ = []
+        if cells.size > _MOST_NUMBERS:
+            return
+        # Two digits of the largest.
+        digits = 1 - int(np.floor(np.log10(largest)))
+        form = f"+.{max(digits, 0)}f" if digits < _MOST_DIGITS else "+.1e"
+        for (row, column), value in np.ndenumerate(cells):
+            color = "white" if abs(value) > _DARK * largest else "black"
+            options = {"color": color, "ha": "center", "va": "center", "size": "small"}
+            text = self.ax_.text(column, row, format(value, form), **styled(Text, style, **options))
+            self.texts_.append(text)
+
+    @classmethod
+    @drawn(plot)
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Matrix,
+        qid: ArrayLike | None = None,
+        *,
+        query: Any = None,
+        k: int = 10,
+        item_names: ArrayLike | None = None,
+        feature_names: ArrayLike | None = None,
+    ) -> TopContributionsDisplay:
+        """Explain the best documents of a query by a fitted ranker, and plot the contributions.
+
+        Parameters
+        ----------
+        estimator, X, qid, feature_names
+            As in :func:`skcalrank.inspection.explain_scores`, which calls the estimator `ranker`.
+        query : object, default=None
+            One of the queries in `qid`. If None, the first.
+        k : int, default=10
+            Number of documents.
+        item_names : array-like of shape (n_rows,), default=None
+            Names of the rows of X. If None, their numbers.
+        name : str, default=None
+            Title. If None, the class of the ranker.
+        ax, n_features, colorbar, im_kwargs, text_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : TopContributionsDisplay
+        """
+        check.count("k", k)
+        n_rows, qid = _num_samples(X), check.of_one_query(qid, X)
+        check.row_order(X=X, qid=qid)
+        rows = rows_of_query(query, qid, n_rows)
+        X = tables.take_rows(X.tocsr() if issparse(X) else X, rows)  # type: ignore[union-attr]
+        of_query = None if qid is None else np.zeros(len(rows))
+        explanation = explain_scores(estimator, X, of_query, feature_names=feature_names)
+        names = rows if item_names is None else item_names_of(item_names, n_rows)[rows]
+        return cls._of(explanation, k, names, type(estimator).__name__)
+
+    @classmethod
+    @drawn(plot)
+    def from_explanation(
+        cls,
+        explanation: ScoreExplanation,
+        *,
+        k: int = 10,
+        item_names: ArrayLike | None = None,
+    ) -> TopContributionsDisplay:
+        """Plot the contributions to the best scores of one query.
+
+        Parameters
+        ----------
+        explanation : ScoreExplanation
+            Returned by :func:`skcalrank.inspection.explain_scores` for the rows of one query.
+        k : int, default=10
+            Number of documents.
+        item_names : array-like of shape (n_rows,), default=None
+            Names of the rows. If None, their numbers.
+        ax, name, n_features, colorbar, im_kwargs, text_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : TopContributionsDisplay
+
+        Raises
+        ------
+        ValueError
+            If the explanation is of several queries.
+        """
+        check.count("k", k)
+        n_rows = len(explanation.levels)
+        if np.ptp(explanation.levels) > 0:
+            raise ValueError(
+                "explanation must be of one query, got rows of several: explain the rows of one, "
+                "or use from_estimator with query=."
+            )
+        names = np.arange(n_rows) if item_names is None else item_names_of(item_names, n_rows)
+        return cls._of(explanation, k, names, None)
+
+    @classmethod
+    def _of(
+        cls, explanation: ScoreExplanation, k: int, items: Any, name: str | None
+    ) -> TopContributionsDisplay:
+        totals = explanation.contributions.sum(axis=1)
+        best = np.argsort(-totals, kind="stable")[:k]
+        return cls(
+            contributions=explanation.contributions[best],
+            feature_names=explanation.feature_names,
+            item_names=items[best],
+            name=name,
+        )

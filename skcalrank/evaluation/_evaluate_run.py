@@ -1,0 +1,239 @@
+"""Evaluation of runs against judgments, as in trec_eval."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Generic, Literal, TypedDict, TypeVar, overload
+
+from ..data import check, warn, warning_once
+from ..data.types import Floats, Unpack
+from ..measures import MEASURES, Measure, get_measure
+from ..metrics import EMPTY, check_several, mean_of_queries
+from ._judged_run import JudgedRun
+from ._run_files import load_qrels, load_run
+
+TIES = ("trec", "trec10", "stable", "average")
+
+#: Names that trec_eval has for measures without and with a cutoff; None if it does not have them.
+_TREC_NAMES: dict[str, tuple[str | None, str | None]] = {
+    "ndcg": ("ndcg", "ndcg_cut"),
+    "map": ("map", "map_cut"),
+    "precision": ("set_P", "P"),
+    "recall": ("set_recall", "recall"),
+    "hit": (None, "success"),
+    "f1": ("set_F", None),
+    "mrr": ("recip_rank", None),
+    "r_precision": ("Rprec", None),
+    "bpref": ("bpref", None),
+}
+
+#: Measures of runs that depend on which documents are judged.
+JUDGED_MEASURES = ("bpref", "judged@k")
+
+
+_Value = TypeVar("_Value")
+
+
+class RunValues(dict[Any, _Value], Generic[_Value]):
+    """Values by measure of a run: a dict that knows the share of judged documents.
+
+    Parameters
+    ----------
+    values : dict
+        The values.
+    judged : float
+        The share.
+
+    Attributes
+    ----------
+    judged_ : float
+        Share of judged documents among those that the run retrieved for the queries that were
+        measured. Where it is low, most measures say little. NaN if nothing was retrieved.
+
+    See Also
+    --------
+    evaluate_run : Returns such values.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import evaluate_run
+    >>> values = evaluate_run({"q": {"a": 2, "b": 1, "c": 0, "d": -1}}, {"q": {"b": 1}}, ["map"])
+    >>> values, values.judged_
+    ({'map': 0.5}, 0.25)
+    """
+
+    def __init__(self, values: Mapping[Any, _Value], judged: float) -> None:
+        super().__init__(values)
+        self.judged_ = judged
+
+
+class _Options(TypedDict, total=False):
+    """What the overloads of evaluate_run have in common, for type checkers."""
+
+    ties: str
+    empty: str
+    relevance_level: float
+    gain: str
+    complete: bool
+
+
+@overload
+def evaluate_run(  # type: ignore[overload-overlap]
+    run: Any,
+    qrels: Any,
+    measures: Iterable[str | Measure] | Mapping[str, str | Measure],
+    *,
+    average: Literal[True] = ...,
+    **options: Unpack[_Options],
+) -> RunValues[float]: ...
+@overload
+def evaluate_run(
+    run: Any,
+    qrels: Any,
+    measures: Iterable[str | Measure] | Mapping[str, str | Measure],
+    *,
+    average: bool,
+    **options: Unpack[_Options],
+) -> RunValues[dict[str, float]]: ...
+def evaluate_run(
+    run: Any,
+    qrels: Any,
+    measures: Iterable[str | Measure] | Mapping[str, str | Measure],
+    *,
+    ties: str = "trec",
+    empty: str = "zero",
+    relevance_level: float = 1.0,
+    gain: str = "linear",
+    complete: bool = False,
+    average: bool = True,
+) -> RunValues[Any]:
+    """Evaluate a run against judgments, as trec_eval does.
+
+    A retrieved document without a judgment is not relevant. A judged document that
+    was not retrieved counts among the relevant ones and in the ideal ranking, but gains nothing.
+    Negative relevances count as 0.
+
+    Parameters
+    ----------
+    run, qrels : str, Path, DataFrame, dict or iterable
+        A source that :func:`load_run` (for `qrels` :func:`load_qrels`) reads: a TREC file or a
+        table, a frame, or a dict of dicts.
+    measures : list of str or Measure, or dict
+        Measures that are defined for truncated rankings: ``"ndcg@10"``, ``"map"``, ``"mrr"``,
+        ``"precision@5"``, ``"recall@100"``, ``"err@10"``, ...; ``"bpref"``, which ignores
+        documents without a judgment; ``"judged@10"``, the share of judged documents among the
+        first 10 that were retrieved.
+    ties : {"trec", "trec10", "stable", "average"}, default="trec"
+        Order of documents with equal scores. "trec": by name from Z to A, with scores compared in
+        single precision, as in trec_eval up to version 9 and in pytrec_eval. "trec10": the same in
+        double precision, as in trec_eval 10. "stable": the order of the run. "average": the exact
+        expectation over all orders.
+    empty : {"zero", "skip", "one", "nan", "error"}, default="zero"
+        Treatment of queries on which a measure is undefined (0/0), such as queries without a
+        relevant document, as in :func:`skcalrank.metrics.measure_score`. trec_eval uses "zero".
+    relevance_level : float, default=1.0
+        Documents with at least this relevance are relevant, for binary measures given by name
+        (``trec_eval -l``).
+    gain : {"linear", "exponential"}, default="linear"
+        Gain of DCG and NDCG given by name; trec_eval uses "linear", the relevance itself. A measure
+        that is given as an object has its own gain.
+    complete : bool, default=False
+        If True, judged queries that are not in the run have value 0 (``trec_eval -c``). If False,
+        they are left out, with a warning.
+    average : bool, default=True
+        If True, means over queries are returned; if False, values of each query.
+
+    Returns
+    -------
+    values : RunValues
+        A dict. For each measure, as given: the mean, or with ``average=False`` a dict of values by
+        query, which :func:`compare_values` takes; NaN for skipped queries. Its attribute
+        ``judged_`` is the share of judged documents among those that were retrieved.
+
+    Raises
+    ------
+    ValueError
+        If a measure needs a score for every document, or no query of the run has judgments.
+
+    Warns
+    -----
+    UserWarning
+        If judged queries are left out because they are not in the run, or not one document that
+        was retrieved is judged.
+
+    See Also
+    --------
+    load_run : Read a run.
+    load_qrels : Read judgments.
+    compare_values : Compare the values of several runs.
+    skcalrank.metrics.measure_score : Measures of complete rankings, from arrays.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import evaluate_run
+    >>> run = {"q1": {"a": 0.9, "b": 0.8, "c": 0.7}, "q2": {"a": 0.5}}
+    >>> qrels = {"q1": {"b": 1, "d": 1, "c": 0}, "q2": {"a": 1}}
+    >>> evaluate_run(run, qrels, ["map", "recall@10", "judged@2"])
+    {'map': 0.625, 'recall@10': 0.75, 'judged@2': 0.75}
+    >>> evaluate_run(run, qrels, ["mrr"], average=False)
+    {'mrr': {'q1': 0.5, 'q2': 1.0}}
+    """
+    check.option("ties", ties, TIES)
+    check.option("empty", empty, EMPTY)
+    resolved = run_measures(measures, relevance_level, gain)
+    judged = JudgedRun(load_run(run), load_qrels(qrels), complete=complete, ties=ties)
+    if judged.n_missing and not complete:
+        warn(
+            f"{judged.n_missing} judged queries are not in the run and are left out, so that means "
+            "may be too high. Pass complete=True to count them as 0."
+        )
+    judged.warn_of_other_names("run")
+    with warning_once():
+        of_queries = {name: values_of(judged, empty) for name, values_of in resolved.items()}
+    values: dict[Any, Any]
+    if average:
+        values = {name: mean_of_queries(v, None, empty) for name, v in of_queries.items()}
+    else:
+        values = {name: dict(zip(judged.names, v.tolist())) for name, v in of_queries.items()}
+    return RunValues(values, judged.judged_)
+
+
+def trec_name(measure: str) -> str | None:
+    """Return the name that trec_eval has for a measure, such as ``ndcg_cut_10``; None if none."""
+    name, _, k = measure.partition("@")
+    whole, cut = _TREC_NAMES.get(name, (None, None))
+    return whole if not k else cut and f"{cut}_{k}"
+
+
+# -- measures ----------------------------------------------------------------------
+
+_OfRun = Callable[[JudgedRun, str], Floats]
+
+
+def run_measures(measures: Any, relevance_level: float, gain: str = "linear") -> dict[Any, _OfRun]:
+    """Return a dict of functions of (JudgedRun, empty) that compute the measures."""
+    check_several(measures)
+    pairs = measures.items() if isinstance(measures, Mapping) else ((m, m) for m in measures)
+    return {name: _run_measure(measure, relevance_level, gain) for name, measure in pairs}
+
+
+def _run_measure(measure, level, gain) -> _OfRun:
+    name, _, k = measure.partition("@") if isinstance(measure, str) else ("", "", "")
+    if measure == "bpref":
+        return partial(JudgedRun.bpref, level=level)
+    if name == "judged" and re.fullmatch(r"[1-9]\d*|", k):
+        return partial(JudgedRun.share_judged, k=int(k) if k else None)
+    resolved = get_measure(measure)
+    if not resolved.top_only:
+        known = [top_only for top_only, cls in MEASURES.items() if cls.top_only]
+        raise ValueError(
+            f"measures must be defined for truncated rankings, got {resolved.name}, which needs a "
+            f"score for every document. Choose among {', '.join([*known, *JUDGED_MEASURES])}."
+        )
+    if isinstance(measure, str):
+        options: dict[str, Any] = {"relevance_level": level} if resolved.is_binary else {}
+        options |= {"gain": gain} if resolved.has_gain else {}
+        resolved = get_measure(measure, **options)
+    return partial(JudgedRun.values_of, measure=resolved)

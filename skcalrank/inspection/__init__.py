@@ -1,0 +1,9 @@
+"""Explanations of rankings: exact contributions of the features to a score."""
+
+from ._explanation import Explanation
+from ._fixed_queries import FixedQueries
+from ._order import explain_order
+from ._parts import parts_of, unwrapped
+from ._scores import ScoreExplanation, explain_scores
+
+__all__ = ["Explanation", "FixedQueries", "ScoreExplanation", "explain_order", "explain_scores"]

@@ -1,0 +1,108 @@
+"""A fitted ranker that knows the queries of its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ..data.types import ArrayLike, Floats, Matrix, Self
+
+
+class FixedQueries(RegressorMixin, BaseEstimator):
+    """A fitted ranker whose `predict` knows the queries of the rows.
+
+    :func:`sklearn.inspection.partial_dependence` and its display change a column of X and call
+    ``predict(X)`` without a qid, which rankers need that compare the documents of a query, such as
+    :class:`~skcalrank.TabularRanker`.
+
+    Parameters
+    ----------
+    ranker : fitted ranker, or a pipeline or search of a ranker
+        What scores the rows.
+    qid : array-like of shape (n_rows,)
+        Query of each row of the X that will be passed.
+
+    See Also
+    --------
+    explain_scores : Exact contributions of the features to the scores.
+    sklearn.inspection.permutation_importance : Takes rankers themselves, and y with its queries
+        (:class:`~skcalrank.RankingTarget`).
+
+    Notes
+    -----
+    Partial dependence gives all documents the same value of a feature. Features that are scaled
+    within the query are then constant, so that their linear terms vanish.
+
+    Examples
+    --------
+    >>> from sklearn.inspection import partial_dependence
+    >>> from skcalrank import TabularRanker, load_digits_queries
+    >>> from skcalrank.inspection import FixedQueries
+    >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=15)
+    >>> ranker = TabularRanker("ndcg@10", trees=None).fit(X, y, qid)
+    >>> last = X.shape[1] - 1
+    >>> curve = partial_dependence(FixedQueries(ranker, qid), X, [last], grid_resolution=5)
+    >>> curve["average"].shape
+    (1, 5)
+    """
+
+    def __init__(self, ranker: Any, qid: ArrayLike) -> None:
+        self.ranker = ranker
+        self.qid = qid
+
+    def fit(self, X: Matrix, y: ArrayLike | None = None) -> Self:
+        """Return the ranker as it is.
+
+        Parameters
+        ----------
+        X, y : object
+            Ignored.
+
+        Returns
+        -------
+        self : FixedQueries
+        """
+        del X, y
+        check_is_fitted(self.ranker)
+        return self
+
+    def predict(self, X: Matrix) -> Floats:
+        """Score the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, d)
+            As many rows as there are in `qid`, in the same order.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        ValueError
+            If X has another number of rows.
+        """
+        n_rows, expected = _num_samples(X), len(np.asarray(self.qid))
+        if n_rows != expected:
+            raise ValueError(f"X must have the {expected} rows of qid, got {n_rows} rows.")
+        scores: Floats = self.ranker.predict(X, self.qid)
+        return scores
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether the ranker is fitted."""
+        try:
+            check_is_fitted(self.ranker)
+        except NotFittedError:
+            return False
+        return True
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.ranker).input_tags
+        return tags

@@ -1,0 +1,252 @@
+"""Why a document is ranked above another."""
+
+from __future__ import annotations
+
+from numbers import Number
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import _num_samples
+
+from ..boosting import has_tree_parts
+from ..data import MissingQidError, check, is_missing, tables
+from ..data.types import ArrayLike, Matrix
+from ._explanation import Explanation
+from ._parts import (
+    check_linear,
+    linear_rows,
+    names_of,
+    parts_of,
+    reads_queries,
+    refuse_lazy_rows,
+    rows_behind,
+    unwrapped,
+)
+
+
+def explain_order(
+    ranker: Any,
+    X: Matrix,
+    first: int,
+    second: int | None = None,
+    *,
+    qid: ArrayLike | None = None,
+    instance: int | None = None,
+    feature_names: ArrayLike | None = None,
+) -> Explanation:
+    r"""Explain why a document is ranked above another, or above the mean of its query.
+
+    A linear score ranks x above z if :math:`w \cdot (x - z) > 0`. This sum has one term for each
+    feature, its contribution, which is exact and not a local approximation of the model. The
+    contributions of trees are differences of SHAP values, computed along the paths of the trees;
+    they also sum to the difference of the scores. A stack adds up what its rankers add, in the
+    unit of its score.
+
+    Parameters
+    ----------
+    ranker : fitted ranker, or a pipeline or search of a ranker
+        A ranker with a linear score (``coef_``), a :class:`~skcalrank.BoostedRanker`, a ranker of
+        documents around trees of scikit-learn, such as ``HistGradientBoostingRegressor()``, or a
+        :class:`~skcalrank.TabularRanker` or other stack of these. In a pipeline, the features are
+        those after the other steps.
+    X : array-like or sparse matrix of shape (n_rows, d)
+        Documents, or instances in the label-ranking form.
+    first : int
+        Row number of the document to explain; in the label-ranking form, number of the item.
+    second : int, default=None
+        Row number, or item, to compare with. If None, the mean of the query, or of all items: then
+        the total is the score minus the mean score of the query.
+    qid : array-like of shape (n_rows,) or scalar, default=None
+        Query of each row; a scalar means that all rows are one query. Required if the ranker was
+        fitted with a qid, and `second` is None or the ranker is a stack, of which X then must have
+        the whole query.
+    instance : int, default=None
+        In the label-ranking form, row number of the instance whose items are compared.
+    feature_names : array-like of str of shape (d,), default=None
+        Names of the columns of X. If None, the names seen in `fit`, else x0, x1, ...
+
+    Returns
+    -------
+    explanation : Explanation
+        Its `contributions` and its `constant` sum to the difference of the scores.
+
+    Raises
+    ------
+    ValueError
+        If the score is neither linear nor a sum of trees that can be explained, the rows
+        are of two queries, or there is no such row or item.
+    MissingQidError
+        If the qid is required, and not given.
+
+    See Also
+    --------
+    skcalrank.displays.ContributionDisplay : Plots an explanation.
+    skcalrank.BoostedRanker.contributions : SHAP values of all rows.
+    skcalrank.StackingRanker.contributions : Contributions to all scores of a stack.
+    sklearn.inspection.permutation_importance : Importance of features for a whole data set.
+
+    Examples
+    --------
+    >>> from skcalrank import NDCGRanker
+    >>> from skcalrank.inspection import explain_order
+    >>> X, y, qid = [[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [3.0, 5.0]], [0, 1, 0, 1], [0, 0, 1, 1]
+    >>> ranker = NDCGRanker().fit(X, y, qid)
+    >>> found = explain_order(ranker, X, 1, 0)
+    >>> scores = ranker.predict(X)
+    >>> abs(found.total - float(scores[1] - scores[0])) < 1e-12
+    True
+    >>> print(explain_order(ranker, X, 3, qid=qid))
+    row 3 against the mean of its query
+    feature               value  reference  weight  contribution
+    x0                        3          2  0.1507       +0.1507
+    x1                        5          3  0.0395      +0.07899
+    difference of scores                                 +0.2297
+    """
+    refuse_lazy_rows(X)
+    qid = check.of_one_query(qid, X)
+    check.row_order(X=X, qid=qid)
+    ranker, steps = unwrapped(ranker)
+    of_documents = getattr(ranker, "n_items_", 1) is None
+    in_parts = hasattr(ranker, "contributions") or (
+        of_documents and has_tree_parts(getattr(ranker, "estimator_", None))
+    )
+    if not in_parts:
+        check_linear(ranker)
+    if ranker.n_items_ is not None:
+        if qid is not None:
+            raise ValueError(
+                "qid must be None for a ranker fitted in the label-ranking form, in which each row "
+                "is its own query. Drop qid."
+            )
+        return _of_items(ranker, steps, X, first, second, instance, feature_names)
+    if instance is not None:
+        raise ValueError(
+            f"instance must be None for a ranker fitted to documents, got {instance!r} (it is for "
+            "the label-ranking form). Pass row numbers as first and second."
+        )
+    rows, against = _compared_rows(ranker, X, first, second, qid)
+    explain = _of_parts if in_parts else _of_documents
+    return explain(ranker, steps, X, rows, first, against, feature_names, qid)
+
+
+def _compared_rows(ranker, X, first, second, qid):
+    """Return the row numbers to compare, and the name of the reference."""
+    n_rows = _num_samples(X)
+    _check_number("first", first, n_rows, "row")
+    if second is not None:
+        _check_number("second", second, n_rows, "row")
+    elif qid is None and ranker.record_.has_qid:
+        raise MissingQidError(
+            f"qid must be given to compare row {first} with its query, since the ranker was fitted "
+            "with a qid, got None. Pass qid=qid, qid=0 if all rows are one query, or second= for a "
+            "row to compare with."
+        )
+    codes = check.queries(qid, n_rows).codes
+    if second is None:
+        return np.flatnonzero(codes == codes[first]), "the mean of its query"
+    if codes[first] != codes[second]:
+        raise ValueError(
+            f"first and second must be rows of one query, got rows {first} and {second} of two "
+            "queries."
+        )
+    return np.array([first, second]), f"row {second}"
+
+
+def _of_documents(ranker, steps, X, rows, first, against, names, qid):
+    X, names = linear_rows(ranker, steps, X, rows, names, qid)
+    values = X[np.flatnonzero(rows == first)[0]]
+    coef = np.ravel(ranker.coef_)
+    return Explanation(names, values, _other(X, against), coef, 0.0, f"row {first}", against)
+
+
+def _other(values, against):
+    """Return the row to compare with: the second of two rows, or the mean of a query."""
+    return values[1] if against.startswith("row") else values.mean(axis=0)
+
+
+def _of_parts(ranker, steps, X, rows, first, against, names, qid):
+    whole, codes = np.unique(rows), None
+    if reads_queries(ranker):
+        codes = check.queries(qid, _num_samples(X)).codes
+        whole = np.flatnonzero(codes == codes[first])
+        codes = None if qid is None else codes[whole]
+    table = rows_behind(steps, X, whole, qid)
+    scores = None if hasattr(ranker, "contributions") else ranker.decision_function(table)
+    chosen = np.searchsorted(whole, rows)
+    parts = parts_of(ranker, table, scores, codes)[chosen]
+    place = np.flatnonzero(rows == first)[0]
+    seen = getattr(ranker, "feature_names_in_", None)
+    values, reference = _cells(tables.take_rows(table, chosen), place, against, seen)
+    names = names_of(ranker, steps, names, parts.shape[1])
+    weights = np.full(len(values), np.nan)
+    parts = parts[place] - _other(parts, against)
+    return Explanation(names, values, reference, weights, 0.0, f"row {first}", against, parts)
+
+
+def _cells(table, place, against, seen):
+    """Return the features of a row and of its reference, with values of any type.
+
+    `seen` are the names of the columns in fit, or None.
+    """
+    if not tables.has_columns(table):
+        cells = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
+        return cells[place], _other(cells, against)
+    columns = list(map(_values_of, _columns_seen(table, seen)))
+    values = np.array([rows[place] for rows in columns] + [None], dtype=object)[:-1]
+    if against.startswith("row"):
+        others = [rows[1] for rows in columns]
+    else:
+        others = [_mean(rows) for rows in columns]
+    return values, np.array([*others, None], dtype=object)[:-1]
+
+
+def _columns_seen(table, seen):
+    """Return the values of the columns of fit; those that fit left out may be missing."""
+    names = tables.column_names(table)
+    if names is None or seen is None:
+        return list(tables.columns_of(table))
+    there = [name for name in seen if name in names]
+    values = dict(zip(there, tables.columns_of(table, there)))
+    return [values.get(name, [np.nan] * _num_samples(table)) for name in seen]
+
+
+def _values_of(values):
+    """Return the values of a column as a list, NaN where they are missing."""
+    rows = values.values() if isinstance(values, tables.Coded) else tables.listed(values)
+    return [np.nan if is_missing(value) else value for value in rows]
+
+
+def _mean(rows):
+    """Return the mean of numbers, without missing ones; None for other values."""
+    if not all(isinstance(value, (Number, np.bool_)) for value in rows):
+        return None
+    known = [float(value) for value in rows if value == value]
+    return float(np.mean(known)) if known else np.nan
+
+
+def _of_items(ranker, steps, X, first, second, instance, names):
+    if instance is None:
+        raise ValueError(
+            "instance must be a row number of X for a ranker fitted in the label-ranking form, got "
+            "None. Pass instance=, and items as first and second."
+        )
+    _check_number("instance", instance, _num_samples(X), "row")
+    for name, item in (("first", first), ("second", second)):
+        if item is not None:
+            _check_number(name, item, ranker.n_items_, "item")
+    X, names = linear_rows(ranker, steps, X, np.array([instance]), names)
+    coef, level = ranker.coef_, np.broadcast_to(ranker.intercept_, ranker.n_items_)
+    other = slice(None) if second is None else slice(second, second + 1)
+    weights = coef[first] - coef[other].mean(axis=0)
+    constant = float(level[first] - level[other].mean())
+    against = "the mean of all items" if second is None else f"item {second}"
+    said = f"item {first} of row {instance}"
+    return Explanation(names, X[0], np.zeros(len(weights)), weights, constant, said, against)
+
+
+def _check_number(name, value, most, what):
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{name} must be the number of one {what}, got {value!r}.")
+    if not 0 <= value < most:
+        raise ValueError(f"{name} must be a {what} number from 0 to {most - 1}, got {value}.")

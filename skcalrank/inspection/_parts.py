@@ -1,0 +1,155 @@
+"""What rankers read, and what the features add to their scores."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ..boosting import has_tree_parts, tree_parts
+from ..data import arrays, check, is_lazy, tables, transform_rows
+from ..data.types import Floats, Ints
+
+# Largest error of a score that counts as linear in the features, relative to its terms.
+_TOLERANCE = 1e-6
+
+
+def refuse_lazy_rows(X):
+    """Raise for rows that are not in memory."""
+    if is_lazy(X):
+        raise ValueError(
+            "X must be in memory, got a dask collection. Compute the rows of the query and pass "
+            "these only."
+        )
+
+
+def unwrapped(ranker):
+    """Return the ranker inside a pipeline or search, and the transformers before it."""
+    check_is_fitted(ranker)
+    steps = []
+    while True:
+        if hasattr(ranker, "best_estimator_"):
+            ranker = ranker.best_estimator_
+        elif hasattr(ranker, "steps"):
+            steps += [step for _, step in ranker.steps[:-1] if hasattr(step, "transform")]
+            ranker = ranker[-1]
+        else:
+            return ranker, steps
+
+
+def _refuse_without(ranker, *attributes):
+    if not all(hasattr(ranker, name) for name in attributes):
+        raise ValueError(
+            "ranker must have a score that is linear in the features (coef_), got "
+            f"{type(ranker).__name__}. Pass a ranker around Ridge, GramRidge or another linear "
+            "regressor, a linear scorer, or a ranker of trees."
+        )
+
+
+def _refuse_nonlinear(ranker, X, gaps):
+    """Raise if scores differ from those by coefficients by so much."""
+    scale = 1.0 + np.abs(X).max() * np.abs(ranker.coef_).sum()
+    if np.abs(gaps).max() > _TOLERANCE * scale:
+        raise ValueError(
+            f"ranker must have a score that is linear in X, got {type(ranker).__name__}, whose "
+            "scores differ from X @ coef_ + intercept_."
+        )
+
+
+def check_linear(ranker):
+    """Raise unless a ranker has linear scores."""
+    _refuse_without(ranker, "n_items_", "coef_")
+    if ranker.record_.plan.surrogate != "score":
+        raise ValueError(
+            "ranker must rank by scores, got one fitted with surrogate='pairwise', which has none."
+        )
+
+
+def reads_queries(ranker):
+    """Return whether the contributions of a ranker are those within a query."""
+    contributions = getattr(ranker, "contributions", None)
+    return contributions is not None and "qid" in signature(contributions).parameters
+
+
+def parts_of(ranker: Any, X: Any, scores: Any, codes: Ints | None = None) -> Floats:
+    """Return what each feature adds to the scores of rows, up to a constant of each query.
+
+    Parameters
+    ----------
+    ranker : fitted ranker or regressor
+    X : array-like, sparse matrix or data frame of shape (n_rows, d)
+        Rows as the ranker gets them.
+    scores : ndarray of shape (n_rows,)
+        Scores of the rows, not read if the ranker has `contributions`.
+    codes : ndarray of shape (n_rows,), default=None
+        Query of each row, for rankers whose contributions are those within a query.
+
+    Returns
+    -------
+    parts : ndarray of shape (n_rows, d)
+
+    Raises
+    ------
+    ValueError
+        If the scores are neither linear nor sums of trees that can be explained.
+    """
+    if hasattr(ranker, "contributions"):
+        named = {"qid": codes} if reads_queries(ranker) else {}
+        return ranker.contributions(X, **named)[:, :-1]
+    for model in (ranker, getattr(ranker, "estimator_", None)):
+        if has_tree_parts(model):
+            return tree_parts(model, X, scores)[:, :-1]
+    _refuse_without(ranker, "coef_")
+    X = X.toarray() if issparse(X) else np.asarray(X, dtype=float)
+    coef = np.ravel(ranker.coef_)
+    if coef.shape != X.shape[1:]:
+        raise ValueError(
+            f"ranker must have one coefficient for each of {X.shape[1]} features, got "
+            f"{len(coef)} of {type(ranker).__name__}."
+        )
+    _refuse_nonlinear(ranker, X, X @ coef + ranker.intercept_ - scores)
+    return X * coef
+
+
+def linear_rows(ranker, steps, X, rows, names, qid=None):
+    """Return rows as the ranker gets them and names of features; raise if scores are not linear."""
+    table = rows_behind(steps, X, rows, qid)
+    X = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
+    scores = ranker.decision_function(table)
+    names = names_of(ranker, steps, names, X.shape[1])
+    coef = np.asarray(ranker.coef_)
+    linear = X @ coef.reshape(-1, X.shape[1]).T + ranker.intercept_
+    _refuse_nonlinear(ranker, X, linear.reshape(scores.shape) - scores)
+    return X, names
+
+
+def rows_behind(steps, X, rows, qid):
+    """Return rows after the transformers of a pipeline."""
+    # Steps that take the queries need whole ones.
+    codes = None if qid is None else check.queries(qid, _num_samples(X)).codes
+    whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
+    codes = None if codes is None else codes[whole]
+    arrays.refuse_masked(X=X)
+    # Sparse matrices in COO format cannot be indexed by rows.
+    table = tables.take_rows(X.tocsr() if issparse(X) else X, whole)
+    for step in steps:
+        table = transform_rows(step, table, codes)
+    return table if codes is None else tables.take_rows(table, np.searchsorted(whole, rows))
+
+
+def names_of(ranker, steps, names, n_features):
+    """Return the names of the features that the ranker gets, given those of X or None."""
+    if names is None and hasattr(ranker, "feature_names_in_"):
+        return ranker.feature_names_in_.astype(object)
+    for step in steps:
+        # Functions as steps do not have names of features.
+        names = getattr(step, "get_feature_names_out", lambda _: None)(names)
+    if names is None:
+        names = [f"x{k}" for k in range(n_features)]
+    names = np.asarray(names, dtype=object)
+    if names.shape != (n_features,):
+        raise ValueError(f"feature_names must have {n_features} names, got shape {names.shape}.")
+    return names

@@ -1,0 +1,63 @@
+"""Files that are complete or not there, whatever interrupts the writer."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from stat import S_IMODE, S_ISREG
+from typing import IO, Any
+
+# Names of descriptors that are already open, of any kind of file.
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/(self|\d+)/fd/\d+")
+
+
+@contextmanager
+def complete_file(path: str | Path, mode: str, **options: Any) -> Iterator[IO[Any]]:
+    """Open a file for writing that replaces the file at `path` when it is complete.
+
+    The new file keeps the mode of the replaced one. After an error, the file at `path` is
+    unchanged. Concurrent writers of one path do not mix; the last one wins. Devices, pipes and open
+    descriptors are written to directly.
+    """
+    status = _status(path)
+    if status is not None and (not S_ISREG(status.st_mode) or _DESCRIPTOR.fullmatch(str(path))):
+        # Append, since an open descriptor may belong to a file with earlier output.
+        with open(path, mode.replace("w", "a"), **options) as file:
+            yield file
+        return
+    # The target of a link is replaced. The name of the new file is short and random.
+    final = Path(os.path.realpath(path))
+    unfinished = final.with_name(f".skcalrank-{token_hex(8)}.part")
+    try:
+        with _new_file(unfinished, path, mode, options) as file:
+            if status is not None:
+                os.chmod(unfinished, S_IMODE(status.st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, final)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _status(path: str | Path) -> os.stat_result | None:
+    """Return the status of an existing file, or None; raise if it is write-protected."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    if S_ISREG(status.st_mode):
+        open(path, "r+b").close()  # raises for a write-protected file
+    return status
+
+
+def _new_file(file: Path, path: str | Path, mode: str, options: dict[str, Any]) -> IO[Any]:
+    """Open a new file; errors name `path` instead."""
+    try:
+        return open(file, mode.replace("w", "x"), **options)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None

@@ -1,0 +1,380 @@
+"""Writing and reading of model files."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import os
+import re
+import warnings
+from collections.abc import Sequence
+from copy import copy
+from importlib import import_module
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils.validation import check_is_fitted
+
+from .._version import __version__
+from ..data import check, warn
+from ..rankers import FitRecord
+from ._complete_file import complete_file
+from ._model_memory import memory_needed, most_memory
+
+#: Format of the files that this version writes, the only one that it reads.
+FORMAT = 2
+
+_HEADER = "skcalrank.json"
+
+# Largest size of the header.
+_MOST_BYTES = 1 << 24
+
+# Attribute of scikit-learn for callbacks that follow `fit`.
+_CALLBACKS = "_skl_callbacks"
+
+_KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
+
+# Trusted in addition to classes of skcalrank and estimators. Results of cross-validation contain
+# masked arrays, whose name differs between versions of skops; records of fits contain a frozenset.
+# The functions are those in scikit-learn's own estimators and in linear views, which only read
+# arrays. The function in a partial is checked by its own name.
+_HARMLESS = re.compile(
+    r"numpy\.(ma\.(core\.)?MaskedArray|dtype|mean|median)"
+    r"|builtins\.frozenset|collections\.OrderedDict"
+    r"|scipy\.interpolate\._bsplines\._?BSpline"
+    r"|scipy\.\w+\.array_api_compat\.numpy\._aliases\.asarray"
+    r"|skcalrank\.preprocessing\._logs\.signed_log1p"
+    r"|functools\.partial|sklearn\.utils\.validation\.check_array"
+    r"|sklearn\.feature_selection\._univariate_selection\.(f_\w+|r_regression|chi2)"
+    r"|sklearn\.feature_selection\._mutual_info\.mutual_info_(classif|regression)"
+)
+
+# Trusted classes of scikit-learn that are not estimators: parts of trees, of neighbors and of
+# neural networks, kernels, losses, splitters, scorers and lists of columns. The function of a
+# scorer or of a metric is checked by its own name, which is not among these.
+_INSIDES = re.compile(
+    r"sklearn\.(tree\._tree\.Tree"
+    r"|ensemble\._hist_gradient_boosting\.(predictor\.TreePredictor|binning\._BinMapper)"
+    r"|neural_network\._stochastic_optimizers\.(SGD|Adam)Optimizer"
+    r"|neighbors\._(kd|ball)_tree\.\w+"
+    r"|metrics\._dist_metrics\.(?!PyFunc)\w+"
+    r"|gaussian_process\.kernels\.\w+"
+    r"|_loss\.(_loss|link|loss)\.\w+"
+    r"|model_selection\._split\.\w+"
+    r"|compose\._column_transformer\._RemainderColsList"
+    r"|utils\._metadata_requests\.(Method)?MetadataRequest"
+    r"|metrics\._scorer\._(Passthrough)?Scorer)"
+    r"|lightgbm\.basic\.Booster|xgboost\.core\.Booster|catboost\.core\.CatBoost\w*"
+)
+
+# Packages whose estimators are trusted: beside parameters they hold trees.
+_ENGINES = ("lightgbm", "xgboost", "catboost")
+
+
+def require_skops() -> Any:
+    """Return the module ``skops.io``; raise an ImportError with the remedy if it is missing."""
+    return check.installed("skops.io", "Model files need skops: pip install skops")
+
+
+def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
+    """Write a fitted ranker to a file.
+
+    An existing file is replaced when the new one is complete, and keeps its mode; if the call
+    fails, it is unchanged.
+
+    Parameters
+    ----------
+    ranker : estimator
+        A fitted ranker, pipeline or search.
+    path : str or Path
+        Path of the file. Any suffix is possible; ``.skops`` is usual.
+    **notes
+        Further entries of the header, returned by :func:`read_header`: numbers, text, and lists and
+        dicts of these.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+    NotFittedError
+        If the ranker is not fitted.
+    TypeError
+        If the ranker contains an object that skops cannot write, such as a lambda or, with numpy
+        below 1.25, a ``numpy.random.Generator`` (as ``HistGradientBoostingRegressor`` does), or a
+        note cannot be written as JSON.
+    ValueError
+        If the notes take more than 16 MB.
+
+    See Also
+    --------
+    load_model : Read the ranker.
+    read_header : Read the header only.
+
+    Notes
+    -----
+    The statistics of a ``GramRidge``, with which a loaded ranker can continue ``partial_fit``, are
+    stored: 8 d^2 bytes for d features, before compression. Linear views of stacks have none.
+
+    Hashes of 8 bytes replace the names of the queries that the ranker has seen, so that
+    ``partial_fit`` of a loaded ranker still refuses a query that was seen before. This works for
+    names that are numbers, text, dates and tuples of these; the probability that a new query is
+    refused by mistake is n / 2^64 for n earlier queries.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> from skcalrank.persistence import load_model, save_model
+    >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=30)
+    >>> ranker = NDCGRanker().fit(X, y, qid)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "ndcg.skops")
+    ...     save_model(ranker, file, trained_on="digits")
+    ...     twin = load_model(file)
+    >>> bool((twin.predict(X) == ranker.predict(X)).all())
+    True
+    """
+    skops = require_skops()
+    check_is_fitted(ranker)
+    name = f"{type(ranker).__module__}.{type(ranker).__qualname__}"
+    entries = (FORMAT, name, __version__, sklearn.__version__, notes)
+    header = json.dumps(dict(zip(_KEYS, entries)))
+    if len(header) > _MOST_BYTES:
+        raise ValueError(
+            f"notes must take at most {_MOST_BYTES:,} bytes, got {len(header):,}. Shorten them."
+        )
+    try:
+        content = io.BytesIO(skops.dumps(_lean(ranker), compression=ZIP_DEFLATED))
+    except AttributeError as error:
+        raise TypeError(
+            f"skops cannot write an object in the ranker: {error}. If this message contains "
+            "'seed_seq', upgrade numpy to 1.25."
+        ) from error
+    with ZipFile(content, "a") as archive:
+        archive.writestr(_HEADER, header)
+    with complete_file(path, "wb") as file:
+        file.write(content.getbuffer())
+
+
+def _lean(thing: Any) -> Any:
+    """Return an object without names of queries seen, and without callbacks."""
+    if isinstance(thing, FitRecord):
+        return thing.without_names()
+    if isinstance(thing, BaseEstimator):
+        before = vars(thing)
+        after = _lean(before)
+        if _CALLBACKS in after:
+            after = {name: value for name, value in after.items() if name != _CALLBACKS}
+        if after is not before:
+            thing = copy(thing)
+            vars(thing).clear()
+            vars(thing).update(after)
+    elif type(thing) in (list, tuple, dict):
+        before = thing.values() if type(thing) is dict else thing
+        after = [_lean(inner) for inner in before]
+        if any(one is not other for one, other in zip(before, after)):
+            thing = dict(zip(thing, after)) if type(thing) is dict else type(thing)(after)
+    return thing
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """Return the header of a model file, without loading the model.
+
+    Parameters
+    ----------
+    path : str or Path
+        Path of the file.
+
+    Returns
+    -------
+    header : dict
+        ``format`` (a number), ``class`` of the model, the versions of ``skcalrank`` and
+        ``scikit-learn`` that wrote it, and ``notes``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not a model file, or has another format.
+
+    See Also
+    --------
+    load_model : Read the model.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from skcalrank import DCGRanker
+    >>> from skcalrank.persistence import read_header, save_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "dcg.skops")
+    ...     save_model(DCGRanker().fit([[0.0], [1.0]], [0, 2], [0, 0]), file, ranker="dcg")
+    ...     header = read_header(file)
+    >>> header["format"], header["notes"]
+    (2, {'ranker': 'dcg'})
+    """
+    try:
+        with ZipFile(path) as archive:
+            if (size := archive.getinfo(_HEADER).file_size) > _MOST_BYTES:
+                raise ValueError(f"its {_HEADER!r} has {size:,} bytes")
+            header = json.loads(archive.read(_HEADER))
+        header = {key: header[key] for key in _KEYS}
+        known = header["format"] <= FORMAT
+        for key in _KEYS[1:] if known else ():
+            kind = dict if key == "notes" else str
+            if not isinstance(header[key], kind):
+                raise TypeError(f"{key!r} must be a {kind.__name__}, got {header[key]!r:.50}")
+    except OSError:
+        raise
+    except Exception as error:  # damaged archives raise errors of many types
+        raise ValueError(f"{path} is not a model file of skcalrank: {error}.") from error
+    if not known:
+        raise ValueError(
+            f"{path} must have format {FORMAT}, got {header['format']}, written by skcalrank "
+            f"{header['skcalrank']}. Upgrade skcalrank."
+        )
+    if header["format"] < FORMAT:
+        raise ValueError(
+            f"{path} must have format {FORMAT}, got {header['format']}, which only skcalrank "
+            f"{header['skcalrank']} reads, the version that wrote it. Fit again and save, or "
+            "install that version."
+        )
+    return header
+
+
+def load_model(
+    path: str | Path, *, trusted: Sequence[str] = (), max_bytes: int | None = None
+) -> Any:
+    """Read a ranker from a file written by :func:`save_model`.
+
+    Objects are made of the following types only: classes of skcalrank, estimators of scikit-learn
+    and their parts, types that skops considers safe, and a few functions of numpy and
+    scikit-learn, such as ``f_regression``. The numbers in a file are not checked: a forged file
+    can contain trees that crash the process in ``predict``.
+
+    Parameters
+    ----------
+    path : str or Path
+        Path of the file.
+    trusted : list of str, default=()
+        Full names of further types to accept, such as a regressor of another package or your own
+        measure. Make sure that they are safe to load.
+    max_bytes : int, default=None
+        Memory that loading may take. If None, 1 GB, or 250 times the size of the file if this is
+        more. It is compared with what the file unpacks to and what the headers of its arrays
+        declare, before anything is loaded.
+
+    Returns
+    -------
+    ranker : estimator
+        The fitted ranker.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed, or the library of a ranker that is not of this package.
+    FileNotFoundError
+        If there is no such file.
+    TypeError
+        If `trusted` is not a list of names.
+    ValueError
+        If the file is not a model file, has the format of another version, takes more than
+        `max_bytes`, or contains types that are not trusted or an estimator that is not fitted.
+
+    Warns
+    -----
+    InconsistentVersionWarning
+        If the file was written with another version of scikit-learn.
+
+    See Also
+    --------
+    save_model : Write a ranker; has an example.
+    read_header : Read the header only.
+    """
+    if not isinstance(trusted, (list, tuple, set, frozenset)):
+        # For a str, `in` would search for parts of it.
+        raise TypeError(f"trusted must be a list of full names of types, got {trusted!r}.")
+    if max_bytes is not None:
+        check.count("max_bytes", max_bytes, "or None for the larger of 1 GB and 250 times the file")
+    header, skops = read_header(path), require_skops()
+    limit = max_bytes or most_memory(os.path.getsize(path))
+    try:
+        needed = memory_needed(path, limit)
+        names = skops.get_untrusted_types(file=path) if needed <= limit else []
+    except Exception as error:  # damaged files raise errors of many types
+        raise ValueError(f"{path} is damaged: {error}") from error
+    if needed > limit:
+        raise ValueError(
+            f"{path} must take at most {limit:,} bytes of memory, got {needed:,} or more. If you "
+            f"trust the author of the file, load it with load_model(path, max_bytes={needed})."
+        )
+    for engine in [e for e in _ENGINES if any(n.startswith(f"{e}.") for n in names)]:
+        check.installed(engine, f"{path} needs {engine}: pip install {engine}")
+    strange = [name for name in names if name not in trusted and not _is_ours(name)]
+    if gone := [name for name in strange if _is_gone(name)]:
+        raise ValueError(
+            f"{path} contains {', '.join(gone)}, which skcalrank {__version__} with scikit-learn "
+            f"{sklearn.__version__} does not have. Fit again and save, or load it with the "
+            f"versions that wrote it, skcalrank {header['skcalrank']} with scikit-learn "
+            f"{header['scikit-learn']}."
+        )
+    if strange:
+        raise ValueError(
+            f"{path} contains types that are not trusted: {', '.join(strange)}. If you trust them "
+            f"and the author of the file, load it with load_model(path, trusted={strange})."
+        )
+    if header["scikit-learn"] != sklearn.__version__:
+        warn(
+            InconsistentVersionWarning(
+                estimator_name=header["class"].rpartition(".")[-1],
+                current_sklearn_version=sklearn.__version__,
+                original_sklearn_version=header["scikit-learn"],
+            ),
+        )
+    with warnings.catch_warnings():
+        # Warned of once, above, and not for every estimator inside.
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        try:
+            ranker = skops.load(path, trusted=names)
+            check_is_fitted(ranker)
+        except Exception as error:
+            raise ValueError(f"{path} cannot be loaded: {error}") from error
+    return ranker
+
+
+def _is_gone(name: str) -> bool:
+    """Return whether another version of skcalrank or scikit-learn has an object of this name."""
+    if name.partition(".")[0] not in ("skcalrank", "sklearn") or "__main__" in name:
+        return False
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError, ValueError):
+        return True
+    return False
+
+
+def _is_ours(name: str) -> bool:
+    """Return whether a name is a class of skcalrank, or another type that models contain."""
+    if _HARMLESS.fullmatch(name):
+        return True
+    module, _, attribute = name.rpartition(".")
+    package = module.partition(".")[0]
+    if package not in ("skcalrank", "sklearn", *_ENGINES) or "__main__" in module:
+        return False
+    try:
+        cls = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError):
+        return False
+    # Names that a module imports from other packages are not trusted.
+    if not inspect.isclass(cls) or cls.__module__.partition(".")[0] != package:
+        return False
+    return (
+        package == "skcalrank" or issubclass(cls, BaseEstimator) or bool(_INSIDES.fullmatch(name))
+    )

@@ -1,0 +1,56 @@
+"""Indicators of the categories of a column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data.types import Floats
+
+
+class Indicators:
+    """Indicators of the codes of a column of categories.
+
+    Parameters
+    ----------
+    column : int
+        Number of the column of the matrix.
+    largest : float
+        Largest code in the rows of fit, -1 if there is none.
+    has_missing : bool
+        Whether some of these rows have none.
+    max_categories : int
+        Maximum number of indicators.
+    """
+
+    def __init__(self, column: int, largest: float, has_missing: bool, max_categories: int) -> None:
+        self.column, self.has_missing = column, has_missing
+        n_codes = int(largest) + 1
+        self.has_rare = n_codes > max_categories
+        self.n_levels = max_categories - 1 if self.has_rare else n_codes
+
+    @property
+    def width(self) -> int:
+        """Number of indicators."""
+        return self.n_levels + self.has_rare + self.has_missing
+
+    def of(self, matrix: Floats) -> Floats:
+        """Return the indicators of the rows of a matrix."""
+        codes = matrix[:, self.column]
+        missing = np.isnan(codes)
+        codes = np.where(missing, -1.0, codes)
+        width = self.n_levels + self.has_rare
+        if self.has_rare:
+            codes = np.where((codes < 0) & ~missing, self.n_levels, codes)  # not seen in fit
+        codes = np.minimum(codes, width - 1)
+        codes = np.where(missing & self.has_missing, width, codes).astype(np.intp)
+        out = np.zeros((len(codes), width + self.has_missing))
+        rows = np.flatnonzero(codes >= 0)
+        out[rows, codes[rows]] = 1.0
+        return out
+
+    def names(self, levels: list[Any]) -> list[str]:
+        """Return what the indicators stand for."""
+        names = [str(level) for level in levels[: self.n_levels]]
+        return names + ["rare"] * self.has_rare + ["missing"] * self.has_missing

@@ -1,0 +1,597 @@
+"""The reader of tables: one matrix of numbers from data frames of every library."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate, compress
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from ..data import (
+    ALONE,
+    Workers,
+    all_or_nothing,
+    check,
+    check_qid,
+    lazy_transformer,
+    limits,
+    refuse_lazy,
+    tables,
+)
+from ..data.types import Array, ArrayLike, Floats, Ints, Matrix, Self
+from ._kinds import Category, Column, Flag, Number
+from ._rules import CHOICES, column_of, summarized
+from ._summaries import Summary
+from ._suspects import warn_of_labels
+from ._written import column_from_dict, column_to_dict
+
+# Rows of a block of a matrix that is filled column by column, small enough for the cache.
+_BLOCK = 4096
+
+
+@lazy_transformer
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Read a table of numbers, categories, text, dates and missing values as one matrix.
+
+    What a column holds is decided by its values in `fit`, whatever its type: the same table as a
+    data frame of pandas (with any of its types for text and missing values), of polars, as a
+    table of pyarrow, as an array of objects or as a list of dicts gives the same matrix, to the
+    last bit. `transform` reads every column as `fit` did.
+
+    * Numbers, truth values and durations (in seconds) become one column, missing values NaN.
+    * Categories become one column of codes: 0 for the most frequent level in `fit`, and so on. NaN
+      is missing, and -1 a level that `fit` has not seen. 1, 1.0 and True are one level, "1" is
+      another. Text of digits, such as "01234", is a category.
+    * Dates and times become days since the first, and the weekday, the day of the year and the
+      hour as far as they vary.
+    * Text, which is distinct strings of several words that rarely recur, becomes columns for its
+      words.
+    * Columns of one value and, with a warning, identifiers are left out: text of one word that
+      differs in nearly all rows, and the qid.
+
+    Parameters
+    ----------
+    columns : dict, default=None
+        Kinds of columns, by name or, for arrays, by number: "number", "category", "text", "date",
+        or "drop" to leave a column out. Kinds of other columns follow from their values.
+    max_categories : int, default=1000
+        Maximum number of codes of a column of categories. Rarer levels share the last.
+    verbose : int, default=0
+        If not 0, `fit` prints what the columns hold.
+
+    Attributes
+    ----------
+    columns_ : list
+        The fitted columns of the table, with a `name`, a `kind` and their `outputs`.
+    kinds_ : dict
+        Kind of each column by name: "number", "flag", "category", "text", "date", "duration",
+        "constant", "identifier" or "drop". The last three have no column in the matrix.
+    sources_ : ndarray of int of shape (n_features_out,)
+        Number of the column of the table that each column of the matrix comes from.
+    categorical_ : list of int
+        Numbers of the columns of the matrix that hold codes of categories.
+    n_features_in_ : int
+        Number of columns of the table.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the columns, if they are all strings.
+
+    See Also
+    --------
+    skcalrank.TabularRanker : Ranker that reads its table in this way.
+    sklearn.preprocessing.OrdinalEncoder : Codes of categories alone.
+
+    Notes
+    -----
+    A sparse matrix holds numbers, and is returned as it is.
+
+    Numbers that single precision cannot tell apart, such as seconds since 1970, are read less their
+    smallest value.
+
+    A DataFrame or array of dask is read in one pass over its partitions, and gives the encoder of
+    the whole table. Only columns that order documents by their labels are not looked for.
+    `transform` returns a lazy DataFrame or array. The levels of all partitions come together in
+    memory, also those of text and of identifiers, which `columns` may drop. A column that holds
+    numbers in one partition and text in another is an error. Dask itself makes text of columns of
+    objects, unless its option ``dataframe.convert-string`` is False.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank.preprocessing import TableEncoder
+    >>> rows = [{"price": 9.5, "brand": "x"}, {"price": None, "brand": "y"},
+    ...         {"price": 3.0, "brand": "x"}]
+    >>> encoder = TableEncoder().fit(rows)
+    >>> encoder.kinds_
+    {'price': 'number', 'brand': 'category'}
+    >>> encoder.transform([{"brand": "y", "price": 7}, {"brand": None, "price": 8}])
+    array([[ 7.,  1.],
+           [ 8., nan]])
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"qid": True}
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "columns": [Mapping, None],
+        "max_categories": [limits.Integers(2)],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        columns: Mapping[Any, str] | None = None,
+        *,
+        max_categories: int = 1000,
+        verbose: int = 0,
+    ) -> None:
+        self.columns = columns
+        self.max_categories = max_categories
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    # -- fit ----------------------------------------------------------------------
+
+    def fit(self, X: Matrix, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> Self:
+        """Decide what the columns hold.
+
+        Parameters
+        ----------
+        X : data frame, table of pyarrow, list of dicts, array-like or sparse matrix
+            Rows of the table, of shape (n_rows, n_columns). May be a collection of dask.
+        y : array-like of shape (n_rows,), default=None
+            Labels, for a warning of columns that order documents by their labels without an error.
+            May carry the qid.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row. A column that holds it is left out with a warning.
+
+        Returns
+        -------
+        self : TableEncoder
+            The fitted transformer.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, names of columns repeat, or a column holds infinite numbers
+            or values of which no kind consists.
+        """
+        self._fit(X, y, qid)
+        return self
+
+    def fit_transform(
+        self, X: Matrix, y: ArrayLike | None = None, qid: ArrayLike | None = None
+    ) -> Any:
+        """Decide what the columns hold, and return the matrix.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        matrix : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
+            Numbers, codes and NaN; a sparse X as it is. Lazy if X is.
+        """
+        return self._fit(X, y, qid)
+
+    @all_or_nothing
+    def _fit(self, X: Any, y: Any, qid: Any, workers: Workers = ALONE) -> Any:
+        check.params(self)
+        refuse_lazy(type(self).__name__, X=X, y=y, qid=qid)
+        check.row_order(X=X, y=y, qid=qid)
+        X = self._checked(X, reset=True)
+        self._set_names(X)
+        if issparse(X):
+            self.columns_: list[Column] = []
+            self.is_sparse_ = True
+            return X
+        values: Any = tables.columns_of(X)
+        if not _is_numeric(X):
+            values = list(values)
+        qid = check.carried_qid(y, qid)
+        if qid is not None:
+            qid = check_qid(qid, tables.n_rows_of(X))
+        summaries = summarized(self.names_, values, self.columns, qid)
+        self._set_columns(workers.reduce(summaries, merged))
+        if _is_numeric(X):
+            out = self._read(X, tables.columns_of(X, None, self._is_used))
+        else:
+            out = self._read(X, compress(values, self._is_used))
+        if workers.size == 1:
+            self._warn_of_labels(out, y, qid)
+        return out
+
+    def _warn_of_labels(self, matrix: Floats, y: Any, qid: Any) -> None:
+        labels = np.asarray([] if y is None else y)
+        if labels.shape == matrix.shape[:1] and labels.dtype.kind in "biuf":
+            firsts = accumulate((column.n_outputs for column in self._used), initial=0)
+            columns = [(column, matrix[:, first]) for column, first in zip(self._used, firsts)]
+            queries = check.queries(qid, len(matrix))
+            warn_of_labels(columns, labels.astype(float), queries)
+
+    def _set_columns(self, summaries: list[Summary]) -> None:
+        """Decide what the columns hold."""
+        choices = self.columns or {}
+        self._use(
+            [
+                column_of(name, summary, choices.get(name), self.max_categories)
+                for name, summary in zip(self.names_, summaries)
+            ]
+        )
+        if self.verbose:
+            print(self.describe())
+
+    def _use(self, columns: list[Column]) -> None:
+        """Set the fitted columns."""
+        self.columns_, self.is_sparse_ = columns, False
+        self._is_used = [column.n_outputs > 0 for column in columns]
+        self._used = list(compress(columns, self._is_used))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_used"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_is_used" in state:
+            self._used = list(compress(self.columns_, self._is_used))
+
+    def _set_names(self, X: Any) -> None:
+        """Set the names of the columns, or their numbers if they have no names."""
+        names = tables.column_names(X)
+        self._name(list(range(X.shape[1])) if names is None else names)
+        self._check_choices()
+
+    def _name(self, names: list[Any]) -> None:
+        """Set the names of the columns."""
+        self.names_, self.n_features_in_ = names, len(names)
+        if all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _check_choices(self) -> None:
+        """Raise for kinds of columns that do not exist, and for columns of one name."""
+        _refuse_twins(self.names_)
+        for name, kind in (self.columns or {}).items():
+            if name not in self.names_:
+                raise ValueError(
+                    f"columns must have names of columns of X, got {name!r}: X has "
+                    f"{', '.join(map(repr, self.names_))}."
+                )
+            check.option(f"columns[{name!r}]", kind, CHOICES)
+
+    # -- transform ----------------------------------------------------------------
+
+    def transform(self, X: Matrix) -> Any:
+        """Return the matrix of a table, whose columns are read as those of `fit`.
+
+        Parameters
+        ----------
+        X : data frame, table of pyarrow, list of dicts, array-like or sparse matrix
+            Rows of a table with the columns of `fit`, in any order and possibly among others;
+            those that were left out may be missing. In
+            an array the columns must be those of `fit`, in the same order.
+
+        Returns
+        -------
+        matrix : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
+            Numbers, codes and NaN; a sparse X as it is. Lazy if X is.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, holds infinite numbers, or holds values that cannot be read as
+            the kind that it had in fit.
+
+        Warns
+        -----
+        UnseenLevelsWarning
+            If a column of categories has no level that `fit` has seen, in several rows and levels
+            or in levels of another type.
+        """
+        return self._matrix(X)
+
+    def _matrix(self, X: Any) -> Any:
+        if "columns_" not in vars(self):
+            check_is_fitted(self)  # takes longer than to read a column
+        refuse_lazy(type(self).__name__, X=X)
+        names = tables.column_names(X)
+        if names is None and not self._is_checked(X):
+            X = self._checked(X, reset=False)
+        if self.is_sparse_:
+            return X
+        if issparse(X):
+            X = X.toarray()  # columns were read, and some left out
+        if names is None or names == self.names_:
+            return self._read(X, tables.columns_of(X, wanted=self._is_used))
+        used = [column.name for column in self._used]
+        self._refuse_names(names, used)
+        return self._read(X, tables.columns_of(X, used))
+
+    def _refuse_names(self, names: list[Any], used: list[Any]) -> None:
+        """Raise if names of columns with a place in the matrix are not among names, or repeat."""
+        missing = [name for name in used if name not in names]
+        if missing:
+            raise ValueError(
+                f"X must have the columns of fit, got none named "
+                f"{', '.join(map(repr, missing))}: X has {', '.join(map(repr, names))}."
+            )
+        _refuse_twins([name for name in names if name in used])
+
+    def _read(self, X: Any, values: Iterable[Any]) -> Floats:
+        """Return the matrix, from the values of the columns of X that have a place in it."""
+        if _is_numeric(X) and all(type(column) in (Number, Flag) for column in self._used):
+            out = self._of_numbers(X)
+        else:
+            parts = [column.read(of_column) for column, of_column in zip(self._used, values)]
+            out = _joined(parts, tables.n_rows_of(X))
+        infinite = np.isinf(out)
+        if infinite.any():
+            number = int(infinite.any(axis=0).argmax())
+            name = self.names_[self.sources_[number]]
+            raise ValueError(f"Input X contains infinity in column {name!r}.")
+        return out
+
+    def _of_numbers(self, X: Array) -> Floats:
+        """Return the matrix of an array, of which all columns are read as numbers."""
+        used = X if all(self._is_used) else X[:, self._is_used]
+        out = np.array(used, dtype=np.float64, order="C")
+        for number, column in enumerate(self._used):
+            if column.offset:  # type: ignore[attr-defined]
+                out[:, number] -= column.offset  # type: ignore[attr-defined]
+        return out
+
+    def _is_checked(self, X: Any) -> bool:
+        """Return whether X is an array in which the checks, which take longer, find nothing."""
+        shape: tuple[int, ...] = X.shape if _is_numeric(X) else ()
+        is_expected = len(shape) == 2 and shape[0] and shape[1] == self.n_features_in_
+        return bool(is_expected) and not hasattr(self, "feature_names_in_")
+
+    def _checked(self, X: Any, reset: bool) -> Any:
+        """Return X; an array is validated, of a table its shape and names are recorded."""
+        names = tables.column_names(X)
+        if names is None:
+            checks = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": "allow-nan"}
+            return validate_data(self, tables.as_array(X), reset=reset, **checks)
+        n_rows = tables.n_rows_of(X)
+        if not n_rows or not names:
+            raise ValueError(f"X must have rows and columns, got the shape {(n_rows, len(names))}.")
+        return X
+
+    # -- what was fitted --------------------------------------------------------------
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the fitted columns as plain Python types, apart from their names and levels.
+
+        Returns
+        -------
+        columns : list of dict
+            A `name`, a `kind` and what the kind is made of, for each column of the table.
+        """
+        check_is_fitted(self)
+        return [column_to_dict(column) for column in self.columns_]
+
+    @classmethod
+    def from_dicts(cls, columns: list[dict[str, Any]]) -> Self:
+        """Return the fitted encoder whose columns :meth:`to_dicts` has written.
+
+        Parameters
+        ----------
+        columns : list of dict
+
+        Returns
+        -------
+        encoder : TableEncoder
+            It reads tables as the other does. Its parameters are the default ones.
+        """
+        encoder = cls()
+        encoder._name([column["name"] for column in columns])
+        encoder._use(list(map(column_from_dict, columns)))
+        return encoder
+
+    @property
+    def kinds_(self) -> dict[Any, str]:
+        """Kind of each column by name."""
+        return {column.name: column.kind for column in self.columns_}
+
+    @property
+    def sources_(self) -> Ints:
+        """Number of the column of the table that each column of the matrix comes from."""
+        if self.is_sparse_:
+            return np.arange(self.n_features_in_)
+        n_outputs = [column.n_outputs for column in self.columns_]
+        return np.repeat(np.arange(len(n_outputs)), n_outputs)
+
+    @property
+    def categorical_(self) -> list[int]:
+        """Numbers of the columns of the matrix that hold codes of categories."""
+        return list(self.categories_)
+
+    @property
+    def categories_(self) -> dict[int, Category]:
+        """Fitted columns of categories by the number of their column of the matrix."""
+        columns = enumerate(self.columns_[source] for source in self.sources_ if self.columns_)
+        return {number: c for number, c in columns if isinstance(c, Category)}
+
+    def describe(self) -> str:
+        """Return a table of what the columns hold, as text.
+
+        Returns
+        -------
+        text : str
+            A line for each column: its name, its kind, and what `fit` has seen.
+        """
+        check_is_fitted(self)
+        lines = [(str(c.name), c.kind, c.about()) for c in self.columns_]
+        widths = [max(map(len, cells), default=0) for cells in list(zip(*lines))[:2]]
+        return "\n".join(
+            f"{name:{widths[0]}}  {kind:{widths[1]}}  {about}".rstrip()
+            for name, kind, about in lines
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns of the matrix.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Ignored if the table had names; else names of its columns, x0, x1 and so on if None.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "feature_names_in_"):
+            names = _check_feature_names_in(self, input_features)
+        else:
+            names = self.names_
+        if self.is_sparse_:
+            return np.asarray(names, dtype=object)
+        named = zip(self.columns_, map(str, names))
+        return np.array([out for c, name in named for out in c.output_names(name)], dtype=object)
+
+
+def by_column(parts: Floats, encoder: TableEncoder | None) -> Floats:
+    """Return values of the columns of a matrix, added up by the columns of the table.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (n_rows, n_columns) or (n_rows, n_columns + 1)
+        A last column that belongs to none of the matrix is kept.
+    encoder : TableEncoder or None
+        Reader that has made the matrix; None if there is no table.
+
+    Returns
+    -------
+    sums : ndarray of shape (n_rows, n_features_in) or (n_rows, n_features_in + 1)
+    """
+    if encoder is None:
+        return parts
+    sources, n_features = encoder.sources_, encoder.n_features_in_
+    out = np.zeros((len(parts), n_features + parts.shape[1] - len(sources)))
+    out[:, n_features:] = parts[:, len(sources) :]
+    np.add.at(out.T, sources, parts[:, : len(sources)].T)
+    return out
+
+
+def _is_numeric(X: Any) -> bool:
+    return type(X) is np.ndarray and X.dtype.kind in "biuf"
+
+
+def _joined(parts: list[Floats], n_rows: int) -> Floats:
+    """Return the matrix that consists of columns, and of matrices of some columns."""
+    firsts = list(accumulate((1 if part.ndim == 1 else part.shape[1] for part in parts), initial=0))
+    out = np.empty((n_rows, firsts[-1]))
+    for start in range(0, n_rows, _BLOCK):
+        block = out[start : start + _BLOCK]
+        for first, part in zip(firsts, parts):
+            rows = part if n_rows <= _BLOCK else part[start : start + _BLOCK]
+            if part.ndim == 1:
+                block[:, first] = rows
+            else:
+                block[:, first : first + part.shape[1]] = rows
+    return out
+
+
+def _refuse_twins(names: list[Any]) -> None:
+    """Raise if columns have one name."""
+    twins = [name for name, number in Counter(names).items() if number > 1]
+    if twins:
+        raise ValueError(
+            f"X must have columns of different names, got several {min(twins, key=str)!r}."
+        )
+
+
+def merged(parts: list[list[Summary]]) -> list[Summary]:
+    """Return the summary of each column of the parts of a table."""
+    return parts[0] if len(parts) == 1 else list(map(Summary.merge, zip(*parts)))
+
+
+def fit_encoded(X: Any, columns: Any, y: Any, qid: Any, workers: Workers = ALONE) -> Any:
+    """Return X as a new encoder reads it: tables, and arrays of which `columns` sets a kind.
+
+    Parameters
+    ----------
+    X : table, EncodedTable or array-like
+        Arrays of numbers, sparse matrices and a table that has been read are returned as they are.
+    columns : dict or None
+        Kinds of columns by name, as :class:`TableEncoder` takes them.
+    y, qid : array-like or None
+        As in :meth:`TableEncoder.fit`.
+    workers : Workers, default=ALONE
+        Who holds the other rows, which the encoder is fitted to as well.
+
+    Returns
+    -------
+    X : EncodedTable, or X
+
+    Raises
+    ------
+    ValueError
+        As in :meth:`TableEncoder.fit`, or if no column is left.
+    """
+    if isinstance(X, tables.EncodedTable) or not (columns or tables.has_columns(X)):
+        return X
+    encoder = TableEncoder(columns)
+    table = tables.EncodedTable(encoder._fit(X, y, qid, workers), encoder, X)  # noqa: SLF001
+    if not table.shape[1]:
+        kinds = ", ".join(f"{name!r} ({kind})" for name, kind in encoder.kinds_.items())
+        raise ValueError(
+            "X must have a column with two different values that is no identifier, got only "
+            f"{kinds}. Check how X was made."
+        )
+    return table
+
+
+@all_or_nothing
+def fit_summaries(
+    encoder: TableEncoder, X: Any, summaries: Callable[[list[Any], Any], list[Summary]]
+) -> None:
+    """Fit an encoder to a table that is not in memory.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+    X : table or array
+        Only its shape and the names of its columns are read.
+    summaries : callable
+        Function of the names of the columns and of the kinds that are set for them, as
+        :func:`summarized` takes them, that returns the summary of each column.
+    """
+    check.params(encoder)
+    encoder._set_names(X)  # noqa: SLF001
+    encoder._set_columns(summaries(encoder.names_, encoder.columns))  # noqa: SLF001
+
+
+def encoded(X: Any, encoder: TableEncoder) -> tables.EncodedTable:
+    """Return a table as a fitted encoder reads it.
+
+    Parameters
+    ----------
+    X : table or EncodedTable
+        A table that this encoder has read already is returned as it is.
+    encoder : TableEncoder
+        Fitted encoder.
+
+    Returns
+    -------
+    table : EncodedTable
+    """
+    if isinstance(X, tables.EncodedTable):
+        if X.encoder is encoder:
+            return X
+        X = X.table
+    return tables.EncodedTable(encoder._matrix(X), encoder, X)  # noqa: SLF001 (without set_output)

@@ -1,0 +1,168 @@
+"""The values of a column as numbers, dates, durations and levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..data import is_missing
+from ..data.tables import Coded, Values, listed
+from ..data.types import Array, Floats, Ints
+
+#: Types of numbers.
+NUMBERS = (Real, Decimal, np.bool_)
+
+#: A day in microseconds, in which dates are counted.
+DAY = 86_400_000_000
+
+_HOUR = DAY // 24
+
+#: A missing date.
+NAT = np.iinfo(np.int64).min
+
+
+def by_level(values: Values, read: Any) -> Array:
+    """Return numbers of rows, from a function of a list that is called with each level once."""
+    if isinstance(values, Coded) and len(values.codes) > len(values.levels):
+        of_level = read([*values.listed(), None])
+        return np.asarray(of_level[values.codes])  # the last is missing
+    return np.asarray(read(values.values() if isinstance(values, Coded) else values))
+
+
+def iter_present(values: Values) -> Iterator[Any]:
+    """Return an iterator over the values that are not missing."""
+    rows = values.values() if isinstance(values, Coded) else listed(values)
+    return (value for value in rows if not is_missing(value))
+
+
+def level_of(value: Any) -> Any:
+    """Return the level of a value: 1, 1.0 and True are one, and so are a date and its text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Decimal) and value.is_finite():
+        is_integer = value == value.to_integral_value()
+        return int(value) if is_integer else float(value)
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
+        return int(value)
+    if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:
+        value = value.date()
+    return value.isoformat() if isinstance(value, (date, time)) else value
+
+
+# -- numbers -----------------------------------------------------------------------
+
+
+def numbers_of(values: Values, *, from_text: bool = False) -> Floats | None:
+    """Return numbers, also those that text stands for if `from_text`; None if a value is none."""
+    if not isinstance(values, np.ndarray):
+        return _read(values, _number_or_text if from_text else _number)
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64, copy=False)
+    return np.full(len(values), np.nan) if _all_missing(values) else None
+
+
+def _read(values: Values, number: Callable[[Any], float]) -> Floats | None:
+    def read(rows: list[Any]) -> Floats:
+        return np.array([number(value) for value in rows], dtype=np.float64)
+
+    try:
+        return by_level(values, read)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _all_missing(values: Array) -> bool:
+    """Return whether an array has no value, as a column of any type that is all missing."""
+    return bool((values != values).all())
+
+
+def _number(value: Any) -> float:
+    if type(value) is float or type(value) is int:
+        return value
+    if is_missing(value):
+        return np.nan
+    if isinstance(value, NUMBERS) and not isinstance(value, np.timedelta64):
+        return float(value)
+    raise TypeError(value)
+
+
+def _number_or_text(value: Any) -> float:
+    return float(value) if isinstance(value, str) else _number(value)
+
+
+# -- durations ---------------------------------------------------------------------
+
+
+def seconds_of(values: Values) -> Floats | None:
+    """Return durations and times of the day in seconds; None if a value is none."""
+    if not isinstance(values, np.ndarray):
+        return _read(values, _seconds)
+    if values.dtype.kind != "m":
+        return np.full(len(values), np.nan) if _all_missing(values) else None
+    out = values.astype("m8[us]").view(np.int64) / 1e6
+    out[np.isnat(values)] = np.nan
+    return out
+
+
+def _seconds(value: Any) -> float:
+    if is_missing(value):
+        return np.nan
+    if isinstance(value, time):
+        value = datetime.combine(date.min, value) - datetime.combine(date.min, time())
+    if isinstance(value, np.timedelta64):
+        value = value.astype("m8[us]").item()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    raise TypeError(value)
+
+
+# -- dates -------------------------------------------------------------------------
+
+
+def moments_of(values: Values) -> Ints | None:
+    """Return dates, times and ISO texts as microseconds since 1970; None if a value is none."""
+    if not isinstance(values, np.ndarray):
+        try:
+            return by_level(values, _moments_of)
+        except (TypeError, ValueError):
+            return None
+    if values.dtype.kind != "M":
+        return np.full(len(values), NAT) if _all_missing(values) else None
+    return values.astype("M8[us]").view(np.int64)
+
+
+def _moments_of(values: list[Any]) -> Ints:
+    return np.array([_moment(value) for value in values], dtype="M8[us]").view(np.int64)
+
+
+def _moment(value: Any) -> Any:
+    if is_missing(value):
+        return None
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(timezone.utc).replace(tzinfo=None)
+    if isinstance(value, (date, np.datetime64)):
+        return np.datetime64(value, "us")  # type: ignore[call-overload]
+    raise TypeError(value)
+
+
+def calendar(
+    moments: Ints, parts: Iterable[str] = ("weekday", "dayofyear", "hour")
+) -> dict[str, Array]:
+    """Return parts of dates; weekdays count from Monday."""
+    out: dict[str, Array] = {}
+    for part in parts:
+        if part == "weekday":
+            out[part] = (moments // DAY + 3) % 7  # 1970 began on a Thursday
+        elif part == "hour":
+            out[part] = moments // _HOUR % 24
+        else:
+            days = moments.view("M8[us]").astype("M8[D]")
+            out[part] = (days - days.astype("M8[Y]")).view(np.int64) + 1
+    return out

@@ -1,0 +1,86 @@
+"""Fits of least-squares rankers to columns that are made in chunks of whole queries."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .._solvers import Moments
+from ..data import Queries, Rows
+from ..data.types import Floats, Self
+from ._positional import LeastSquaresRanker
+from ._regression import is_wide, moments_of
+from ._score import ScoreRanker
+
+
+def learns_in_chunks(ranker: Any, n_rows: int, n_columns: int) -> bool:
+    """Return whether a ranker of documents learns dense columns from sums over whole queries."""
+    if type(ranker) is not LeastSquaresRanker:
+        return False
+    plan = ranker._check_params()
+    rows = Rows(np.broadcast_to(0.0, (n_rows, n_columns)), None, Queries.equal(1, n_rows))
+    in_chunks = plan.regressor is None and plan.loss == "pairwise_squared"
+    return in_chunks and not is_wide(rows, plan.loss)
+
+
+class FitInChunks:
+    """A fit of a least-squares ranker to columns that are made chunk by chunk.
+
+    Moments of chunks may be computed by several threads, and are added in one order by one.
+
+    Parameters
+    ----------
+    ranker : LeastSquaresRanker
+        Ranker without `estimator`; a clone of it is fitted.
+    rows : Rows
+        Labels, queries and weights of all rows, each query contiguous. X is not read.
+    method : {"fit", "fit_targets"}, default="fit"
+        Method whose result this is. With "fit_targets" the labels are targets.
+    """
+
+    def __init__(self, ranker: ScoreRanker, rows: Rows, method: str = "fit") -> None:
+        self._ranker = clone(ranker)
+        is_fit = method == "fit"
+        # A column stands for those to come, beside which everything else is validated.
+        beside = np.zeros((rows.n_rows, 1)), rows.in_order(rows.y), rows.qid, rows.weight
+        plan = self._ranker._check_params()
+        self._plan, rows = self._ranker._check_problem(
+            plan, *beside, name="y" if is_fit else "targets"
+        )
+        self._targets = self._ranker._targets(self._plan, rows) if is_fit else rows.y
+        self._record = self._ranker._record_of(self._plan, rows, self._targets)
+        self._weight = self._plan.weighed(rows).weight
+        self._sum: Any = None
+
+    @classmethod
+    def of(cls, rankers: list[Any], rows: Rows, method: str = "fit") -> list[Self]:
+        """Return a fit of each ranker; rows are prepared once for those of equal parameters."""
+        fits: list[Self] = []
+        for ranker in rankers:
+            params = ranker.get_params()
+            same = [fit for fit in fits if fit._ranker.get_params() == params]
+            fits.append(copy(same[0]) if same else cls(ranker, rows, method))
+            fits[-1]._ranker = clone(ranker)
+        return fits
+
+    def moments_of(self, columns: Floats, queries: Queries, rows: slice) -> Moments:
+        """Return the moments of the columns of some rows, which are whole queries."""
+        weight = None if self._weight is None else self._weight[rows]
+        chunk = Rows(columns, None, queries, weight)
+        return moments_of(chunk, self._targets[rows, None], self._plan.loss, False)()
+
+    def add(self, moments: Moments) -> None:
+        """Add the moments of some rows, which are about zero, in place."""
+        if self._sum is None:
+            self._sum = moments
+            return
+        self._sum.gram[:] += moments.gram
+        self._sum.moment[:] += moments.moment
+        self._sum = self._sum._replace(total=self._sum.total + moments.total)
+
+    def fitted(self) -> ScoreRanker:
+        """Return the ranker, fitted to the rows whose moments were added, of which there are."""
+        return self._ranker._fitted_to(self._plan, self._record, self._sum)

@@ -1,0 +1,155 @@
+"""Fits of linear views in one pass over chunks of whole queries, whose columns are not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..data import Queries, Rows, among, each
+from ..data.tables import EncodedTable
+from ..data.types import Bools, Floats
+from ..preprocessing import LinearColumns, curve_of, fit_together, transform_together
+from ..rankers import FitInChunks, learns_in_chunks
+from ._streamed import OverChunks, Streamed
+from ._views import LinearView, kind_of
+
+# Number of rows of a chunk, but for longer queries.
+_ROWS = 2048
+
+
+def fitted_together(members: list[tuple[str, Any]], rows: Rows) -> list[int]:
+    """Return the numbers of the rankers that one pass over rows of several queries can fit."""
+    numbers = [k for k, (_, ranker) in enumerate(members) if _fits_in_chunks(ranker, rows)]
+    limits = {members[k][1].steps[0][1].max_categories for k in numbers}
+    return numbers if len(limits) == 1 else []
+
+
+def _fits_in_chunks(ranker, rows):
+    """Return whether a ranker is a linear view that sums over chunks of rows determine."""
+    if type(ranker) is not LinearView or len(ranker.steps) != 2:
+        return False
+    columns, last = (step for _, step in ranker.steps)
+    if type(columns) is not LinearColumns or kind_of(columns.curve) is None:
+        return False
+    encoder = getattr(rows.table, "encoder", None)
+    n_levels = 0 if encoder is None else len(encoder.categorical_) * (columns.max_categories + 1)
+    n_columns = (getattr(columns.curve, "n_knots", 2) - 1) * rows.X.shape[1] + n_levels
+    return isinstance(rows.X, np.ndarray) and learns_in_chunks(last, rows.n_rows, n_columns)
+
+
+def fit_views(views: list[LinearView], plan: Any, kept: Bools) -> list[tuple[LinearView, Floats]]:
+    """Return linear views that are fitted to all rows, and scores of held-out rows.
+
+    The columns, which do not depend on labels, are learned from all rows. The rankers are fitted to
+    the rows of the mask `kept`, score the others, and learn these.
+    """
+    rows, X, small = plan.rows, plan.X, plan.sample
+    columns = [clone(view.steps[0][1]) for view in views]
+    held_out, tested, of_tested = ~kept, rows, X
+    if small is not None:
+        held_out, of_tested = held_out[plan.sampled], small.X
+        tested = replace(small.rows, numbers=np.arange(small.rows.n_rows))
+        chunks = OverChunks(X, np.isin(np.arange(X.shape[0]), rows.numbers))
+        with among(chunks):
+            fit_together(columns, X.table(), X.qid, rows=chunks.rows)
+    else:
+        encoder = getattr(rows.table, "encoder", None)
+        if len(X) > rows.n_rows:
+            of_tested = X = X[rows.numbers]
+            tested = rows = replace(rows, numbers=np.arange(rows.n_rows))
+        fit_together(columns, EncodedTable(X, encoder, None), rows.codes, rows.numbers)
+    rankers = [view.steps[1][1] for view in views]
+    fitted, _ = _Chunks(columns, rankers, X, rows, kept, plan.method).learn()
+    test = _Chunks(columns, rankers, of_tested, tested, held_out, plan.method)
+    others, scores = test.learn(fitted)
+    out = []
+    for view, made, ranker, other, of_view in zip(views, columns, fitted, others, scores):
+        whole = clone(view)
+        whole.steps = [(view.steps[0][0], made), (view.steps[1][0], ranker.merge(other))]
+        whole.has_qid_ = True
+        out.append((whole, of_view))
+    return out
+
+
+class _Chunks:
+    """Some of the rows, in chunks of whole queries, and what is learned from them.
+
+    Parameters
+    ----------
+    columns : list of LinearColumns
+        Fitted columns of each view.
+    rankers : list of LeastSquaresRanker
+        Ranker of each view.
+    X : ndarray of shape (n_rows, n_columns) or Streamed
+        Features.
+    rows : Rows
+        All rows, of which `numbers` are those in X.
+    mask : ndarray of bool
+        The rows to learn from.
+    method : {"fit", "fit_targets"}
+    """
+
+    def __init__(
+        self,
+        columns: list[Any],
+        rankers: list[Any],
+        X: Floats,
+        rows: Rows,
+        mask: Bools,
+        method: str,
+    ) -> None:
+        self._columns, self._X = columns, X
+        chosen = np.flatnonzero(mask)
+        if isinstance(X, Streamed):
+            chosen = chosen[np.argsort(rows.numbers[chosen])]  # type: ignore[index]
+        self._rows = replace(rows.without_features(), table=None).take(chosen)
+        self._numbers: Any = self._rows.numbers
+        self._fits = FitInChunks.of(rankers, self._rows, method)
+
+    def learn(self, scorers: list[Any] | None = None) -> tuple[list[Any], list[Floats]]:
+        """Return the rankers fitted to the rows, and the scores of the rows by fitted rankers."""
+        scores = np.empty((len(scorers or []), self._rows.n_rows))
+        for X, numbers, first, queries in self._blocks():
+            self._learn_block(X, numbers, first, queries, scorers, scores)
+        return [fit.fitted() for fit in self._fits], list(scores)
+
+    def _blocks(self) -> Iterator[tuple[Floats, Any, int, Queries]]:
+        """Yield features, the numbers of rows in them, the first of the rows, and their queries."""
+        queries, numbers = self._rows.queries, self._numbers
+        if not isinstance(self._X, Streamed):
+            yield self._X, numbers, 0, queries
+            return
+        for start, X in self._X.blocks():
+            ends = np.searchsorted(numbers, [start, start + len(X)])
+            first, last = np.searchsorted(queries.ptr, ends)
+            if first < last:
+                ptr = queries.ptr[first : last + 1] - ends[0]
+                yield X, numbers[ends[0] : ends[1]] - start, int(ends[0]), Queries(ptr)
+
+    def _learn_block(self, X, numbers, first, queries, scorers, scores):
+        """Learn whole queries, which begin with a row."""
+
+        def of_chunk(chunk):
+            _, rows, queries = chunk
+            pick = slice(first + rows.start, first + rows.stop)
+            moments = []
+            for number, made in enumerate(self._made(X[numbers[rows]], queries)):
+                moments.append(self._fits[number].moments_of(made, queries, pick))
+                if scorers is not None:
+                    scores[number, pick] = scorers[number].predict(made)
+            return moments
+
+        def add(moments):
+            for fit, of_fit in zip(self._fits, moments):
+                fit.add(of_fit)
+
+        each(of_chunk, list(queries.parts(_ROWS)), add)
+
+    def _made(self, X: Floats, queries: Queries) -> Any:
+        """Return the columns of each view of some rows."""
+        return transform_together(self._columns, X, partial(curve_of, queries=queries))

@@ -1,0 +1,506 @@
+"""The scores of a stack of a table as arithmetic on the columns of one matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from operator import is_
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..boosting import Forests, TreeScores, tree_scores
+from ..data import Queries
+from ..data.types import Floats, Ints, Self
+from ..pipeline import QueryPipeline
+from ..preprocessing import (
+    LinearColumns,
+    ScaledBeside,
+    TableEncoder,
+    scaled_beside,
+    scaled_within,
+    signed_log1p,
+)
+from ._members import scaled, units_within
+from ._views import LinearView, kind_of, trees_behind
+
+
+class CompiledScorer:
+    """Scores of fitted linear views and trees, computed from one matrix.
+
+    Parameters
+    ----------
+    views : list of View
+        Linear rankers, which share the columns of numbers and their means.
+    trees : list of TreeScores or Forests
+    weights : ndarray of shape (n_members,)
+        Weights of the views, then of the trees.
+    spreads : ndarray of shape (n_members,)
+        What their scores are divided by, unless they are normalized in each query.
+    by_query : bool
+        Whether scores are normalized in each query.
+    encoder : TableEncoder, default=None
+        Reader of the matrix, if it is made of a table.
+    beside : ndarray of int, default=None
+        Columns that trees also read scaled within the query, to the right of the matrix. Those of
+        the numbers of the views, if there are any; None if no trees read any.
+    """
+
+    def __init__(
+        self,
+        views: list[View],
+        trees: Sequence[TreeScores | Forests],
+        weights: Floats,
+        spreads: Floats,
+        by_query: bool,
+        encoder: TableEncoder | None = None,
+        beside: Ints | None = None,
+    ) -> None:
+        self.views, self.trees, self.encoder = views, trees, encoder
+        self.weights, self.spreads, self.by_query = weights, spreads, by_query
+        # Levels of all categories stand one below the other, with a column for each view.
+        self.categories: Ints = np.zeros(0, dtype=np.intp)
+        self.numbers: Ints = self.categories if beside is None else beside
+        self.in_query = len(self.numbers) > 0
+        self.means: Any = None
+        if views:
+            self.numbers, self.means = views[0].numbers, views[0].means
+            self.categories = views[0].categories
+            sizes = [len(table.values) for table in views[0].tables]
+            self.last: Ints = np.cumsum(sizes, dtype=np.intp) - 1
+            self.first: Ints = self.last - np.array(sizes, dtype=np.intp) + 1
+            none = np.zeros(0)
+            columns = [np.hstack([none, *(t.values for t in view.tables)]) for view in views]
+            self.table: Floats = np.column_stack(columns)
+
+    @property
+    def reads_queries(self) -> bool:
+        """Whether a score depends on the other documents of the query."""
+        is_scaled = any(isinstance(view, ScaledView) for view in self.views)
+        return self.by_query or self.in_query or is_scaled
+
+    def members(self, matrix: Floats, queries: Queries, n_jobs: Sequence[int | None]) -> Floats:
+        """Return the scores of the members, of shape (n_members, n_rows).
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (n_rows, n_columns)
+            Validated rows, as :class:`~skcalrank.preprocessing.TableEncoder` makes them.
+        queries : Queries
+        n_jobs : sequence of int or None
+            Number of threads of each of the trees.
+        """
+        out, block = np.empty((len(self.weights), len(matrix))), Block(self, matrix, queries)
+        for row, view in zip(out, self.views):
+            row[:] = view.of_numbers(block)
+        if len(self.categories):
+            out[: len(self.views)] += self._of_categories(matrix)
+        for row, trees, threads in zip(out[len(self.views) :], self.trees, n_jobs):
+            row[:] = trees.of_rows(block.columns(trees.n_columns), threads)
+        return out
+
+    def scores(self, matrix: Floats, queries: Queries, n_jobs: Sequence[int | None]) -> Floats:
+        """Return the scores of rows: the weighted sum of the normalized scores of the members."""
+        members = self.members(matrix, queries, n_jobs)
+        if self.by_query:
+            normalized = [scaled(values, queries, 1.0, by_query=True) for values in members]
+            return np.sum([w * values for w, values in zip(self.weights, normalized)], axis=0)
+        # A product of matrices would round by the number of rows.
+        return ((self.weights / self.spreads)[:, None] * members).sum(axis=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scorer as lists, numbers, texts and dicts, from which the scores follow.
+
+        Returns
+        -------
+        written : dict
+            What :meth:`from_dict` reads. JSON holds it if names and levels are texts and numbers.
+
+        Raises
+        ------
+        ValueError
+            If the trees are no sums of splits, as those with linear leaves are not.
+        """
+        return {
+            "columns": None if self.encoder is None else self.encoder.to_dicts(),
+            "numbers": self.numbers.tolist(),
+            "in_query": self.in_query,
+            "means": [] if self.means is None else self.means.tolist(),
+            "categories": self.categories.tolist(),
+            "views": [view.to_dict() for view in self.views],
+            "trees": [trees.written().to_dict() for trees in self.trees],
+            "weights": self.weights.tolist(),
+            "spreads": self.spreads.tolist(),
+            "by_query": self.by_query,
+        }
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Self:
+        """Return the scorer that :meth:`to_dict` has written.
+
+        Parameters
+        ----------
+        written : dict
+
+        Returns
+        -------
+        scorer : CompiledScorer
+            Its scores are equal up to the rounding of sums; trees need no library.
+        """
+        columns, shared = written["columns"], (written["numbers"], written["means"])
+        views = [
+            _VIEWS[view["kind"]].from_dict(view, *shared, written["categories"])
+            for view in written["views"]
+        ]
+        return cls(
+            views,
+            [Forests.from_dict(trees) for trees in written["trees"]],
+            np.array(written["weights"]),
+            np.array(written["spreads"]),
+            written["by_query"],
+            None if columns is None else TableEncoder.from_dicts(columns),
+            np.array(written["numbers"], dtype=np.intp) if written["in_query"] else None,
+        )
+
+    def contributions(
+        self, matrix: Floats, queries: Queries, n_jobs: Sequence[int | None]
+    ) -> Floats:
+        """Return what each column of the matrix adds to the scores, within each query.
+
+        Parameters
+        ----------
+        matrix, queries, n_jobs
+            As in :meth:`members`.
+
+        Returns
+        -------
+        parts : ndarray of shape (n_rows, n_columns)
+            Their mean over a query is 0. Rows sum to the score minus its mean over the query.
+        """
+        units = self.spreads[:, None]
+        if self.by_query:
+            members = self.members(matrix, queries, n_jobs)
+            units = np.array([units_within(scores, queries) for scores in members])
+        # One for each member and row, or for all rows.
+        factors, out = self.weights[:, None] / units, np.zeros(matrix.shape)
+        n_columns, block = matrix.shape[1], Block(self, matrix, queries)
+        for factor, view in zip(factors, self.views):
+            out[:, self.numbers] += factor[:, None] * view.terms(block)
+        if self.views:
+            of_levels = self._levels(matrix) * factors[: len(self.views)].T[:, None]
+            out[:, self.categories] = of_levels.sum(axis=2)
+        for factor, trees, threads in zip(factors[len(self.views) :], self.trees, n_jobs):
+            parts = factor[:, None] * trees.contributions(block.columns(trees.n_columns), threads)
+            out += parts[:, :n_columns]
+            if parts.shape[1] > n_columns:
+                out[:, self.numbers] += parts[:, n_columns:]
+        return queries.centered(out)
+
+    def _of_categories(self, matrix: Floats) -> Floats:
+        """Return what the categories add to the views."""
+        parts: Floats = self._levels(matrix).sum(axis=1).T
+        return parts
+
+    def _levels(self, matrix: Floats) -> Floats:
+        """Return what each category adds to each view, of shape (n_rows, n_categories, n_views)."""
+        codes = matrix[:, self.categories]
+        missing = np.isnan(codes)
+        # The last two values of a table are those of an unseen and of a missing level.
+        places = np.where(missing, 0.0, codes).astype(np.intp) + self.first
+        places = np.minimum(places, self.last - 2)
+        places = np.where(codes < 0, self.last - 1, places)
+        places = np.where(missing, self.last, places)
+        levels: Floats = self.table[places]
+        return levels
+
+
+class Block:
+    """Rows of a matrix, and what several members read of them, which is made once.
+
+    Parameters
+    ----------
+    scorer : CompiledScorer
+    matrix : ndarray of shape (n_rows, n_columns)
+    queries : Queries
+    """
+
+    def __init__(self, scorer: CompiledScorer, matrix: Floats, queries: Queries) -> None:
+        self.matrix, self.queries, self._means = matrix, queries, scorer.means
+        self._places = scorer.numbers
+
+    @cached_property
+    def _given(self) -> Floats:
+        is_whole = len(self._places) == self.matrix.shape[1]
+        return self.matrix if is_whole else self.matrix[:, self._places]
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """The numbers, with means in place of missing ones."""
+        missing = np.isnan(self._given)
+        return np.where(missing, self._means, self._given) if missing.any() else self._given
+
+    @cached_property
+    def scaled(self) -> Floats:
+        """The numbers, scaled within the query."""
+        return scaled_within(self.numbers, self.queries, "standard")
+
+    @cached_property
+    def _wide(self) -> Floats:
+        """The matrix, with numbers scaled within the query to the right, missing ones as such."""
+        is_filled = self._means is None or self.numbers is not self._given
+        scaled = scaled_within(self._given, self.queries, "standard") if is_filled else self.scaled
+        return np.hstack([self.matrix, scaled_beside(scaled)])
+
+    def columns(self, n_columns: int) -> Floats:
+        """Return the matrix, or with more columns than it has also those to the right."""
+        return self._wide if n_columns > self.matrix.shape[1] else self.matrix
+
+
+class LevelTable:
+    """What each level of a column of categories adds to a linear score.
+
+    Parameters
+    ----------
+    column : int
+        Number of the column of the matrix.
+    values : ndarray
+        What each code adds, then what an unseen and a missing level add.
+    """
+
+    def __init__(self, column: int, values: Floats) -> None:
+        self.column, self.values = column, values
+
+    @classmethod
+    def of(cls, indicators: Any, coef: Floats) -> Self:
+        """Return the table of the indicators of a column, given their coefficients."""
+        codes = np.append(
+            np.arange(max(indicators.n_levels + indicators.has_rare, 1)), [-1, np.nan]
+        )
+        matrix = np.zeros((len(codes), indicators.column + 1))
+        matrix[:, indicators.column] = codes
+        return cls(indicators.column, indicators.of(matrix) @ coef)
+
+
+class View:
+    """A linear ranker of numbers as they are, and of categories.
+
+    Parameters
+    ----------
+    numbers : ndarray of int
+        Columns of the matrix that hold numbers.
+    means : ndarray or None
+        What replaces missing ones.
+    tables : list of LevelTable
+        What the categories add.
+    coef : ndarray
+        Coefficients of the curves of the numbers.
+    intercept : float
+    """
+
+    kind: ClassVar[str] = "linear"
+    of_curve: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self, numbers: Ints, means: Any, tables: list[LevelTable], coef: Floats, intercept: float
+    ) -> None:
+        self.numbers, self.means, self.tables = numbers, means, tables
+        self.coef, self.intercept = coef, intercept
+        # Which of the numbers each of the curves belongs to.
+        self.features: Ints = np.arange(len(coef))
+
+    @classmethod
+    def of(cls, columns: LinearColumns, ranker: Any) -> Self:
+        """Return the view of fitted columns and of the linear ranker behind them."""
+        coef, start = np.ravel(ranker.coef_), 0
+        tables: list[LevelTable] = []
+        for indicators in columns.indicators_:
+            own = coef[start : start + indicators.width]
+            tables.append(LevelTable.of(indicators, own))
+            start += indicators.width
+        intercept = float(np.ravel(ranker.intercept_)[0])
+        view = cls(columns.numbers_, columns.means_, tables, coef[start:], intercept)
+        view.set_curve({name: getattr(columns.curve_, f"{name}_") for name in cls.of_curve})
+        return view
+
+    @property
+    def categories(self) -> Ints:
+        """Columns of the matrix that hold categories."""
+        return np.array([table.column for table in self.tables], dtype=np.intp)
+
+    def set_curve(self, values: Mapping[str, Any]) -> None:
+        """Set the parameters of the curve, whose names are in `of_curve`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the view as plain Python types, but for what it shares with others."""
+        return {
+            "kind": self.kind,
+            "intercept": self.intercept,
+            "coefficients": self.coef.tolist(),
+            "levels": [table.values.tolist() for table in self.tables],
+        }
+
+    @classmethod
+    def from_dict(
+        cls, written: Mapping[str, Any], numbers: list[int], means: list[float], columns: list[int]
+    ) -> Self:
+        """Return the view that :meth:`to_dict` has written."""
+        levels = zip(columns, map(np.array, written["levels"]))
+        tables, coef = [LevelTable(*pair) for pair in levels], np.array(written["coefficients"])
+        intercept, filled = written["intercept"], np.array(means) if means else None
+        view = cls(np.array(numbers, dtype=np.intp), filled, tables, coef, intercept)
+        view.set_curve({name: np.array(written[name]) for name in cls.of_curve})
+        return view
+
+    def of_numbers(self, block: Block) -> Floats:
+        """Return the scores by the numbers, with the intercept."""
+        if not len(self.coef):
+            return np.full(len(block.matrix), self.intercept)
+        curves = np.ascontiguousarray(self.curves(block))
+        # A product by BLAS would round by the number of rows.
+        return np.einsum("ij,j->i", curves, self.coef) + self.intercept
+
+    def terms(self, block: Block) -> Floats:
+        """Return what each of the numbers adds to the scores, by all its curves."""
+        out = np.zeros((len(block.matrix), len(self.numbers)))
+        if len(self.coef):
+            np.add.at(out.T, self.features, (self.coef * self.curves(block)).T)
+        return out
+
+    def curves(self, block: Block) -> Floats:
+        """Return the columns that the coefficients belong to."""
+        return block.numbers
+
+
+class ScaledView(View):
+    """A linear ranker of numbers that are scaled within the query."""
+
+    kind = "scaled"
+
+    def curves(self, block: Block) -> Floats:
+        """Return the scaled numbers."""
+        return block.scaled
+
+
+class LogView(View):
+    """A linear ranker of logarithms."""
+
+    kind = "logs"
+
+    def curves(self, block: Block) -> Floats:
+        """Return the logarithms."""
+        return signed_log1p(block.numbers)
+
+
+class HingeView(View):
+    """A linear ranker of hinges."""
+
+    kind = "hinges"
+
+    of_curve = ("features", "starts", "ends")
+
+    def set_curve(self, values: Mapping[str, Any]) -> None:
+        """Set the column of each hinge, and where it starts and ends."""
+        self.features, self.starts, self.ends = (values[name] for name in self.of_curve)
+        # Differences of halved values cannot overflow.
+        self._halves, self._widths = self.starts / 2, self.ends / 2 - self.starts / 2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the view with the hinges."""
+        curve = {name: getattr(self, name).tolist() for name in self.of_curve}
+        return super().to_dict() | curve
+
+    def curves(self, block: Block) -> Floats:
+        """Return the hinges."""
+        out = block.numbers[:, self.features]
+        out *= 0.5
+        out -= self._halves
+        out /= self._widths
+        return np.clip(out, 0.0, 1.0, out=out)
+
+
+_VIEWS = {view.kind: view for view in (View, ScaledView, LogView, HingeView)}
+
+
+class Compiled(NamedTuple):
+    """The scorer of a stack, and what it was made of."""
+
+    scorer: CompiledScorer
+    weights: Floats  # of all members
+    fitted: list[Any]  # records of all members
+
+    def is_of(self, stack: Any) -> bool:
+        """Return whether the fitted attributes of a stack are those that this was made of."""
+        return np.array_equal(self.weights, stack.weights_) and all(
+            map(is_, self.fitted, map(_fitted, stack.rankers_))
+        )
+
+
+def scorer_of(ranker: Any) -> CompiledScorer | None:
+    """Return the scorer of a fitted ranker.
+
+    Parameters
+    ----------
+    ranker : estimator
+
+    Returns
+    -------
+    scorer : CompiledScorer or None
+        None unless the ranker is a BoostedRanker without `start`, an ExternalRanker of boosted
+        trees, or a stack of linear views and of rankers of the first kind, also behind a
+        QueryScaler that appends columns.
+    """
+    ranker = trees_behind(ranker) or ranker
+    trees, one = tree_scores(ranker), np.ones(1)
+    if trees is not None:
+        encoder, beside = _columns_of(ranker)
+        is_known = not isinstance(encoder, ScaledBeside)
+        return CompiledScorer([], [trees], one, one, False, encoder, beside) if is_known else None
+    made = getattr(ranker, "_compiled", None)
+    return made.scorer if made is not None and made.is_of(ranker) else None
+
+
+def _columns_of(ranker: Any) -> tuple[Any, Ints | None]:
+    """Return the reader of the matrix of trees, and the numbers whose z-scores are beside it."""
+    reader: Any = ranker.encoder_
+    beside = getattr(reader, "standard", None)
+    return (reader if beside is None else reader.before), beside
+
+
+def _fitted(ranker: Any) -> Any:
+    """Return what a refit of a member replaces."""
+    last = ranker.steps[-1][1] if isinstance(ranker, QueryPipeline) else ranker
+    return getattr(last, "record_", last)
+
+
+def compiled(stack: Any) -> Compiled | None:
+    """Return the scorer of a fitted stack, or None if it has a member of another kind."""
+    views: dict[int, Any] = {}
+    trees: dict[int, Any] = {}
+    besides: list[Any] = []
+    for number in np.flatnonzero(stack.weights_ > 0).tolist():  # others do not count
+        ranker = stack.rankers_[number]
+        boosted = trees_behind(ranker)
+        if boosted is not None and _columns_of(boosted)[0] is stack.encoder_:
+            trees[number] = TreeScores.of(boosted, stack.names_[number])
+            besides.append(_columns_of(boosted)[1])
+        else:
+            # Others may have tables of other levels.
+            views[number] = view_of(ranker) if type(ranker) is LinearView else None
+    if None in (*views.values(), *trees.values()):
+        return None
+    if len({tuple(len(table.values) for table in view.tables) for view in views.values()}) > 1:
+        return None  # of different numbers of levels
+    weights, spreads = (values[[*views, *trees]] for values in (stack.weights_, stack.spreads_))
+    members, by_query = ([*views.values()], [*trees.values()]), stack.normalize_ == "query"
+    beside = next((numbers for numbers in besides if numbers is not None), None)
+    scorer = CompiledScorer(*members, weights, spreads, by_query, stack.encoder_, beside)
+    return Compiled(scorer, stack.weights_.copy(), [*map(_fitted, stack.rankers_)])
+
+
+def view_of(ranker: Any) -> View | None:
+    """Return a linear ranker behind columns of a table as a View, or None for another ranker."""
+    if not isinstance(ranker, QueryPipeline) or len(ranker.steps) != 2:
+        return None
+    columns, last = (step for _, step in ranker.steps)
+    kind = kind_of(columns.curve_) if type(columns) is LinearColumns else None
+    return None if kind is None or not hasattr(last, "coef_") else _VIEWS[kind].of(columns, last)

@@ -1,0 +1,203 @@
+"""Features that are read chunk by chunk, several times, beside labels and queries in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+
+from ..data import Workers, check, hash_rows, refuse_lazy, tables
+from ..data.tables import EncodedTable
+from ..data.types import Bools, Floats, Ints
+from ..preprocessing import Summary, TableEncoder, encoded, fit_summaries, summarized
+
+
+class Streamed:
+    """The features of all rows, in chunks of whole queries.
+
+    Parameters
+    ----------
+    chunks : iterable or callable
+        Tuples (X, y, qid) or (X, y, qid, sample_weight), to be iterated several times, or a
+        function that returns an iterator over them.
+    columns : dict or None
+        Kinds of columns by name.
+    most_rows : int
+        Maximum number of rows whose features may be in memory.
+
+    Attributes
+    ----------
+    encoder : TableEncoder or None
+        Reader of the columns, if X are tables.
+    y, qid, weight : ndarray of shape (n_rows,)
+        Labels, queries and weights of the rows, which are in the order of the chunks, sorted by
+        query in each; the weight is None without weights.
+    hashes : ndarray of uint64 of shape (n_rows,)
+        Hashes of the features.
+    shape : tuple of int
+        Number of rows, and of columns of the matrix.
+    """
+
+    def __init__(self, chunks: Any, columns: Any, most_rows: int) -> None:
+        self._chunks, self.most_rows = _again(chunks), most_rows
+        first = next(iter(self._tuples()), None)
+        if first is None:
+            raise ValueError("chunks must have rows, got none.")
+        self.encoder: Any = None
+        if columns or tables.has_columns(first[0]):
+            self.encoder = TableEncoder(columns)
+            fit_summaries(self.encoder, first[0], self._summaries)
+            if not len(self.encoder.sources_):
+                raise ValueError("X must have a column that is a feature, got none.")
+        # Arrays have the same number of columns in every chunk.
+        self._checker = BaseEstimator()
+        self._learn()
+
+    def table(self) -> EncodedTable:
+        """Return what stands for the table: a matrix of zeros that takes no memory."""
+        return EncodedTable(
+            np.broadcast_to(np.zeros((), self._dtype), self.shape), self.encoder, self
+        )
+
+    def blocks(self) -> Iterator[tuple[int, Floats]]:
+        """Yield the matrix of each chunk, behind the number of its first row."""
+        start = 0
+        for matrix, *_ in self._read():
+            yield start, matrix
+            start += len(matrix)
+        if start != len(self.y):
+            raise ValueError(
+                f"chunks must be the same each time, got {len(self.y)} rows and then {start}."
+            )
+
+    def take(self, rows: Ints) -> Floats:
+        """Return the matrix of some rows."""
+        out = np.empty((len(rows), self.shape[1]), self._dtype)
+        order = np.argsort(rows)
+        for start, matrix in self.blocks():
+            first, last = np.searchsorted(rows, [start, start + len(matrix)], sorter=order)
+            out[order[first:last]] = matrix[rows[order[first:last]] - start]
+        return out
+
+    def _tuples(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the chunks that have rows."""
+        for chunk in self._chunks():
+            if not (isinstance(chunk, tuple) and len(chunk) in (3, 4)):
+                raise ValueError(
+                    "chunks must hold tuples (X, y, qid) or (X, y, qid, sample_weight), got "
+                    f"{type(chunk).__name__}."
+                )
+            X, y, *_ = chunk
+            refuse_lazy("fit_chunks", X=X, y=y)
+            if issparse(X):
+                raise ValueError(
+                    "chunks must have a dense X, got a sparse matrix: use X.toarray()."
+                )
+            if tables.n_rows_of(X):
+                yield chunk
+
+    def _summaries(self, names, choices) -> list[Summary]:
+        """Return the summary of each column of all chunks."""
+        out: Any = None
+        for X, y, qid, *_ in self._tuples():
+            table = tables.as_array(X)
+            columns = tables.columns_of(table, names if tables.column_names(X) else None)
+            chunk = summarized(names, columns, choices, check.carried_qid(y, qid))
+            out = chunk if out is None else list(map(Summary.merge, zip(out, chunk)))
+        return out
+
+    def _read(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the matrix, labels, queries and weights of each chunk, sorted by query."""
+        checks: dict[str, Any] = {"ensure_all_finite": "allow-nan"}
+        for number, (X, y, qid, *rest) in enumerate(self._tuples()):
+            weight = rest[0] if rest else None
+            check.row_order(X=X, y=y, qid=qid, sample_weight=weight)
+            qid = check.carried_qid(y, qid)
+            if qid is None:
+                raise ValueError(f"chunks must have a qid, got none in chunk {number + 1}.")
+            if self.encoder is None:
+                matrix = check.features(self._checker, X, reset=not number, **checks)
+            else:
+                matrix = encoded(X, self.encoder).matrix
+            y, queries = np.asarray(y), check.queries(qid, len(matrix))
+            weight = None if weight is None else np.asarray(weight)
+            if queries.order is not None:
+                order = queries.order
+                matrix, y = matrix[order], y[order]
+                weight = None if weight is None else weight[order]
+            yield matrix, y, queries, weight
+
+    def _learn(self) -> None:
+        """Read everything once: labels, queries, weights and hashes."""
+        labels, qids, weights, hashes = [], [], [], []
+        seen: set[Any] = set()
+        for matrix, y, queries, weight in self._read():
+            names = set(queries.names.tolist())
+            if again := names & seen:
+                raise ValueError(
+                    f"Query {min(again, key=str)!r} was in an earlier chunk: all rows of a query "
+                    "must be in one chunk. skcalrank.dask.partition_by_query brings them together."
+                )
+            seen |= names
+            labels.append(y)
+            qids.append(np.repeat(queries.names, queries.sizes))
+            weights.append(weight)
+            hashes.append(hash_rows(matrix))
+        if any(weight is None for weight in weights) and any(w is not None for w in weights):
+            raise ValueError("chunks must all have a sample_weight, or none.")
+        self._dtype = matrix.dtype if matrix.dtype.kind == "f" else np.dtype(float)
+        if len({qid.dtype.kind for qid in qids}) > 1:  # numbers would become text
+            qids = [qid.astype(object) for qid in qids]
+        self.y, self.qid = np.concatenate(labels), np.concatenate(qids)
+        self.weight = None if weights[0] is None else np.concatenate(weights)
+        self.hashes = np.concatenate(hashes)
+        self.shape = len(self.y), matrix.shape[1]
+
+
+class OverChunks(Workers):
+    """The chunks of a streamed table as the workers of a fit that sums over them.
+
+    Parameters
+    ----------
+    streamed : Streamed
+    used : ndarray of bool of shape (n_rows,)
+        Rows that are learned from.
+    """
+
+    size = 2  # or more
+
+    def __init__(self, streamed: Streamed, used: Bools) -> None:
+        self._streamed, self._used = streamed, used
+        self._matrix: Any = None
+
+    def rows(self, _: Any) -> Floats:
+        """Return the rows of the present chunk."""
+        return self._matrix
+
+    def total(self, part: Callable[[], Any], add: Callable[[list[Any]], Any]) -> Any:
+        """Return the sum of a function of :meth:`rows` over all chunks."""
+        out: list[Any] = []
+        for start, matrix in self._streamed.blocks():
+            self._matrix = matrix[self._used[start : start + len(matrix)]]
+            out = [add([*out, part()])] if len(self._matrix) else out
+        return out[0]
+
+
+def _again(chunks: Any) -> Callable[[], Iterable[Any]]:
+    """Return a function that returns the chunks anew each time."""
+    if callable(chunks):
+        return chunks
+    try:
+        is_used_up = iter(chunks) is chunks
+    except TypeError:
+        is_used_up = True
+    if is_used_up:
+        raise ValueError(
+            "chunks must be iterable several times, as a list is, or a function that returns an "
+            "iterator, such as lambda: load_table(folder, chunk_rows=100_000), got "
+            f"{type(chunks).__name__}."
+        )
+    return lambda: chunks

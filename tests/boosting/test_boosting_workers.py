@@ -1,0 +1,292 @@
+"""Boosted rankers trained by workers of which each has a part of the queries.
+
+The workers are threads here, which exchange values as processes of a cluster do.
+"""
+
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Timer
+
+import numpy as np
+import pytest
+from boosting_cases import ENGINES, boosted, made_queries
+from sklearn.base import clone
+
+from skcalrank.boosting import LostWorkerError, Place, fit_part, free_port
+from skcalrank.data import EvalSet, Queries, Rows
+
+LIBRARIES = [name for name in ENGINES if name != "sklearn"]
+every_library = pytest.mark.parametrize("engine", LIBRARIES)
+KEY, LIMIT = b"secret of a test", 20.0
+
+
+def on_workers(work, n, limit=LIMIT, most=60):
+    """What ``work(rank, workers)`` returns or raises on each of n workers."""
+    hosts, port = ["127.0.0.1"] * n, free_port()
+
+    def run(rank):
+        try:
+            with Place(rank, hosts, port, KEY, limit).workers() as workers:
+                return work(rank, workers)
+        except Exception as error:
+            return error
+
+    with ThreadPoolExecutor(n) as pool:
+        return list(pool.map(run, range(n), timeout=most))
+
+
+def fitted(ranker, columns, of_row, **options):
+    """Rankers of workers that have the rows of their number in `of_row`."""
+
+    def work(rank, workers):
+        rows = of_row == rank
+        taken = [c[rows] if isinstance(c, np.ndarray) else c.loc[rows] for c in columns]
+        return fit_part(clone(ranker), workers, EvalSet(*taken), options)
+
+    results = on_workers(work, int(of_row.max()) + 1)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
+    return results
+
+
+def check_alike(parts, local, X):
+    """Workers stop at one round, and the value of the first tells that they hold out what one does.
+
+    XGBoost finds thresholds from summaries of the workers.
+    """
+    assert len({part.best_iteration_ for part in parts}) == 1
+    values = [r.validation_scores_[0] for r in (*parts, local)]
+    near = 1e-12 if local.engine_ == "lightgbm" else 0.02
+    np.testing.assert_allclose(values, values[0], rtol=0, atol=near)
+    for part in parts[1:]:
+        np.testing.assert_array_equal(part.predict(X), parts[0].predict(X))
+
+
+def squared(engine, **params):
+    """A ranker whose curvatures are equal: several workers of LightGBM estimate counts by them."""
+    return boosted(engine, loss="pairwise_squared", **{"n_estimators": 8} | params)
+
+
+@every_library
+@pytest.mark.parametrize("weighted", [False, True])
+def test_workers_hold_out_the_queries_of_in_memory_training(engine, weighted, rng):
+    X, y, qid = made_queries(60, seed=0)
+    weight = [rng.uniform(0.5, 2.0, 60)[qid]] if weighted else []
+    parts = fitted(squared(engine), [X, y, qid, *weight], qid % 3 // 2)
+    check_alike(parts, squared(engine).fit(X, y, qid, *weight), X)
+
+
+@pytest.mark.parametrize("weights", ["none", "equal", "equal on each worker", "different"])
+@pytest.mark.parametrize("dtype", [float, np.float32])
+def test_the_same_queries_are_drawn(weights, dtype, rng):
+    X, y, qid = made_queries(60, seed=0)
+    X, weight = (
+        X.astype(np.float32),
+        {
+            "none": None,
+            "equal": np.full(len(y), 3.0),
+            "equal on each worker": 1.0 + (qid % 3 == 2),
+            "different": rng.uniform(0.5, 2.0, len(y)),
+        }[weights],
+    )
+    informative = np.arange(60) % 7 > 0
+    whole = Rows(X, y * 1.0, Queries.from_qid(qid), weight)
+    masks = whole.held_out(0.2, 5, n_folds=2, informative=informative)
+
+    def draw(rank, workers):
+        rows = qid % 3 // 2 == rank
+        queries = Queries.from_qid(qid[rows])
+        part = Rows(
+            X[rows].astype(dtype),
+            y[rows] * 1.0,
+            queries,
+            None if weight is None else weight[rows],
+            workers=workers,
+        )
+        return part.held_out(0.2, 5, n_folds=2, informative=informative[queries.names])
+
+    for rank, drawn in enumerate(on_workers(draw, 2)):
+        np.testing.assert_array_equal(drawn, [mask[qid % 3 // 2 == rank] for mask in masks])
+
+
+@every_library
+def test_several_models_have_the_weights_of_all_rows(engine):
+    X, y, qid = made_queries(60, seed=0)
+    parts = fitted(squared(engine, n_models=2), [X, y, qid], qid % 3 // 2)
+    np.testing.assert_array_equal(parts[0].predict(X), parts[1].predict(X))
+    np.testing.assert_array_equal(parts[0].model_weights_, parts[1].model_weights_)
+    values, queries = X[:, 0] * qid, Queries.from_qid(qid)
+
+    def spread(rank, workers):
+        rows = qid % 2 == rank
+        return Queries.from_qid(qid[rows]).spread(values[rows], y[rows] + 0.5, workers)
+
+    expected = queries.spread(values, y + 0.5)
+    assert on_workers(spread, 2) == [pytest.approx(expected)] * 2
+
+
+@every_library
+@pytest.mark.parametrize("measure", ["err", "dcg"])
+@pytest.mark.parametrize("loss", ["logistic", "bregman_kl"])
+def test_grades_of_single_workers_set_no_scales(engine, loss, measure):
+    X, y, qid = made_queries(60, seed=0)
+    means = np.bincount(qid, y)
+    of_row = (means > np.median(means))[qid].astype(int)  # the first worker has low grades
+    ranker = boosted(engine, loss=loss, measure=measure)
+    parts, local = fitted(ranker, [X, y, qid], of_row), clone(ranker).fit(X, y, qid)
+    assert parts[1].record_.measure == local.record_.measure
+    assert parts[0].score(X, y, qid) == pytest.approx(local.score(X, y, qid), abs=0.03)
+
+
+@every_library
+@pytest.mark.parametrize("loss", ["logistic", "bregman_kl"])
+def test_workers_without_relevant_documents_set_no_scale(engine, loss):
+    X, y, qid = made_queries(60, seed=0)
+    y[qid < 20] = 0
+    ranker = boosted(engine, loss=loss, n_estimators=1, query_weight=None, learning_rate=1.0)
+    parts = fitted(ranker, [X, y, qid], (qid >= 20) * 1)
+    near = 1e-9 if engine == "lightgbm" else 0.1
+    np.testing.assert_allclose(parts[0].predict(X), ranker.fit(X, y, qid).predict(X), atol=near)
+
+
+@every_library
+def test_all_of_one_grade_on_a_worker(engine):
+    X, y, qid = made_queries(60, seed=0)
+    y[qid < 20] = 2
+    check_alike(
+        fitted(squared(engine), [X, y, qid], (qid >= 20) * 1), squared(engine).fit(X, y, qid), X
+    )
+
+
+@every_library
+def test_a_category_of_one_worker_is_known_to_all(engine):
+    pd = pytest.importorskip("pandas")
+    X, y, qid = made_queries(60, seed=0)
+    y = np.where(qid < 30, y, 3 * (X[:, 5] > 0))
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    frame["kind"] = np.where(qid < 30, "usual", np.where(y > 0, "best", "worst"))
+    frame["note"] = [f"note {n} of the day" for n in range(len(y))]
+    ranker = squared(engine, max_leaf_nodes=4, columns={"note": "text"})
+    for part in (parts := fitted(ranker, [frame, y, qid], (qid >= 30) * 1)):
+        check_alike(parts, clone(ranker).fit(frame, y, qid), frame)
+        assert part.feature_importances_[2] > 0.5
+        assert part.score(frame[qid >= 30], y[qid >= 30], qid[qid >= 30]) > 0.99
+
+
+@every_library
+@pytest.mark.parametrize("how", ["weight 0", "held out"])
+def test_a_worker_without_rows_gets_a_query(engine, how):
+    X, y, qid = made_queries(40, seed=0)
+    weight = np.ones(len(y))
+    local = squared(engine).fit(X, y, qid)
+    if how == "weight 0":
+        of_row = (qid >= 30) * 1
+        weight[qid >= 30] = 0
+    else:
+        rows = Rows(X, y * 1.0, Queries.from_qid(qid))
+        (mask,) = rows.held_out(0.2)
+        of_row = mask * 1
+    local = squared(engine).fit(X, y, qid, weight)
+    check_alike(fitted(squared(engine), [X, y, qid, weight], of_row), local, X)
+
+
+def test_queries_to_stop_on_are_the_same_for_all_workers():
+    X, y, qid = made_queries(60, seed=0)
+    stop, train = qid >= 40, qid < 40
+    sets = {
+        "one": EvalSet(X[train], y[train], qid[train]),
+        "new": EvalSet(X[stop], y[stop], qid[stop]),
+    }
+    rows = [X[train], y[train], qid[train]]
+    parts = fitted(squared(LIBRARIES[0]), rows, qid[train] % 2, **sets)
+    check_alike(parts, squared(LIBRARIES[0]).fit(*rows, eval_set=sets), X)
+    assert list(parts[1].evals_result_) == ["one", "new"]
+
+
+# -- workers that fail --------------------------------------------------------------------
+
+
+class Failing:
+    """A worker that fails when it exchanges values for the n-th time."""
+
+    def __init__(self, workers, n):
+        self._workers, self._left = workers, n
+
+    def __getattr__(self, name):
+        return getattr(self._workers, name)
+
+    def gather(self, value):
+        return self.reduce(value, list)
+
+    def reduce(self, value, combine):
+        self._left -= 1
+        if self._left == 0:
+            raise MemoryError("of a worker")
+        return self._workers.reduce(value, combine)
+
+
+@every_library
+@pytest.mark.parametrize("failing", [0, 1])
+@pytest.mark.parametrize("n", [1, 7, 10, 11, 12, 13, 14, 25])
+def test_a_worker_that_fails_ends_the_training_of_all(engine, n, failing):
+    X, y, qid = made_queries(60, seed=0)
+
+    def work(rank, workers):
+        rows = qid % 2 == rank
+        workers = Failing(workers, n) if rank == failing else workers
+        return fit_part(boosted(engine), workers, EvalSet(X[rows], y[rows], qid[rows]), {})
+
+    # Nobody waits until the time limit.
+    results = on_workers(work, 2, limit=300, most=60)
+    assert isinstance(results[failing], MemoryError)
+    assert isinstance(results[1 - failing], LostWorkerError)
+
+
+def test_who_does_not_answer_is_lost():
+    def work(rank, workers):
+        if rank == 1:
+            silence.wait()
+        return workers.gather(rank)
+
+    silence = Event()
+    Timer(3, silence.set).start()
+    first, _ = on_workers(work, 2, limit=0.5)
+    message = "Worker 1 on 127.0.0.1 failed, or did not answer within 0.5 seconds"
+    assert isinstance(first, LostWorkerError)
+    assert message in str(first)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_who_does_not_begin_is_lost(rank):
+    place = Place(rank, ["127.0.0.1"] * 2, free_port(), KEY, 0.3)
+    message = f"Worker {1 - rank} on 127.0.0.1 did not begin within 0.3 seconds"
+    with pytest.raises(LostWorkerError, match=message), place.workers():
+        pass
+
+
+def test_strangers_are_no_workers():
+    port = free_port()
+
+    def work(rank):
+        if rank == 2:
+            for message in (b"", KEY[:5], b"x" * len(KEY) + bytes(4)):
+                with socket.create_connection(("127.0.0.1", port)) as stranger:
+                    stranger.sendall(message)
+            began.set()
+        elif rank == 1:
+            began.wait()
+        if rank < 2:
+            with Place(rank, ["127.0.0.1"] * 2, port, KEY, LIMIT).workers() as workers:
+                return workers.gather(rank)
+
+    began = Event()
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(work, 0)
+        while True:  # until it listens
+            try:
+                work(2)
+                break
+            except ConnectionRefusedError:
+                pass
+        assert pool.submit(work, 1).result() == first.result() == [0, 1]

@@ -1,0 +1,66 @@
+"""Lines of progress of comparisons and searches, in the one form that pipelines and stacks have."""
+
+import re
+
+import pytest
+from joblib.externals.loky import get_reusable_executor
+from sklearn.dummy import DummyRegressor
+
+from skcalrank import LeastSquaresRankerCV, NDCGRanker, QueryShuffleSplit, load_digits_queries
+from skcalrank.datasets import make_subset_ranking
+from skcalrank.displays import RegretCurveDisplay
+from skcalrank.evaluation import compare, cross_compare
+
+X, Y, QID = load_digits_queries(n_queries=20, n_documents=8)
+RANKERS = {"ndcg": NDCGRanker(), "constant": DummyRegressor()}
+
+
+def crossed(**options):
+    return cross_compare(RANKERS, X, Y, QID, ["ndcg@5", "map"], **options).differences
+
+
+def compared(**options):
+    scores = {"a": X[:, 20], "b": X[:, 28]}
+    return compare(Y, scores, ["ndcg@5", "map"], qid=QID, **options).differences
+
+
+def searched(**options):
+    return LeastSquaresRankerCV("ndcg@5", cv=3, **options).fit(X, Y, QID).alpha_
+
+
+def drawn(**options):
+    data = make_subset_ranking(60, 5, 3, random_state=0)
+    options = {"n_samples": (10, 20), "n_repeats": 3, "random_state": 0, **options}
+    display = RegretCurveDisplay.from_estimators(RANKERS, data, **options)
+    return {name: values.tolist() for name, values in display.values.items()}
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (crossed, [f"{name}, split {k} of 5" for name in RANKERS for k in range(1, 6)]),
+        (compared, ["2 measures of 2 systems", "intervals and tests"]),
+        (searched, [f"split {k} of 3" for k in range(1, 4)]),
+        (drawn, [f"repetition {k} of 3" for k in range(1, 4)]),
+    ],
+    ids=["cross_compare", "compare", "LeastSquaresRankerCV", "RegretCurveDisplay"],
+)
+def test_verbose_prints_a_line_for_each_step_and_changes_nothing(call, expected, capsys, request):
+    if call is drawn:
+        pytest.importorskip("matplotlib")
+    silent = call()
+    assert capsys.readouterr().out == ""
+    assert repr(call(verbose=1)) == repr(silent)
+    name = request.node.callspec.id
+    lines = capsys.readouterr().out.splitlines()
+    said = [re.fullmatch(rf"\[{name}\] (.*), total= *\d+\.\ds", line)[1] for line in lines]
+    assert said == expected
+
+
+def test_other_processes_print_their_splits(capfd):
+    # Processes that an earlier test started print to the file that was captured then.
+    get_reusable_executor().shutdown(wait=True)
+    crossed(cv=QueryShuffleSplit(2, test_size=5, random_state=0), n_jobs=2, verbose=1)
+    lines = capfd.readouterr().out.splitlines()
+    expected = {f"[cross_compare] {name}, split {k} of 2" for name in RANKERS for k in (1, 2)}
+    assert {line.partition(", total")[0] for line in lines} == expected
