@@ -23,6 +23,9 @@ _EQUAL = 1e-6
 # Curvatures below this share of the largest one belong to common shifts and minima at infinity.
 _FLAT = 1e-8
 
+# Decrease of the risk that is no more than a rounding error, as a share of the losses.
+_GAIN = 1e-14
+
 
 class SharedRows:
     """Queries whose documents are rows of a few kinds, with distributions of their labels.
@@ -205,8 +208,11 @@ class SharedRows:
         start = np.zeros((1, self.n_kinds))
         with np.errstate(all="ignore"):
             scores = projected_newton(risk, derivatives, np.positive, start, -np.inf, frame.scale)
-            slopes = np.abs(gradient(scores))
-        if not slopes.max() <= _EQUAL * frame.scale:
+            slopes, curvature = derivatives(scores)
+            gain = (slopes @ np.linalg.solve(curvature[0], slopes[0])).item()
+        # A start at the minimum stays there: its slopes are rounding errors if a move along them
+        # would change the risk by less than the rounding error of the losses.
+        if not (np.abs(slopes).max() <= _EQUAL * frame.scale or abs(gain) <= _GAIN * frame.size):
             raise ValueError(
                 "surrogate must be convex and without corners, got one without a minimum that "
                 f"Newton's method finds: {surrogate!r}."

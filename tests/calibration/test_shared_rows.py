@@ -15,7 +15,7 @@ from skcalrank import (
     RecallRanker,
 )
 from skcalrank.calibration import LabelDistribution, SharedRows, find_counterexample
-from skcalrank.losses import LOSSES, get_loss
+from skcalrank.losses import LOSSES, PointwiseLoss, get_loss
 from skcalrank.metrics import measure_score
 
 RELEVANCE = [0.9, 0.5, 1.0, 0.0]
@@ -120,6 +120,39 @@ def test_counterexamples_of_rows_are_found(surrogate, measure):
     relevance = queries.minimizer("squared", "precision@1")
     assert queries.regret(measure, relevance) == pytest.approx(0, abs=1e-12)
     assert repr(find_counterexample(surrogate, "sort", measure, **options)) == repr(queries)
+
+
+class OwnPoisson(PointwiseLoss):
+    """exp(s) - v s."""
+
+    name = "own_poisson"
+
+    def terms(self, v, s):
+        return np.exp(np.minimum(s, 250.0)) - v * s
+
+    def slopes(self, v, s):
+        return np.exp(np.minimum(s, 250.0)) - v
+
+    def curvatures(self, v, s):
+        return np.exp(np.minimum(s, 250.0))
+
+    def least(self, v):
+        return v - v * np.log(v)
+
+    def minimizer(self, v, queries):
+        return np.log(v)
+
+    def constant(self, largest=1.0):
+        return np.inf
+
+
+def test_equal_relevances_have_equal_scores():
+    # The search starts at the minimum, whose slopes are nothing but rounding errors.
+    for documents in ([[2, 2, 1, 2], [1, 2, 2, 1]], [[3, 0, 1, 0], [3, 3, 0, 0]]):
+        for share in (0.07, 0.13, 0.5):
+            rows = SharedRows.independent(documents, np.full(4, 0.8), [share, 1 - share])
+            scores = rows.minimizer(OwnPoisson(), "dcg@2")
+            np.testing.assert_allclose(scores, np.log(0.8), atol=1e-6)
 
 
 @pytest.mark.parametrize("measure", ["precision@2", "dcg@2"])
