@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from inspect import unwrap
 from typing import Any, TypeVar
 
 import numpy as np
@@ -462,8 +463,9 @@ class QueryPipeline(Pipeline):
 def _fit_step(step, X, y, qid, sample_weight):
     """Fit a transformer, and return the transformed rows and the transformer."""
     metadata = {"qid": qid, "sample_weight": sample_weight}
-    # scikit-learn's default fit_transform passes the qid to fit only.
-    if getattr(type(step), "fit_transform", None) not in (None, TransformerMixin.fit_transform):
+    # scikit-learn's default fit_transform, which a decorator may hide, passes the qid to fit only.
+    both = unwrap(getattr(type(step), "fit_transform", None))
+    if both not in (None, unwrap(TransformerMixin.fit_transform)):
         taken = _asked_for(step, "fit_transform", metadata)
         if handed_to(step, "transform", qid=qid).keys() <= taken.keys():
             return call_step(step, "fit_transform", X, y, **taken), step

@@ -191,6 +191,7 @@ def test_a_worker_without_rows_gets_a_query(engine, how):
     check_alike(fitted(squared(engine), [X, y, qid, weight], of_row), local, X)
 
 
+@pytest.mark.skipif(not LIBRARIES, reason="needs lightgbm or xgboost")
 def test_queries_to_stop_on_are_the_same_for_all_workers():
     X, y, qid = made_queries(60, seed=0)
     stop, train = qid >= 40, qid < 40

@@ -113,6 +113,7 @@ def test_what_is_no_table(capsys, tables, tmp_path):
     for paths, reason in words.items():
         assert reason in fail(capsys, "fit", *paths, "--model", model)
     assert "one folder, or one pattern in quotes" in fail(capsys, "compare", part, part, part)
+    pytest.importorskip("pyarrow")
     for command in (["convert", f"{folder}/train", part], ["convert", f"{folder}/train/*", part]):
         assert "is read and cannot be written" in fail(capsys, *command, *COLUMNS)
     shuffled = [part, f"{folder}/train/part-2.csv", f"{folder}/train/part-1.csv"]

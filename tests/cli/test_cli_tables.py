@@ -133,7 +133,7 @@ def test_many_columns_are_told_in_short(capsys, tmp_path, new, rng):
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param("fit", marks=pytest.mark.xfail(reason="query is no longer named: a fault")),
+        "fit",
         "compare",
     ],
 )

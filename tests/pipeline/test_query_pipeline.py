@@ -33,7 +33,13 @@ from skcalrank import (
 from skcalrank.inspection import explain_order
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import QueryPipeline, make_query_pipeline
-from skcalrank.preprocessing import QueryContext, QueryScaler
+from skcalrank.preprocessing import (
+    LinearColumns,
+    QuantileHinges,
+    QueryContext,
+    QueryScaler,
+    TableEncoder,
+)
 
 SCORER = get_scorer("ndcg@3")
 
@@ -85,6 +91,18 @@ def test_the_target_carries_the_qid(data, scaled):
     np.testing.assert_array_equal(pipe.predict(X, qid), expected.predict(scaled))
     with pytest.raises(ValueError, match="qid must equal"):
         pipe.fit(X, RankingTarget(y, qid), qid[::-1])
+
+
+@pytest.mark.parametrize(
+    "reader", [LinearColumns(), LinearColumns(QuantileHinges()), TableEncoder()]
+)
+def test_readers_of_tables_see_the_qid(reader, data):
+    X, y, qid = data
+    rows = [
+        {"price": x, "kind": "abc"[k % 3], "query": q} for k, (x, q) in enumerate(zip(X[:, 0], qid))
+    ]
+    with pytest.warns(UserWarning, match="'query' of X is left out: it holds the qid"):
+        make_query_pipeline(reader, NDCGRanker()).fit(rows, y, qid)
 
 
 class Centered(TransformerMixin, BaseEstimator):
