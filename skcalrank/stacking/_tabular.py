@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from sklearn.base import clone
 from sklearn.utils import Bunch
@@ -12,35 +12,15 @@ from ..boosting import BoostedRanker
 from ..data import all_or_nothing, check, limits
 from ..data.types import Seed, Self
 from ..measures import Measure
-from ..pipeline import QueryPipeline
-from ..preprocessing import QueryScaler
 from ..rankers import BaseRanker
 from ._ranker import StackingRanker
 from ._streamed import Streamed
-from ._views import linear_views, ranker_behind
+from ._views import linear_views
 
 _TREES = ("auto", "lightgbm", "xgboost", "sklearn")
 
 # Weights of a query of n documents in the losses of the two boosted rankers: n and n ** 2.
 _QUERY_WEIGHTS = ("documents", "pairs")
-
-
-class Recipe(NamedTuple):
-    """What the members of a :class:`TabularRanker` read of its table.
-
-    Attributes
-    ----------
-    logarithms : bool, default=True
-        Whether a linear ranker reads signed logarithms of the numbers.
-    in_query : tuple of {"documents", "pairs"}, default=()
-        Query weights of the boosted rankers that read z-scores within the query beside the columns.
-    """
-
-    logarithms: bool = True
-    in_query: tuple[str, ...] = ()
-
-
-_RECIPE = Recipe()
 
 
 class TabularRanker(StackingRanker):
@@ -276,15 +256,12 @@ class TabularRanker(StackingRanker):
     def boosted_(self) -> Bunch:
         """The fitted boosted rankers by name."""
         members = self.named_rankers_
-        trees = [name for name in members if name.startswith("by_")]
-        return Bunch(**{name: ranker_behind(members[name]) for name in trees})
+        return Bunch(**{name: members[name] for name in members if name.startswith("by_")})
 
 
 def _members(measure, trees, random_state, n_jobs) -> list[tuple[str, Any]]:
     """Return the linear rankers and the boosted ones, as (name, ranker) pairs."""
     members = linear_views(measure)
-    if not _RECIPE.logarithms:
-        members = [(name, view) for name, view in members if name != "logs"]
     if trees is None:
         return members
     if not isinstance(trees, BoostedRanker):
@@ -294,9 +271,5 @@ def _members(measure, trees, random_state, n_jobs) -> list[tuple[str, Any]]:
         if getattr(trees, name) is None:
             shared[name] = value
     for weight in _QUERY_WEIGHTS:
-        boosted = clone(trees).set_params(query_weight=weight, **shared)
-        if weight in _RECIPE.in_query:
-            steps = [("columns", QueryScaler(append=True)), ("ranker", boosted)]
-            boosted = QueryPipeline(steps)
-        members.append((f"by_{weight}", boosted))
+        members.append((f"by_{weight}", clone(trees).set_params(query_weight=weight, **shared)))
     return members

@@ -1,26 +1,36 @@
-"""Recipes of TabularRanker, which no parameter chooses."""
+"""Other members of TabularRanker, as one mixes them by hand in a StackingRanker."""
 
 import sys
 from contextlib import contextmanager
 
 from skcalrank import TabularRanker
+from skcalrank.pipeline import make_query_pipeline
+from skcalrank.preprocessing import QueryScaler
 
-#: Recipes by name, whatever the one that TabularRanker has.
+#: Names of the members that are left out, and of those that read z-scores beside the columns.
 RECIPES = {
-    "": {"logarithms": True, "in_query": ()},
-    "without logarithms": {"logarithms": False, "in_query": ()},
-    "in query": {"logarithms": False, "in_query": ("documents",)},
-    "both in query": {"logarithms": True, "in_query": ("documents", "pairs")},
+    "": ((), ()),
+    "without logarithms": (("logs",), ()),
+    "in query": (("logs",), ("by_documents",)),
+    "both in query": ((), ("by_documents", "by_pairs")),
 }
 
 
 @contextmanager
 def recipe(name):
-    """Let TabularRanker be fitted by another recipe."""
-    module = sys.modules[TabularRanker.__module__]
-    before = module._RECIPE
-    module._RECIPE = before._replace(**RECIPES[name])
+    """Let TabularRanker be fitted with other members."""
+    module, (without, in_query) = sys.modules[TabularRanker.__module__], RECIPES[name]
+    usual = module._members
+
+    def members(*options):
+        for key, ranker in usual(*options):
+            if key in in_query:
+                ranker = make_query_pipeline(QueryScaler(append=True), ranker)
+            if key not in without:
+                yield key, ranker
+
+    module._members = lambda *options: list(members(*options))
     try:
         yield
     finally:
-        module._RECIPE = before
+        module._members = usual

@@ -65,9 +65,10 @@ def test_members_of_each_recipe():
     names = {}
     for name in RECIPES:
         ranker = fitted(FIRST, name=name)
-        wide = [key for key in ranker.boosted_ if hasattr(ranker.named_rankers_[key], "steps")]
+        wide = [key for key, trees in ranker.boosted_.items() if hasattr(trees, "steps")]
         names[name] = list(ranker.linear_), wide
-        assert all(type(trees) is BoostedRanker for trees in ranker.boosted_.values())
+        trees = [each[-1] if hasattr(each, "steps") else each for each in ranker.boosted_.values()]
+        assert [type(each) for each in trees] == [BoostedRanker] * 2
     views = ["scaled", "hinges"]
     assert names == {
         "": (["scaled", "logs", "hinges"], []),
@@ -170,7 +171,7 @@ def test_trees_that_begin_at_a_ranker():
     with recipe("in query"):
         ranker = TabularRanker(trees=few, n_jobs=1).fit(X, y, qid)
     ranker.weights_[:] = 1.0
-    assert ranker.boosted_.by_documents.start_.n_features_in_ == X.shape[1]
+    assert ranker.boosted_.by_documents[-1].start_.n_features_in_ == X.shape[1]
     parts, scores = ranker.contributions(X, qid), ranker.predict(X, qid)
     np.testing.assert_allclose(parts.sum(axis=1), scores, rtol=0, atol=1e-9)
 
