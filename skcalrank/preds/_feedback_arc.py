@@ -5,16 +5,18 @@ from __future__ import annotations
 import time
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils import check_random_state
 
 from ..data import check
-from ..data.types import Array, ArrayLike, Floats, Ints
+from ..data.types import Array, ArrayLike, Bools, Floats, Ints, Seed
 from ._base import heuristic_cost, preds_of_methods
+from ._insertion import OrderSearch, contradicted, descend_together
 from ._objectives import disagreement_result, net_graph
 from ._stacks import PredResult, on_stack, order_to_positions, parts
 from ._subsets import best_chain
@@ -26,9 +28,20 @@ _SUBSETS_UP_TO = 14
 # Size above which components are solved by local search under method="auto".
 _AUTO_UP_TO = 20
 
+# Size up to which components are searched together if they are equally large.
+_STACKS_UP_TO = 32
+
+# Orders for each document of a component that do not improve the best one, after which a search
+# ends before its time limit.
+_PATIENCE = 10
+
 
 def feedback_arc_positions(
-    U: ArrayLike, *, method: str = "exact", time_limit: float | None = None
+    U: ArrayLike,
+    *,
+    method: str = "exact",
+    time_limit: float | None = None,
+    random_state: Seed = 0,
 ) -> PredResult:
     r"""Return positions that minimize :math:`\sum_{i \ne j} U_{ij} 1(\sigma(i) > \sigma(j))`.
 
@@ -46,11 +59,15 @@ def feedback_arc_positions(
     U : array-like of shape (r, r) or (n, r, r)
         Estimated preferences of a query, or of n queries of r documents; the diagonal is ignored.
     method : {"exact", "local_search", "auto"}, default="exact"
-        "local_search" moves single documents to their best place until no move improves the value.
-        "auto" is exact on components of up to 20 documents and uses local search on larger ones.
+        "local_search" moves single documents to their best place until no move improves the value;
+        with a time limit, it goes on with crossovers of 24 such orders, or, of more than 500
+        documents, with shuffled parts of the best one. "auto" is exact on components of up to 20
+        documents and uses local search on larger ones.
     time_limit : float, default=None
         Seconds for each query after which the exact method returns the best order found, with a
-        bound. If None, there is no limit.
+        bound, and which local search may use. If None, the exact method has no limit.
+    random_state : int, RandomState instance or None, default=0
+        Seed of what is crossed and shuffled, the same for every query.
 
     Returns
     -------
@@ -73,25 +90,44 @@ def feedback_arc_positions(
     check.option("method", method, ("exact", "local_search", "auto"))
     if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
         raise ValueError(f"time_limit must be a positive number or None, got {time_limit!r}.")
-    return on_stack(partial(_solve, method=method, time_limit=time_limit), U)
+    exact_up_to = {"exact": np.inf, "auto": _AUTO_UP_TO, "local_search": 0}[method]
+    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    return on_stack(partial(_solve, limits=_Limits(exact_up_to, time_limit, seed)), U)
 
 
 # The functions below take stacks, down to the solvers of one component.
 
 
-def _solve(U: Floats, method: str, time_limit: float | None) -> PredResult:
+class _Limits(NamedTuple):
+    """How components are solved."""
+
+    exact_up_to: float
+    time_limit: float | None
+    seed: int
+
+    def start(self) -> tuple[float, np.random.Generator]:
+        """Return the deadline of a query, and a generator of its draws."""
+        deadline = np.inf if self.time_limit is None else time.monotonic() + self.time_limit
+        return deadline, np.random.default_rng(self.seed)
+
+    def together(self, size: Ints) -> Bools:
+        """Return whether components of these sizes are solved in stacks."""
+        searched = (size <= _STACKS_UP_TO) & (self.time_limit is None)
+        return (size > 1) & np.where(size > self.exact_up_to, searched, size <= _SUBSETS_UP_TO)
+
+
+def _solve(U: Floats, limits: _Limits) -> PredResult:
     """Return the order of the components, and within each its own order, as positions."""
     net = net_graph(U)
     head, size = _components(net)
-    exact_up_to = {"exact": np.inf, "auto": _AUTO_UP_TO, "local_search": 0}[method]
-    small = (size > 1) & (size <= min(exact_up_to, _SUBSETS_UP_TO))
-    large = (size > 1) & ~small
+    together = limits.together(size)
     place = len(net[0]) * np.take_along_axis(_place_of_heads(net, head, size), head, axis=1)
-    place += _places_in_small(net, head, np.where(small, size, 0))
-    within, excess = _places_in_large(net, np.where(large, head, -1), exact_up_to, time_limit)
-    positions = order_to_positions(np.argsort(place + within, axis=1))
-    name = np.where(size.max(axis=1) > exact_up_to, "local_search", "exact")
-    return disagreement_result(U, positions, excess, name)
+    small = _places_in_small(net, head, np.where(together, size, 0), limits.exact_up_to)
+    alone = np.where((size > 1) & ~together, head, -1)
+    large = _places_in_large(net, alone, limits)
+    positions = order_to_positions(np.argsort(place + small[0] + large[0], axis=1))
+    name = np.where(size.max(axis=1) > limits.exact_up_to, "local_search", "exact")
+    return disagreement_result(U, positions, small[1] + large[1], name)
 
 
 def _components(net: Floats) -> tuple[Ints, Ints]:
@@ -124,34 +160,37 @@ def _place_of_heads(net: Floats, head: Ints, size: Ints) -> Ints:
     return order_to_positions(topological_order(edges, sums / size)[0])
 
 
-def _places_in_small(net: Floats, head: Ints, size: Ints) -> Ints:
+# Places within components come with a bound on the excess of the loss of each query.
+
+
+def _places_in_small(
+    net: Floats, head: Ints, size: Ints, exact_up_to: float
+) -> tuple[Ints, Floats]:
     """Return places within components, solved together for each size; size 0 is skipped."""
-    place = np.zeros(head.shape, dtype=np.intp)
+    place, excess = np.zeros(head.shape, dtype=np.intp), np.zeros(len(net))
     for r in np.unique(size[size > 0]):
         query, document = np.nonzero(size == r)
         by_component = np.lexsort((head[query, document], query))
         query = query[by_component].reshape(-1, r)
         document = document[by_component].reshape(-1, r)
         within = net[query[:, :1, None], document[:, :, None], document[:, None, :]]
-        order = np.concatenate([_over_subsets(few) for few in parts(within, r << r)])
+        solve, cells = (_over_subsets, r << r) if r <= exact_up_to else (descend_together, r * r)
+        order = np.concatenate([solve(few) for few in parts(within, cells)])
         place[query, np.take_along_axis(document, order, axis=1)] = np.arange(r)
-    return place
+        if r > exact_up_to:
+            np.add.at(excess, query[:, 0], contradicted(within, order))
+    return place, excess
 
 
-def _places_in_large(
-    net: Floats, head: Ints, exact_up_to: float, time_limit: float | None
-) -> tuple[Ints, Floats]:
-    """Return places within components, solved one by one, and a bound on the excess of the loss.
-
-    Documents with head -1 are skipped.
-    """
+def _places_in_large(net: Floats, head: Ints, limits: _Limits) -> tuple[Ints, Floats]:
+    """Return places within components, solved one by one; documents with head -1 are skipped."""
     place, excess = np.zeros(head.shape, dtype=np.intp), np.zeros(len(net))
     for query in np.flatnonzero((head >= 0).any(axis=1)):
-        deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        deadline, rng = limits.start()
         for first in np.unique(head[query, head[query] >= 0]):
             component = np.flatnonzero(head[query] == first)
-            solve = _integer_program if len(component) <= exact_up_to else _search
-            order, gap = solve(net[query][np.ix_(component, component)], deadline)
+            solve = _integer_program if len(component) <= limits.exact_up_to else _search
+            order, gap = solve(net[query][np.ix_(component, component)], deadline, rng)
             place[query, component[order]] = np.arange(len(order))
             excess[query] += gap
     return place, excess
@@ -171,38 +210,12 @@ def _over_subsets(net: Floats) -> Ints:
 # Solvers of one component, which return an order and a bound on what a better one could save.
 
 
-def _search(net: Floats, deadline: float | None = None) -> tuple[Ints, float]:
-    """Return an order by insertion local search, and the net preferences that it contradicts.
-
-    They bound what a better order could save. The search starts from the order of net preference.
-    """
-    order = _insert(net, np.argsort(-net.sum(axis=1), kind="stable"))
-    return order, _loss(net, order)
-
-
-def _loss(net: Floats, order: Ints) -> float:
-    """Return the sum of the net preferences that an order contradicts."""
-    return float(np.maximum(np.tril(net[np.ix_(order, order)]), 0.0).sum())
-
-
-def _insert(net: Floats, order: Ints) -> Ints:
-    """Move each document to its best place, until no move improves the order."""
-    order = list(order)
-    scale = np.abs(net).max() * 1e-12
-    improved = True
-    while improved:
-        improved = False
-        for document in list(order):
-            old = order.index(document)
-            rest = order[:old] + order[old + 1 :]
-            # Net preferences kept if placed before rest[q], up to a constant.
-            gains = net[document, rest]
-            kept = np.append(0.0, -2.0 * np.cumsum(gains))
-            new = int(kept.argmax())
-            if kept[new] > kept[old] + scale:
-                order = [*rest[:new], document, *rest[new:]]
-                improved = True
-    return np.array(order)
+def _search(net: Floats, deadline: float, rng: np.random.Generator) -> tuple[Ints, float]:
+    """Return an order by local search, and the net preferences that it contradicts."""
+    search = OrderSearch(net, rng)
+    if deadline < np.inf:
+        search.run(deadline, _PATIENCE * len(net))
+    return search.best, search.loss
 
 
 class _Triangles:
@@ -266,27 +279,25 @@ class _Triangles:
         return len(new)
 
 
-def _integer_program(net: Floats, deadline: float) -> tuple[Ints, float]:
+def _integer_program(net: Floats, deadline: float, rng: np.random.Generator) -> tuple[Ints, float]:
     """Solve the relaxation with violated inequalities, and the integer program if required."""
     # Scale, because the tolerances of the solver are absolute.
     scale = np.abs(net).max()
     net = net / scale
     program = _Triangles(net)
-    best_order, best = _search(net)
+    search = OrderSearch(net, rng)
     tolerance = 1e-9 * np.abs(net).sum()
     lower, relaxed = 0.0, True
-    while best - lower > tolerance:
+    while search.loss - lower > tolerance:
         x, bound = program.minimize(relaxed, deadline)
         if x is None:
             break
         lower = max(lower, bound)
-        order = _insert(net, np.argsort(-program.places(x), kind="stable"))
-        loss = _loss(net, order)
-        if loss < best:
-            best_order, best = order, loss
+        search.add(np.argsort(-program.places(x), kind="stable"))
         # If a relaxed solution violates nothing but is fractional, require integers.
         relaxed &= program.add_violated(x, 20 * len(net)) > 0
-    return best_order, scale * (best - lower) if best - lower > tolerance else 0.0
+    gap = search.loss - lower
+    return search.best, scale * gap if gap > tolerance else 0.0
 
 
 def _exact_cost(r: int) -> float:
@@ -301,6 +312,6 @@ FEEDBACK_ARC_PREDS = preds_of_methods(
     feedback_arc_positions,
     "disagreement",
     exact={"exact": True, "cost": _exact_cost, "options": ("time_limit",)},
-    local_search={},
+    local_search={"options": ("time_limit",)},
     auto={"cost": _auto_cost, "options": ("time_limit",)},
 )

@@ -241,7 +241,7 @@ class PairwiseDisagreementRanker(PairRanker):
         pairwise surrogate.
     time_limit : float, default=None
         Seconds for the exact map of one query. When it is reached, the best order so far is used,
-        and a warning reports the number of such queries.
+        and a warning reports the number of such queries. Local search goes on until then.
     n_jobs : int, default=None
         Number of processes that run the prediction map, as in
         :class:`~skcalrank.rankers.PairRanker`.
