@@ -51,7 +51,6 @@ if TYPE_CHECKING:
         ExpectedRankUtilityRanker,
         LeastSquaresRanker,
         LeastSquaresRankerCV,
-        LowRankLossClassifier,
         MultiLabelRanker,
         NDCGRanker,
         OrderPreservingRanker,
@@ -66,6 +65,7 @@ if TYPE_CHECKING:
         ValueRegularizedRanker,
     )
     from .stacking import StackingRanker, TabularRanker
+    from .structured import LowRankLossClassifier, StructuredPredictor
 
 __all__ = [
     "AUCRanker",
@@ -104,6 +104,7 @@ __all__ = [
     "SpearmanRanker",
     "StackingRanker",
     "StochasticAggregatedRanker",
+    "StructuredPredictor",
     "TabularRanker",
     "UnseenLevelsWarning",
     "ValueRegularizedRanker",
@@ -131,7 +132,7 @@ _ROOMS = {
     *("aggregation", "boosting", "calibration", "dask", "data", "datasets", "displays"),
     *("evaluation", "export", "inspection", "linear_model", "losses", "measures", "metrics"),
     *("model_selection", "persistence", "pipeline", "preds", "preprocessing", "rankers"),
-    *("stacking", "testing"),
+    *("stacking", "structured", "testing"),
 }
 # The other public names are those of rankers.
 _NAMES = {
@@ -149,6 +150,7 @@ _NAMES = {
     "metrics": "get_scorer get_scorer_names",
     "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",
     "stacking": "StackingRanker TabularRanker",
+    "structured": "LowRankLossClassifier StructuredPredictor",
 }
 
 

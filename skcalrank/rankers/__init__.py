@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ._folds import make_splits as make_splits
     from ._front import Front
     from ._linear import LinearScorer
-    from ._low_rank import LowRankLossClassifier
     from ._multilabel import MultiLabelRanker
     from ._order_preserving import OrderPreservingRanker
     from ._pair_base import PairRanker
@@ -57,7 +56,6 @@ __all__ = [
     "LeastSquaresRanker",
     "LeastSquaresRankerCV",
     "LinearScorer",
-    "LowRankLossClassifier",
     "MultiLabelRanker",
     "NDCGRanker",
     "OrderPreservingRanker",
@@ -93,7 +91,6 @@ _NAMES = {
     "_folds": "make_splits",
     "_front": "Front",
     "_linear": "LinearScorer",
-    "_low_rank": "LowRankLossClassifier",
     "_multilabel": "MultiLabelRanker",
     "_order_preserving": "OrderPreservingRanker",
     "_pair_base": "PairRanker",

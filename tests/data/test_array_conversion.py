@@ -13,6 +13,7 @@ from skcalrank import (
     PreferenceTarget,
     RankingTarget,
     SpearmanRanker,
+    StructuredPredictor,
 )
 from skcalrank.aggregation import borda
 from skcalrank.calibration import (
@@ -221,6 +222,7 @@ MASKED = {
     "classifier X": lambda: LowRankLossClassifier().fit(MX, Y),
     "classifier y": lambda: LowRankLossClassifier().fit(X, MI),
     "classifier loss": lambda: LowRankLossClassifier(SQUARE).fit(X, Y),
+    "structured y": lambda: StructuredPredictor().fit(X, MI),
     "law": lambda: LabelDistribution(SQUARE),
     "probabilities": lambda: LabelDistribution([[0, 1], [1, 0]], M[:2]),
     "value": lambda: LabelDistribution([[0, 1], [1, 0]]).value("dcg", M[:2]),

@@ -24,6 +24,7 @@ from skcalrank import (
     NDCGRanker,
     PairwiseDisagreementRanker,
     StackingRanker,
+    StructuredPredictor,
     TabularRanker,
     sample_comparisons,
 )
@@ -178,7 +179,8 @@ def others():
             of_query=SCALED,
         )
     yield Case("MultiLabelRanker", lambda: MultiLabelRanker(alpha=1.0), "labels")
-    yield Case("LowRankLossClassifier", LowRankLossClassifier, "classes", near=REGRESSOR)
+    for cls in (LowRankLossClassifier, StructuredPredictor):
+        yield Case(cls.__name__, cls, "classes", near=REGRESSOR)
 
 
 EVERY_ESTIMATOR = [

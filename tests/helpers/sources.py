@@ -21,7 +21,7 @@ LEVELS = {
     0: ("_version", "_dask", "data"),
     1: ("measures", "losses", "preds", "aggregation", "_solvers"),
     2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline"),
-    3: ("rankers",),
+    3: ("rankers", "structured"),
     4: (
         *("calibration", "datasets", "boosting"),
         *("inspection", "persistence", "dask"),

@@ -12,13 +12,16 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import skcalrank
-from skcalrank import LowRankLossClassifier
+from skcalrank import LowRankLossClassifier, StructuredPredictor
 from skcalrank.rankers import BaseRanker, LinearScorer, PairRanker, ScoreRanker
 from skcalrank.testing import all_rankers
 
 ROOMS = [room.name for room in pkgutil.iter_modules(skcalrank.__path__) if room.name[0] != "_"]
 SECTIONS = ["Parameters", "Attributes", "See Also", "Notes", "Examples"]
-ESTIMATORS = {**dict(all_rankers()), "LowRankLossClassifier": LowRankLossClassifier}
+ESTIMATORS = {
+    **dict(all_rankers()),
+    **{cls.__name__: cls for cls in (LowRankLossClassifier, StructuredPredictor)},
+}
 BASES = {cls.__name__: cls for cls in (BaseRanker, LinearScorer, PairRanker, ScoreRanker)}
 
 #: Rankers with one target per document whose regression has the same parameters.

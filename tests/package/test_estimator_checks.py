@@ -13,6 +13,7 @@ from skcalrank import (
     LowRankLossClassifier,
     NDCGRanker,
     PairwiseDisagreementRanker,
+    StructuredPredictor,
 )
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import (
@@ -30,7 +31,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Column . of X orders all documents by their labels"),
 ]
 
-DEFAULTS = [*rankers(), LowRankLossClassifier(), QueryContext(), QueryScaler()]
+DEFAULTS = [
+    *rankers(),
+    LowRankLossClassifier(),
+    StructuredPredictor(),
+    QueryContext(),
+    QueryScaler(),
+]
 DEFAULTS += [TableEncoder(), LinearColumns(), LinearColumns(QuantileHinges())]
 DEFAULTS += [make_query_pipeline(QueryScaler(), NDCGRanker()), NDCGRanker(Ridge())]
 

@@ -31,6 +31,7 @@ from skcalrank import (
     PairwiseHingeRanker,
     RankingTarget,
     StochasticAggregatedRanker,
+    StructuredPredictor,
     ValueRegularizedRanker,
 )
 from skcalrank.data import check, limits
@@ -40,7 +41,7 @@ from skcalrank.rankers import PairRanker, ScoreRanker
 from skcalrank.testing import all_rankers
 
 CLASSES = [cls for _, cls in all_rankers()]
-CLASSES += [LowRankLossClassifier, GramRidge, QueryContext, QueryScaler]
+CLASSES += [LowRankLossClassifier, StructuredPredictor, GramRidge, QueryContext, QueryScaler]
 NONSENSE = ["nonsense", -3, [1, 2], object(), float("nan")]
 
 X = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, 2.0], [0.5, 3.0], [1.5, 1.0], [3.0, 0.0]])
@@ -49,7 +50,7 @@ QID = np.array([1, 1, 1, 2, 2, 2])
 
 
 def arguments(estimator):
-    if isinstance(estimator, (LowRankLossClassifier, GramRidge)):
+    if isinstance(estimator, (LowRankLossClassifier, StructuredPredictor, GramRidge)):
         return X, Y
     return X, labels_for(estimator, Y, QID), QID
 
@@ -66,6 +67,7 @@ BY_POSITION = {
     ExternalRanker: ["estimator", "measure"],
     StochasticAggregatedRanker: ["structure", "measure"],
     LowRankLossClassifier: ["loss_matrix"],
+    StructuredPredictor: ["loss"],
     GramRidge: ["alpha"],
     QueryContext: ["statistics"],
     QueryScaler: ["method"],
@@ -297,7 +299,8 @@ def test_what_is_no_regressor_is_told_where_it_belongs(estimator, message):
 def test_a_parameter_name_means_one_thing():
     for cls in CLASSES:
         names = inspect.signature(cls).parameters
-        if "loss" in names:
+        # What a structured predictor is told is the loss to be predicted for, not the surrogate.
+        if "loss" in names and cls is not StructuredPredictor:
             estimator = cls(loss="pairwise_squared")
             estimator.fit(*arguments(estimator))
         assert "smoothing" not in names or cls is OrderPreservingRanker

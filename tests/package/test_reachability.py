@@ -130,6 +130,7 @@ NO_RANKERS = {
     "GramRidge": "regressor, inside a ranker",
     "FixedQueries": "ranker of queries that are given, for tools that pass no qid",
     "LowRankLossClassifier": "classifier, whose classes may be orders",
+    "StructuredPredictor": "predictor of labels of any kind",
     "QueryPipeline": "made of steps of the user's, of which the last may be no ranker",
     **dict.fromkeys(
         ["LinearColumns", "QuantileHinges", "QueryContext", "QueryScaler", "TableEncoder"],

@@ -33,6 +33,7 @@ OWN_PENALTY = {
     "MultiLabelRanker": "the penalty of the case is a number, on the scale of the weights",
     "StochasticAggregatedRanker": "the default penalty is a number, on the scale of the weights",
     "LowRankLossClassifier": "the penalty of the default Ridge() is a number",
+    "StructuredPredictor": "the penalty of the default Ridge() is a number",
 }
 
 CASES = EVERY_ESTIMATOR

@@ -37,6 +37,7 @@ from skcalrank import (
     preds,
     preprocessing,
     rankers,
+    structured,
     testing,
 )
 from skcalrank.dask import partition_by_query
@@ -156,6 +157,14 @@ def classifiers() -> None:
     assert_type(classifier, skcalrank.LowRankLossClassifier)
     assert_type(classifier.expected_loss(X), Floats)
     assert_type(classifier.predict(X), NDArray[Any])
+    orders = np.argsort(X[:, :2]) + 1
+    predictor = skcalrank.StructuredPredictor(factors="hamming").fit(X, orders)
+    assert_type(predictor, skcalrank.StructuredPredictor)
+    assert_type(predictor.predict(X), NDArray[Any])
+    assert_type(predictor.decision_function(X), Floats)
+    assert_type(predictor.score(X, orders), float)
+    assert_type(structured.get_factors("hamming"), structured.Factors)
+    assert structured.FACTORS["hamming"] is structured.OrderHamming
 
 
 def rankers_of_tables() -> None:

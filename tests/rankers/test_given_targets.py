@@ -54,6 +54,7 @@ WITHOUT = {
     "PairwiseHingeRanker",
     "PairwiseLogisticRanker",
     "StochasticAggregatedRanker",
+    "StructuredPredictor",
 }
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 LOSS_CASES = [

@@ -19,6 +19,7 @@ from skcalrank import (
     LowRankLossClassifier,
     NDCGRanker,
     PairwiseDisagreementRanker,
+    StructuredPredictor,
 )
 from skcalrank.linear_model import GramRidge
 
@@ -62,6 +63,7 @@ EVERY = [
     AggregatedRanker(ranker=NDCGRanker(GramRidge())),
     GramRidge(),
     LowRankLossClassifier(),
+    StructuredPredictor(),
 ]
 # At the beginning, in the middle, and close to the end, where the results are assigned.
 MOMENTS = (0.01, 0.3, 0.6, 0.9, 0.99, 0.998)

@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import svd
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.linear_model import Ridge
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
-from .._solvers import fit_outputs, fit_regressor, is_closed_form, takes_nan, takes_sparse
 from ..data import all_or_nothing, arrays, check, limits, refuse_lazy
-from ..data.types import Array, ArrayLike, Floats, Matrix
+from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
+from ._decisions import LeastSquaresDecisions, factorize
 
 
-class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
+class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
     r"""Least-squares classifier for any loss matrix.
 
     Factorizes the loss matrix, regresses one vector per class, and predicts the decision of least
@@ -28,6 +25,13 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     loss_matrix : array-like of shape (n_classes, n_predictions), default=None
         Loss of each prediction (columns) for each class (rows, in the order of
         ``classes_``). If None, the 0-1 loss.
+    factors : pair of array-likes, default=None
+        In place of a matrix, the vectors :math:`\alpha_y` of shape (n_classes, d) and
+        :math:`\beta_t` of shape (n_predictions, d) whose inner products are the loss, up to terms
+        that depend on the class alone.
+    classes : array-like of shape (n_classes,), default=None
+        Classes, in the order of the rows of the loss. If None, those of y in sorted order. Pass
+        them where a class may be missing from y, as in a fold of cross-validation.
     estimator : regressor, default=None
         Regressor of the vectors, any of scikit-learn that estimates a conditional mean. If None,
         ``Ridge()``.
@@ -35,7 +39,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Classes, in sorted order.
+        Classes, in the order of the rows of the loss.
     rank_ : int
         Dimension of the surrogate.
     alpha_ : ndarray of shape (n_classes, ``rank_``)
@@ -51,6 +55,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
 
     See Also
     --------
+    StructuredPredictor : The same principle for labels and predictions of any kind.
     LeastSquaresRanker : The same principle for rankings.
     sklearn.linear_model.RidgeClassifier : Least-squares classifier for the 0-1 loss.
 
@@ -60,7 +65,8 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
     \beta_t \rangle + b(y)`, the classifier regresses :math:`\alpha_y` and predicts
     :math:`\arg\min_t \langle u, \beta_t \rangle`. It is calibrated (Fisher-consistent) for the loss
     under every distribution (RAT13, Theorem 3). The dimension of the surrogate is the rank of the
-    centered matrix, the smallest over all terms b(y), which do not affect the prediction.
+    centered matrix, the smallest over all terms b(y), which do not affect the prediction. Factors
+    that are given are regressed as they are.
 
     Examples
     --------
@@ -75,19 +81,23 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "loss_matrix": ["array-like", None],
+        "factors": limits.OWN_ERROR,
+        "classes": ["array-like", None],
         "estimator": [limits.REGRESSOR, None],
     }
 
-    def __init__(self, loss_matrix: ArrayLike | None = None, *, estimator: Any = None) -> None:
+    def __init__(
+        self,
+        loss_matrix: ArrayLike | None = None,
+        *,
+        factors: tuple[ArrayLike, ArrayLike] | None = None,
+        classes: ArrayLike | None = None,
+        estimator: Any = None,
+    ) -> None:
         self.loss_matrix = loss_matrix
+        self.factors = factors
+        self.classes = classes
         self.estimator = estimator
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        regressor = check.regressor(self, self.estimator)
-        tags.input_tags.sparse = takes_sparse(regressor)
-        tags.input_tags.allow_nan = takes_nan(regressor)
-        return tags
 
     @all_or_nothing
     def fit(
@@ -111,7 +121,8 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the loss matrix does not have one row per class, or holds NaN.
+            If the loss does not have one row per class, or holds NaN; if both a loss matrix and
+            factors are given; if y has a class that is not one of ``classes``.
         """
         check.params(self)
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
@@ -119,38 +130,61 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         X, y = check.features(self, X, y, **self._reads().checks())
         check_classification_targets(y)
         weight = check.sample_weight(sample_weight, X.shape[0])
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        loss = self._loss()
-        row_means = loss.mean(axis=1)
-        self.alpha_, self.beta_ = _factorize(loss - row_means[:, None])
-        self.rank_ = self.alpha_.shape[1]
-        self._n_predictions = loss.shape[1]
-        self._offset = np.average(row_means[codes], weights=weight)
-        self._square = loss.shape[0] == loss.shape[1]
-        self.estimator_ = self._regress(X, self.alpha_[codes], weight) if self.rank_ else None
+        self.classes_, codes = self._encode(y)
+        targets = self._set_factors(*self._factorized(), codes, weight)
+        self.rank_ = targets.shape[1]
+        self._square = len(self.alpha_) == len(self.beta_)
+        self._fit_means(X, targets, weight)
         return self
 
-    def _reads(self):
-        # Regressors without a closed form get data frames unchanged.
-        return check.Reads.of(self, tables=not is_closed_form(self.estimator))
-
-    def _loss(self):
-        n = len(self.classes_)
-        if self.loss_matrix is None:
-            return 1.0 - np.eye(n)
-        loss = arrays.checked(self.loss_matrix, "loss_matrix", ensure_2d=False)
-        if loss.ndim != 2 or len(loss) != n:
+    def _encode(self, y: Array) -> tuple[Array, Ints]:
+        """Return the classes, and the row of the loss for each label."""
+        if self.classes is None:
+            return np.unique(y, return_inverse=True)
+        classes = arrays.as_array(self.classes, "classes")
+        if classes.ndim != 1 or len(np.unique(classes)) < len(classes):
+            raise ValueError(f"classes must be a list of different classes, got {self.classes!r}.")
+        unknown = np.setdiff1d(y, classes)
+        if len(unknown):
             raise ValueError(
-                f"loss_matrix must have one row per class of y ({n}, in sorted order), got shape "
-                f"{loss.shape}."
+                f"y must hold classes={self.classes!r} only, got {unknown.tolist()[0]!r}."
             )
-        return loss
+        order = np.argsort(classes)
+        return classes, order[np.searchsorted(classes[order], y)]
 
-    def _regress(self, X, targets, weight):
-        regressor = Ridge() if self.estimator is None else clone(self.estimator)
-        if targets.shape[1] == 1:
-            return fit_regressor(regressor, X, targets.ravel(), weight)
-        return fit_outputs(regressor, X, targets, weight)
+    def _factorized(self) -> tuple[Floats, Floats, Floats]:
+        """Return alpha, beta and b of the loss."""
+        if self.factors is None:
+            n = len(self.classes_)
+            loss = 1.0 - np.eye(n) if self.loss_matrix is None else self.loss_matrix
+            return factorize(self._per_class(loss, "loss_matrix"))
+        if self.loss_matrix is not None:
+            raise ValueError("factors must be None with a loss_matrix: give one of the two.")
+        if not isinstance(self.factors, (tuple, list)) or len(self.factors) != 2:
+            raise ValueError(f"factors must be a pair of arrays, got {self.factors!r}.")
+        alpha = self._per_class(self.factors[0], "factors[0]")
+        beta = arrays.checked(self.factors[1], "factors[1]", ensure_2d=False)
+        if beta.ndim != 2 or beta.shape[1] != alpha.shape[1]:
+            raise ValueError(
+                f"factors[1] must have {alpha.shape[1]} columns as factors[0], got shape "
+                f"{beta.shape}."
+            )
+        center = beta.mean(axis=0)
+        return alpha, beta - center, alpha @ center
+
+    def _per_class(self, values: ArrayLike, name: str) -> Floats:
+        """Return an array of one row per class."""
+        out = arrays.checked(values, name, ensure_2d=False)
+        if out.ndim != 2 or len(out) != len(self.classes_):
+            order, remedy = "in the order of classes", ""
+            if self.classes is None:
+                order = "in sorted order"
+                remedy = " If a class is missing from y, pass all of them: classes=..."
+            raise ValueError(
+                f"{name} must have one row per class of y ({len(self.classes_)}, {order}), got "
+                f"shape {out.shape}.{remedy}"
+            )
+        return np.asarray(out, dtype=float)
 
     def expected_loss(self, X: Matrix) -> Floats:
         """Estimate the expected loss of each prediction, lower is better.
@@ -166,13 +200,7 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         -------
         loss : ndarray of shape (n, n_predictions)
         """
-        check_is_fitted(self)
-        refuse_lazy(type(self).__name__, "", X=X)
-        X = check.features(self, X, reset=False, **self._reads().checks())
-        if self.estimator_ is None:
-            return np.full((X.shape[0], self._n_predictions), self._offset)
-        u = self.estimator_.predict(X).reshape(X.shape[0], self.rank_)
-        return u @ self.beta_.T + self._offset
+        return self._of_means(self._means(X))
 
     def decision_function(self, X: Matrix) -> Floats:
         """Return the negative expected loss of each prediction.
@@ -206,11 +234,3 @@ class LowRankLossClassifier(ClassifierMixin, BaseEstimator):
         """
         best = self.expected_loss(X).argmin(axis=1)
         return self.classes_[best] if self._square else best
-
-
-def _factorize(loss):
-    """Return thin factors of the numerical rank, with loss = alpha @ beta.T."""
-    left, singular, right = svd(loss, full_matrices=False)
-    tolerance = max(loss.shape) * np.finfo(float).eps * singular.max(initial=0.0)
-    rank = int((singular > tolerance).sum())
-    return left[:, :rank] * singular[:rank], right[:rank].T

@@ -1,0 +1,85 @@
+"""Least squares on vectors of the labels, and decisions by their estimated means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import svd
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import Ridge
+from sklearn.utils.validation import check_is_fitted
+
+from .._solvers import fit_outputs, fit_regressor, is_closed_form, takes_nan, takes_sparse
+from ..data import check, refuse_lazy
+from ..data.types import Array, Floats, Matrix
+
+
+class LeastSquaresDecisions(BaseEstimator):
+    r"""Base of estimators that regress vectors :math:`\alpha_y` and decide by their means.
+
+    With a loss :math:`\ell(y, t) = \langle \alpha_y, \beta_t \rangle + b(y)` the decision
+    :math:`\arg\min_t \langle u, \beta_t \rangle` is calibrated (RAT13, Theorem 3).
+    """
+
+    estimator: Any
+    alpha_: Floats
+    beta_: Floats
+    _level: float
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        regressor = check.regressor(self, self.estimator)
+        tags.target_tags.required = True
+        tags.input_tags.sparse = takes_sparse(regressor)
+        tags.input_tags.allow_nan = takes_nan(regressor)
+        return tags
+
+    def _reads(self) -> check.Reads:
+        # Regressors without a closed form get data frames unchanged.
+        return check.Reads.of(self, tables=not is_closed_form(self.estimator))
+
+    def _fit_means(self, X: Any, targets: Floats, weight: Floats | None) -> None:
+        """Regress the vectors; a surrogate of no dimension has no regressor."""
+        self._n_means = targets.shape[1]
+        self.estimator_ = None
+        if not self._n_means:
+            return
+        regressor = Ridge() if self.estimator is None else clone(self.estimator)
+        if self._n_means == 1:
+            self.estimator_ = fit_regressor(regressor, X, targets.ravel(), weight)
+        else:
+            self.estimator_ = fit_outputs(regressor, X, targets, weight)
+
+    def _means(self, X: Matrix) -> Floats:
+        """Return the estimated means of the vectors, of shape (n, dimension)."""
+        check_is_fitted(self)
+        refuse_lazy(type(self).__name__, "", X=X)
+        X = check.features(self, X, reset=False, **self._reads().checks())
+        if self.estimator_ is None:
+            return np.zeros((X.shape[0], 0))
+        return np.reshape(self.estimator_.predict(X), (X.shape[0], self._n_means))
+
+    def _set_factors(
+        self, alpha: Floats, beta: Floats, offset: Floats, codes: Array, weight: Floats | None
+    ) -> Floats:
+        """Keep a loss ``alpha @ beta.T + offset[:, None]``, and return the vectors of the rows."""
+        self.alpha_, self.beta_ = alpha, beta
+        self._level = float(np.average(offset[codes], weights=weight))
+        return alpha[codes]
+
+    def _of_means(self, means: Floats) -> Floats:
+        """Return the expected loss of each prediction."""
+        return np.asarray(means @ self.beta_.T + self._level)
+
+
+def factorize(loss: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return alpha, beta and b with ``loss = alpha @ beta.T + b[:, None]``, of least dimension.
+
+    Distances between the vectors alpha are those between the rows of the centered loss.
+    """
+    offset = loss.mean(axis=1)
+    left, singular, right = svd(loss - offset[:, None], full_matrices=False)
+    tolerance = max(loss.shape) * np.finfo(float).eps * singular.max(initial=0.0)
+    rank = int((singular > tolerance).sum())
+    return left[:, :rank] * singular[:rank], right[:rank].T, offset
