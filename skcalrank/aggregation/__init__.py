@@ -10,6 +10,8 @@ over the judgments and divided by k. With ``conditional=True`` it is divided by 
 which the pair is compared at all. A preference of weight 0 has no effect, but its judgment counts.
 Documents that are not compared, or not connected by comparisons, never have infinite scores: each
 function documents their scores, and a warning names queries with scores that are not meaningful.
+
+:func:`kemeny` returns an order in place of scores, for votes about one set of candidates.
 """
 
 from ._bradley_terry import bradley_terry
@@ -17,13 +19,16 @@ from ._cascade import cascade
 from ._counting import borda, log_odds, mean_adjacency, mean_log_odds, win_rate
 from ._eigenvector import principal_eigenvector
 from ._judgments import judgments_of
+from ._kemeny import Consensus, kemeny
 from ._least_squares import thurstone_mosteller
 from ._subsets import mean_over_subsets, structure_scores
 
 __all__ = [
+    "Consensus",
     "borda",
     "bradley_terry",
     "cascade",
+    "kemeny",
     "log_odds",
     "mean_adjacency",
     "mean_log_odds",

@@ -19,8 +19,8 @@ TESTS = sorted(Path(__file__).parents[1].rglob("*.py"))
 #: Rooms of the package: each imports from its own level and those below.
 LEVELS = {
     0: ("_version", "_dask", "data"),
-    1: ("measures", "losses", "preds", "aggregation", "_solvers"),
-    2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline"),
+    1: ("measures", "losses", "preds", "_solvers"),
+    2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline", "aggregation"),
     3: ("rankers", "structured"),
     4: (
         *("calibration", "datasets", "boosting"),

@@ -399,6 +399,9 @@ def structures() -> None:
     _, y, qid = made()
     sessions = skcalrank.sample_sessions((1 + y) / 4, qid, n_sessions=60, random_state=0)
     assert_type(aggregation.cascade(sessions), Floats)
+    votes = aggregation.kemeny([["a", "b"], ["b", ("a", "c")]], weights=[2, 1])
+    assert_type(votes, aggregation.Consensus)
+    assert_type(votes.order, list[Any])
 
 
 def theory() -> None:
