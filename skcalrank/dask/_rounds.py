@@ -141,10 +141,11 @@ def _tell(told):
 # -- fits --------------------------------------------------------------------------------------
 
 
-def fit_in_rounds(estimator, X, **columns):
+def fit_in_rounds(estimator, X, *, eval_set=None, **columns):
     """Fit an estimator to all partitions, each of which has whole queries."""
+    options = {} if eval_set is None else {"eval_set": eval_set}
     parts = partitions(X, **columns)
-    fitted = in_rounds(_fitted, parts.in_one_order(), estimator)
+    fitted = in_rounds(_fitted, parts.in_one_order(), estimator, options)
     params = estimator.get_params(deep=False)
     learned = {name: value for name, value in vars(fitted).items() if name not in params}
     # Assign last: nothing below can fail.
@@ -153,5 +154,5 @@ def fit_in_rounds(estimator, X, **columns):
     return estimator
 
 
-def _fitted(estimator, **block):
-    return clone(estimator).fit(**block)
+def _fitted(estimator, options, **block):
+    return clone(estimator).fit(**block, **options)

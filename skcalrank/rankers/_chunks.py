@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from .._solvers import Moments
-from ..data import Queries, Rows
+from .._solvers import Moments, merge_all
+from ..data import ALONE, Queries, Rows, among
 from ..data.types import Floats, Self
 from ._positional import LeastSquaresRanker
+from ._record import FitRecord
 from ._regression import is_wide, moments_of
 from ._score import ScoreRanker
 
@@ -24,6 +27,13 @@ def learns_in_chunks(ranker: Any, n_rows: int, n_columns: int) -> bool:
     rows = Rows(np.broadcast_to(0.0, (n_rows, n_columns)), None, Queries.equal(1, n_rows))
     in_chunks = plan.regressor is None and plan.loss == "pairwise_squared"
     return in_chunks and not is_wide(rows, plan.loss)
+
+
+class Learned(NamedTuple):
+    """What a closed form learns from whole queries."""
+
+    record: FitRecord
+    moments: Moments
 
 
 class FitInChunks:
@@ -43,15 +53,22 @@ class FitInChunks:
 
     def __init__(self, ranker: ScoreRanker, rows: Rows, method: str = "fit") -> None:
         self._ranker = clone(ranker)
+        self._plan, self._n_rows = self._ranker._check_params(), rows.n_rows
+        # Others may hold rows if this worker has none.
+        if rows.n_rows:
+            with among(ALONE):
+                self._prepare(rows, method)
+
+    def _prepare(self, rows: Rows, method: str) -> None:
         is_fit = method == "fit"
         # A column stands for those to come, beside which everything else is validated.
         beside = np.zeros((rows.n_rows, 1)), rows.in_order(rows.y), rows.qid, rows.weight
-        plan = self._ranker._check_params()
-        self._plan, rows = self._ranker._check_problem(
-            plan, *beside, name="y" if is_fit else "targets"
-        )
+        name, workers = "y" if is_fit else "targets", rows.workers
+        self._plan, rows = self._ranker._check_problem(self._plan, *beside, name=name)
         self._targets = self._ranker._targets(self._plan, rows) if is_fit else rows.y
         self._record = self._ranker._record_of(self._plan, rows, self._targets)
+        if workers.size > 1:  # which number their queries themselves
+            self._record = replace(self._record, names=frozenset())
         self._weight = self._plan.weighed(rows).weight
         self._sum: Any = None
 
@@ -81,6 +98,19 @@ class FitInChunks:
         self._sum.moment[:] += moments.moment
         self._sum = self._sum._replace(total=self._sum.total + moments.total)
 
-    def fitted(self) -> ScoreRanker:
-        """Return the ranker, fitted to the rows whose moments were added, of which there are."""
-        return self._ranker._fitted_to(self._plan, self._record, self._sum)
+    def learned(self) -> Learned | None:
+        """Return what was learned from the rows whose moments were added; None of no rows."""
+        return Learned(self._record, self._sum) if self._n_rows else None
+
+    @staticmethod
+    def merged(parts: Sequence[Sequence[Learned | None]]) -> list[Learned]:
+        """Return what is learned from the rows of all workers, each with a list of several fits."""
+        out = []
+        for of_fit in zip(*parts):
+            records, moments = zip(*(learned for learned in of_fit if learned is not None))
+            out.append(Learned(records[0].merge(records[1:]), merge_all(moments)))
+        return out
+
+    def fitted(self, learned: Learned) -> ScoreRanker:
+        """Return the ranker, fitted to what is learned from the rows of all workers."""
+        return self._ranker._fitted_to(self._plan, *learned)

@@ -24,12 +24,13 @@ _ROWS = 2048
 
 def fitted_together(members: list[tuple[str, Any]], rows: Rows) -> list[int]:
     """Return the numbers of the rankers that one pass over rows of several queries can fit."""
-    numbers = [k for k, (_, ranker) in enumerate(members) if _fits_in_chunks(ranker, rows)]
+    n_rows = rows.workers.reduce(rows.n_rows, sum)
+    numbers = [k for k, (_, ranker) in enumerate(members) if _fits_in_chunks(ranker, rows, n_rows)]
     limits = {members[k][1].steps[0][1].max_categories for k in numbers}
     return numbers if len(limits) == 1 else []
 
 
-def _fits_in_chunks(ranker, rows):
+def _fits_in_chunks(ranker, rows, n_rows):
     """Return whether a ranker is a linear view that sums over chunks of rows determine."""
     if type(ranker) is not LinearView or len(ranker.steps) != 2:
         return False
@@ -39,7 +40,7 @@ def _fits_in_chunks(ranker, rows):
     encoder = getattr(rows.table, "encoder", None)
     n_levels = 0 if encoder is None else len(encoder.categorical_) * (columns.max_categories + 1)
     n_columns = (getattr(columns.curve, "n_knots", 2) - 1) * rows.X.shape[1] + n_levels
-    return isinstance(rows.X, np.ndarray) and learns_in_chunks(last, rows.n_rows, n_columns)
+    return isinstance(rows.X, np.ndarray) and learns_in_chunks(last, n_rows, n_columns)
 
 
 def fit_views(views: list[LinearView], plan: Any, kept: Bools) -> list[tuple[LinearView, Floats]]:
@@ -113,10 +114,23 @@ class _Chunks:
 
     def learn(self, scorers: list[Any] | None = None) -> tuple[list[Any], list[Floats]]:
         """Return the rankers fitted to the rows, and the scores of the rows by fitted rankers."""
-        scores = np.empty((len(scorers or []), self._rows.n_rows))
+        scores, is_read = np.empty((len(scorers or []), self._rows.n_rows)), False
+
+        def of_rows() -> list[Any]:
+            nonlocal is_read
+            is_read = True
+            self._read(scorers, scores, learns=True)
+            return [fit.learned() for fit in self._fits]
+
+        learned = self._rows.workers.total(of_rows, FitInChunks.merged)
+        if scorers and not is_read:  # the moments were known already
+            self._read(scorers, scores, learns=False)
+        return [fit.fitted(of) for fit, of in zip(self._fits, learned)], list(scores)
+
+    def _read(self, scorers: list[Any] | None, scores: Floats, *, learns: bool) -> None:
+        """Read the rows once, to learn from them and to score them."""
         for X, numbers, first, queries in self._blocks():
-            self._learn_block(X, numbers, first, queries, scorers, scores)
-        return [fit.fitted() for fit in self._fits], list(scores)
+            self._read_block(X, numbers, first, queries, scorers, scores, learns)
 
     def _blocks(self) -> Iterator[tuple[Floats, Any, int, Queries]]:
         """Yield features, the numbers of rows in them, the first of the rows, and their queries."""
@@ -131,15 +145,16 @@ class _Chunks:
                 ptr = queries.ptr[first : last + 1] - ends[0]
                 yield X, numbers[ends[0] : ends[1]] - start, int(ends[0]), Queries(ptr)
 
-    def _learn_block(self, X, numbers, first, queries, scorers, scores):
-        """Learn whole queries, which begin with a row."""
+    def _read_block(self, X, numbers, first, queries, scorers, scores, learns):
+        """Learn and score whole queries, which begin with a row."""
 
         def of_chunk(chunk):
             _, rows, queries = chunk
             pick = slice(first + rows.start, first + rows.stop)
             moments = []
             for number, made in enumerate(self._made(X[numbers[rows]], queries)):
-                moments.append(self._fits[number].moments_of(made, queries, pick))
+                if learns:
+                    moments.append(self._fits[number].moments_of(made, queries, pick))
                 if scorers is not None:
                     scores[number, pick] = scorers[number].predict(made)
             return moments

@@ -97,7 +97,7 @@ def _timed_fit(verbose, name, ranker, plan, folds):
 def _scaled(scores, plan, by_query):
     known = ~np.isnan(scores)
     queries, weight = plan.held_out(known)
-    spread = queries.spread(scores[known], weight)
+    spread = queries.spread(scores[known], weight, plan.rows.workers)
     scores[known] = scaled(scores[known], queries, spread, by_query)
     return scores, spread
 

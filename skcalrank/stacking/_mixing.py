@@ -1,6 +1,6 @@
 """Choice of the held-out rows of a stack, and the weights of its rankers."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -55,8 +55,16 @@ def make_plan(
         rows = replace(as_numbers.without_features(), hashes=streamed.hashes).weighted()
     else:
         rows = as_numbers if cv is not None else as_numbers.weighted()
-    alone = rows.queries.n_queries == 1
+    workers = rows.workers
+    alone = workers.size == 1 and rows.queries.n_queries == 1
     together = [] if cv is not None or alone else fitted_together(members, as_numbers)
+    if workers.size > 1 and len(together) < len(members):
+        others = [name for k, (name, _) in enumerate(members) if k not in together]
+        raise ValueError(
+            "rankers must be linear views, which learn from sums over the rows of all partitions, "
+            f"for dask collections, got {others}: leave these out, as TabularRanker(trees=None) "
+            "does, or pass X.compute()."
+        )
     rows = rows.by_contents(with_features=streamed is not None or len(together) < len(members))
     targets = rows_of_fit.in_order(targets)[rows.numbers]
     if cv is not None:
@@ -69,11 +77,13 @@ def make_plan(
     ]
     most_rows = np.inf if streamed is None else streamed.most_rows
     folds, sampled = _folds(rows, measure, max(sum(counts), 1), rng, most_rows)
-    if (folds >= 0).all() and sum(counts) > 1:
+    all_held_out, any_held_out = _amount_of(folds, workers)
+    if all_held_out and sum(counts) > 1:
         # Of so few queries, one fold is held out of all rankers, which stop early within the rest.
         counts = [0] * len(members)
         folds, sampled = _folds(rows, measure, 1, rng, most_rows)
-    if (folds >= 0).all() or (folds < 0).all():
+        all_held_out, any_held_out = _amount_of(folds, workers)
+    if all_held_out or not any_held_out:
         raise ValueError(
             f"n_samples={len(folds)} rows of n_queries={rows.queries.n_queries} are too few to "
             "hold some out for the weights of the mixture. Pass more queries, or fit one ranker "
@@ -113,6 +123,12 @@ def _folds(rows, measure, n_folds, rng, most_rows):
     return folds, np.logical_or.reduce(drawn) | (of_sample == 1.0)
 
 
+def _amount_of(folds, workers):
+    """Return whether all rows of all workers are held out, and whether any is."""
+    all_of, any_of = zip(*workers.gather(((folds >= 0).all(), (folds >= 0).any())))
+    return all(all_of), any(any_of)
+
+
 def _masks(split, rows):
     """Return masks of the rows to train on and of the rows to score."""
     test = np.zeros(rows.n_rows, dtype=bool)
@@ -131,30 +147,62 @@ def weights_of(scores: Floats, plan: Plan) -> Floats:
     averaged over the folds. If none is positive, all rankers get the same weight. Scores of shape
     (n_rows, n_members) are NaN if the ranker was trained on the row.
     """
-    weights = np.mean(list(_weights_of_folds(scores, plan)), axis=0)
+    folds = plan.rows.workers.total(lambda: _held_out_folds(scores, plan), _of_several)
+    weights = np.mean([fold.weights() for fold in folds if fold.has_rows], axis=0)
     return weights if weights.any() else np.full(scores.shape[1], 1.0 / scores.shape[1])
 
 
-def _weights_of_folds(scores, plan) -> Iterator[Floats]:
-    """Yield the weights by each fold of held-out rows."""
+class _Fold(NamedTuple):
+    """A fold of held-out rows.
+
+    Attributes
+    ----------
+    has_rows : bool
+    members : ndarray of bool of shape (n_members,)
+        Rankers that have scored all of these rows.
+    triangle : ndarray of shape (n_terms, 1 + n_members)
+        Triangular factor of the targets beside the scores, centered and weighted.
+    """
+
+    has_rows: bool
+    members: Bools
+    triangle: Floats
+
+    def weights(self) -> Floats:
+        """Return the non-negative weights by which the scores come closest to the targets."""
+        out = np.zeros(len(self.members))
+        out[self.members] = nnls(self.triangle[:, 1:][:, self.members], self.triangle[:, 0])[0]
+        return out
+
+
+def _held_out_folds(scores, plan) -> list[_Fold]:
+    """Return the folds of held-out rows."""
     known = ~np.isnan(scores)
     if plan.folds is None:
-        folds = [known.all(axis=1)]
+        masks = [known.all(axis=1)]
     else:
-        folds = [plan.folds == number for number in range(plan.folds.max() + 1)]
-    for mask in folds:
-        if mask.any():
-            weights = np.zeros(scores.shape[1])
-            members = known[mask].all(axis=0)
-            weights[members] = _least_squares(plan, mask, scores[np.ix_(mask, members)])
-            yield weights
+        n_folds = max(1, *(first + n for first, n in plan.of_member))
+        masks = [plan.folds == number for number in range(n_folds)]
+    return [_fold(plan, mask, scores[mask], known[mask].all(axis=0)) for mask in masks]
 
 
-def _least_squares(plan, mask, scores):
-    """Return the non-negative weights by which centered scores come closest to the targets."""
+def _fold(plan, mask, scores, members):
+    """Return the fold of the rows of a mask."""
     queries, weight = plan.held_out(mask)
     weight = np.ones(len(scores)) if weight is None else weight
-    centered = queries.centered(np.column_stack([plan.targets[mask], scores]), weight)
+    columns = np.column_stack([plan.targets[mask], np.where(members, scores, 0.0)])
+    centered = queries.centered(columns, weight)
     # The triangular factor gives the same solution, with one row for each ranker.
     triangle = np.linalg.qr(np.sqrt(weight)[:, None] * centered, mode="r")
-    return nnls(triangle[:, 1:], triangle[:, 0])[0]
+    return _Fold(bool(mask.any()), members, triangle)
+
+
+def _of_several(parts: Sequence[list[_Fold]]) -> list[_Fold]:
+    """Return the folds of the rows of all workers."""
+    return [_joined(folds) if len(folds) > 1 else folds[0] for folds in zip(*parts)]
+
+
+def _joined(folds):
+    has_rows, members, triangles = zip(*folds)
+    triangle = np.linalg.qr(np.vstack(triangles), mode="r")
+    return _Fold(any(has_rows), np.logical_and.reduce(members), triangle)

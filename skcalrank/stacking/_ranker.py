@@ -20,9 +20,11 @@ from ..data import (
     check,
     eval_sets,
     has_method,
+    lazy_aware,
     limits,
     tables,
     takes_eval_set,
+    workers_of_fit,
 )
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
 from ..measures import Measure, OfTargets
@@ -146,6 +148,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
     takes_label_form = False
     takes_eval_set = True
+    fits_in_rounds = True
     _plan_settings: ClassVar = {
         "weights_note": "queries are held out, and each ranker uses weights in its own way"
     }
@@ -271,6 +274,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
     # -- fit ------------------------------------------------------------------------
 
+    @lazy_aware
     @all_or_nothing
     def fit(
         self,
@@ -286,7 +290,11 @@ class StackingRanker(BaseRanker, _BaseComposition):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
-            Documents, passed to the rankers as they are.
+            Documents, passed to the rankers as they are. If X and the other arguments are dask
+            collections, each partition must hold whole queries (see
+            :func:`skcalrank.dask.partition_by_query`), and the rankers must be linear views, as
+            they are with ``rankers=None`` and in ``TabularRanker(trees=None)``. They are those of
+            all rows in memory, up to rounding, and partitions are read about fifteen times.
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
@@ -363,7 +371,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
             )
         check.row_order(**{"X": X, name: y, "qid": qid, "sample_weight": sample_weight})
         if any(reads_encoded(ranker) for _, ranker in members):
-            X = fit_encoded(X, self.columns, y, qid)
+            X = fit_encoded(X, self.columns, y, qid, workers_of_fit())
         elif self.columns is not None:
             raise ValueError(
                 f"columns must be None, because none of the rankers reads tables, got "
