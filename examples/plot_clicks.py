@@ -59,11 +59,8 @@ def click_rate(clicks):
 naive, shown = click_rate(clicks)
 found = cascade(clicks, return_counts=True)
 often = (found.examinations >= 100) & (shown >= 100)
-mean_position = np.bincount(
-    clicks.shown_rows,
-    np.arange(len(clicks.shown_rows)) - np.repeat(clicks.ptr[:-1], np.diff(clicks.ptr)) + 1,
-    minlength=len(clicks),
-) / np.maximum(shown, 1)
+position = np.bincount(clicks.shown_rows, clicks.position, minlength=len(clicks))
+mean_position = position / np.maximum(shown, 1)
 
 fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.3), sharey=True, layout="constrained")
 for ax, (name, estimate) in zip(

@@ -174,10 +174,8 @@ class SessionJudgments(Judgments):
         query = queries.codes[y.shown_rows[y.ptr[:-1]]]
         ptr = np.append(0, np.cumsum(np.bincount(query, minlength=queries.n_queries)))
         grouped = Queries(queries.ptr, names=queries.names)
-        sessions = ClickSessions.unchecked(
-            grouped.codes, place[y.shown_rows], y.ptr, y.clicked_position
-        )
-        return cls(grouped, ptr, _choose_sessions(sessions, np.argsort(query, kind="stable")))
+        sessions = y.renumbered(grouped.codes, place[y.shown_rows])
+        return cls(grouped, ptr, sessions.choose(np.argsort(query, kind="stable")))
 
     def keep(self, ids: Ints) -> SessionJudgments:
         return self._with(ids, *places(self.ptr, ids))
@@ -187,15 +185,13 @@ class SessionJudgments(Judgments):
 
     def _with(self, ids: Ints, chosen: Ints, ptr: Ints) -> SessionJudgments:
         queries = _queries_of(self.queries, ids)
-        out = _choose_sessions(self.sessions, chosen)
-        moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(out.ptr[ptr]))
-        out = ClickSessions.unchecked(
-            queries.codes, out.shown_rows + moved, out.ptr, out.clicked_position
-        )
-        return SessionJudgments(queries, ptr, out)
+        sessions = self.sessions.choose(chosen)
+        moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(sessions.ptr[ptr]))
+        sessions = sessions.renumbered(queries.codes, sessions.shown_rows + moved)
+        return SessionJudgments(queries, ptr, sessions)
 
     def choose(self, chosen: Ints) -> ClickSessions:
-        return _choose_sessions(self.sessions, chosen)
+        return self.sessions.choose(chosen)
 
 
 def judgments_of(y: PreferenceTarget | ClickSessions, queries: Queries) -> Judgments:
@@ -289,9 +285,3 @@ def _by_judgment(query: Ints, judgment: Array) -> tuple[Ints, Ints]:
     for key in (query[order], judgment[order]):
         new[1:] |= key[1:] != key[:-1]
     return order, np.flatnonzero(new)
-
-
-def _choose_sessions(y: ClickSessions, chosen: Ints) -> ClickSessions:
-    """Select click sessions by index."""
-    shown, ptr = places(y.ptr, chosen)
-    return ClickSessions.unchecked(y.qid, y.shown_rows[shown], ptr, y.clicked_position[chosen])

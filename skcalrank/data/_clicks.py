@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from . import arrays
+from ._click_log import ClickLog
 from ._queries import check_own_qid, plain
 from ._targets import Judgments, chosen_rows
 from .types import Array, ArrayLike, Bools, Ints
 
 
 class ClickSessions(Judgments):
-    """Click sessions: for each, the documents that were shown and the position of the click.
+    """Click sessions: for each, the documents that were shown and the positions of the clicks.
 
-    A session shows documents of one query from top to bottom, and at most one document is
-    clicked. The target carries its queries. It has a length and is sliced by rows like an array,
-    so that every splitter of scikit-learn accepts it as ``y``.
+    A session shows documents of one query from top to bottom. The target carries its queries. It
+    has a length and is sliced by rows like an array, so that every splitter of scikit-learn accepts
+    it as ``y``. :meth:`from_frame` reads the table of a log.
 
     Parameters
     ----------
@@ -26,9 +27,10 @@ class ClickSessions(Judgments):
         Query of each row.
     shown_rows : sequence of arrays of int, or array-like of shape (n_sessions, n_shown)
         Row numbers in the order shown. In a matrix, -1 fills the end of shorter lists.
-    clicked_position : array-like of int of shape (n_sessions,)
+    clicked_position : array-like of int of shape (n_sessions,), or sequence of arrays of int
         1 if the document shown first was clicked, 2 for the second, and so on; 0 if nothing was
-        clicked.
+        clicked. For several clicks, one array of positions for each session, empty without a
+        click; in a matrix of shape (n_sessions, n_clicks), 0 fills the end of shorter rows.
 
     Attributes
     ----------
@@ -38,8 +40,15 @@ class ClickSessions(Judgments):
         Row numbers of the documents shown, one session after the other.
     ptr : ndarray of shape (n_sessions + 1,)
         Session ``s`` shows ``shown_rows[ptr[s]:ptr[s + 1]]``.
-    clicked_position : ndarray of shape (n_sessions,)
-        Position of the click of each session, 0 if there is none.
+    position : ndarray of shape (n_shown,)
+        Position of each document shown, 1 for the first.
+    clicked : ndarray of bool of shape (n_shown,)
+        Whether each document shown was clicked.
+    last_click : ndarray of shape (n_sessions,)
+        Position of the last click of each session, before any rows were removed; 0 if there was
+        none.
+    document : ndarray of shape (n_rows,) or None
+        Identifier of the document of each row, if the target was made by :meth:`from_frame`.
 
     Raises
     ------
@@ -49,19 +58,15 @@ class ClickSessions(Judgments):
 
     See Also
     --------
-    skcalrank.aggregation.cascade : Turn click sessions into one score per row.
+    skcalrank.aggregation.cascade : Scores of documents, for users who read to the click.
     PreferenceTarget : Weighted preferences between documents.
 
     Notes
     -----
-    A document above the click, or in a session without a click, was examined and not clicked. A
-    document below the click was not examined.
-
-    Slicing keeps this information for the rows that are left, so that their clicks and
-    examinations are the same as in the whole target. If the clicked document of a session is
-    removed, the documents below it are removed from the session too, and the session becomes
-    one without a click. A session without documents is removed. Each row can be selected only
-    once, because a session cannot show a document twice.
+    Slicing keeps positions and clicks of the rows that are left, and up to where the session was
+    clicked, so that the estimates of these rows are the same as in the whole target. A session
+    without documents is removed. Each row can be selected only once, because a session cannot show
+    a document twice.
 
     Examples
     --------
@@ -75,36 +80,123 @@ class ClickSessions(Judgments):
 
     _remedy = "turn the sessions into one score per row with skcalrank.aggregation.cascade."
 
+    document: Array | None = None
+
     def __init__(
         self,
         qid: ArrayLike,
         shown_rows: ArrayLike | Iterable[ArrayLike],
-        clicked_position: ArrayLike,
+        clicked_position: ArrayLike | Iterable[ArrayLike],
     ) -> None:
         self.qid: Array = check_own_qid(qid)
         self.shown_rows, self.ptr = _flat_rows(shown_rows, len(self.qid))
-        self.clicked_position = _positions(clicked_position, np.diff(self.ptr))
+        self.position = _places(self.ptr)
+        self.clicked = _clicks(clicked_position, self.ptr)
+        self.last_click = _last(self.position * self.clicked, self.ptr)
         self._check_one_query()
         self._check_shown_once()
 
     @classmethod
     def unchecked(
-        cls, qid: Array, shown_rows: Ints, ptr: Ints, clicked_position: Ints
+        cls,
+        qid: Array,
+        shown_rows: Ints,
+        ptr: Ints,
+        clicked: Bools,
+        position: Ints | None = None,
+        last_click: Ints | None = None,
     ) -> ClickSessions:
         """Return click sessions built from the arrays of the attributes, without validation.
 
         Parameters
         ----------
-        qid, shown_rows, ptr, clicked_position : ndarray
-            As described in the attributes of the class. They are not copied.
+        qid, shown_rows, ptr, clicked, position, last_click : ndarray
+            As described in the attributes of the class. They are not copied. Without `position`
+            and `last_click`, the sessions show all that they showed.
 
         Returns
         -------
         sessions : ClickSessions
         """
         out = cls.__new__(cls)
-        out.qid, out.shown_rows, out.ptr = qid, shown_rows, ptr
-        out.clicked_position = clicked_position
+        out.qid, out.shown_rows, out.ptr, out.clicked = qid, shown_rows, ptr, clicked
+        out.position = _places(ptr) if position is None else position
+        out.last_click = _last(out.position * clicked, ptr) if last_click is None else last_click
+        return out
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        session: str,
+        query: str,
+        document: str,
+        position: str,
+        clicked: str,
+        rows: Any = None,
+    ) -> ClickSessions:
+        """Make click sessions of the table of a log, which has a row for each document shown.
+
+        Parameters
+        ----------
+        frame : DataFrame of pandas or polars, or table of pyarrow
+            The log, its rows in any order.
+        session, query, document, position, clicked : str
+            Names of the columns. Identifiers are of any hashable type. The rows of one session and
+            query are a session. Positions count from 1 and may have gaps, where something else
+            was shown. `clicked` holds booleans, or 0 and 1.
+        rows : DataFrame or table, default=None
+            Query and document of each row of X, under the same names. If None, the rows are the
+            documents of the log, in the order in which they appear in it first: `qid` and
+            `document` of the result tell for which rows X has to be made.
+
+        Returns
+        -------
+        sessions : ClickSessions
+            Its length is that of `rows`, and it tells how many of them were never shown.
+
+        Raises
+        ------
+        ValueError
+            If a column or a value is missing, a position or click is out of range, a search shows
+            a document or a position twice, or `rows` have nothing of the log, or a document twice.
+
+        Warns
+        -----
+        UserWarning
+            If documents of the log are not in `rows`. Their impressions are left out.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skcalrank import ClickSessions
+        >>> log = pd.DataFrame({
+        ...     "search": [1, 1, 2, 2], "text": ["tea", "tea", "tea", "tea"],
+        ...     "product": ["green", "black", "black", "green"],
+        ...     "place": [1, 2, 1, 2], "click": [False, True, True, True]})
+        >>> names = dict(session="search", query="text", document="product", position="place")
+        >>> y = ClickSessions.from_frame(log, **names, clicked="click")
+        >>> y
+        ClickSessions(2 rows, 2 sessions)
+        >>> y.document.tolist()
+        ['green', 'black']
+        """
+        log = ClickLog.read(frame, (query, document, position, clicked), rows, session)
+        order, ptr = log.by_session()
+        last_click = _last((log.position * log.clicked)[order], ptr)
+        kept = order[log.row[order] >= 0]
+        sizes = np.add.reduceat(log.row[order] >= 0, ptr[:-1], dtype=np.intp)
+        ptr = np.append(0, np.cumsum(sizes[sizes > 0]))
+        out = cls.unchecked(
+            log.qid,
+            log.row[kept],
+            ptr,
+            log.clicked[kept],
+            log.position[kept],
+            last_click[sizes > 0],
+        )
+        out.document = log.document
         return out
 
     def _check_one_query(self) -> None:
@@ -134,7 +226,9 @@ class ClickSessions(Judgments):
         return len(self.qid)
 
     def __repr__(self) -> str:
-        return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions)"
+        never = int(len(self) - (np.bincount(self.shown_rows, minlength=len(self)) > 0).sum())
+        told = f", {never} {'row' if never == 1 else 'rows'} never shown" if never else ""
+        return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions{told})"
 
     def __getitem__(self, key: Any) -> ClickSessions:
         rows = chosen_rows(key, len(self), "ClickSessions")
@@ -145,37 +239,77 @@ class ClickSessions(Judgments):
             )
         place = np.full(len(self), -1)
         place[rows] = np.arange(len(rows))
-        shown, session = place[self.shown_rows], self._session_of_shown
+        shown = place[self.shown_rows]
         left = shown >= 0
-        clicked = self._is_click
-        lost = np.zeros(self.n_sessions, dtype=bool)
-        lost[session[clicked & ~left]] = True
-        left &= self.examined | ~lost[session]
-        # A click stays with its document, at the new position among the documents that are left.
-        clicked &= left
-        before = np.append(0, np.cumsum(left))[self.ptr[:-1]]
-        position = np.zeros(self.n_sessions, dtype=int)
-        position[session[clicked]] = np.cumsum(left)[clicked] - before[session[clicked]]
-        sizes = np.bincount(session[left], minlength=self.n_sessions)
-        ptr = np.append(0, np.cumsum(sizes[sizes > 0]))
-        sessions = self.unchecked(self.qid[rows], shown[left], ptr, position[sizes > 0])
+        sizes = np.bincount(self._session_of_shown[left], minlength=self.n_sessions)
+        sessions = self.unchecked(
+            self.qid[rows],
+            shown[left],
+            np.append(0, np.cumsum(sizes[sizes > 0])),
+            self.clicked[left],
+            self.position[left],
+            self.last_click[sizes > 0],
+        )
+        sessions.document = None if self.document is None else self.document[rows]
         sessions.origin = self.origin_of(rows)
         return sessions
 
     def _arrays(self) -> tuple[Array, ...]:
-        return self.shown_rows, self.ptr, self.clicked_position
+        return self.shown_rows, self.ptr, self.position, self.clicked, self.last_click
+
+    def renumbered(self, qid: Array, shown_rows: Ints) -> ClickSessions:
+        """Return the same sessions of rows with other numbers and queries.
+
+        Parameters
+        ----------
+        qid : ndarray of shape (n_new_rows,)
+            Query of each row.
+        shown_rows : ndarray of shape (n_shown,)
+            New row number of each document shown.
+
+        Returns
+        -------
+        sessions : ClickSessions
+        """
+        return self.unchecked(
+            qid, shown_rows, self.ptr, self.clicked, self.position, self.last_click
+        )
+
+    def choose(self, sessions: Ints) -> ClickSessions:
+        """Return some of the sessions, of the same rows.
+
+        Parameters
+        ----------
+        sessions : ndarray of int
+            Numbers of sessions, in any order and any number of times.
+
+        Returns
+        -------
+        sessions : ClickSessions
+        """
+        sizes = np.diff(self.ptr)[sessions]
+        ptr = np.append(0, np.cumsum(sizes))
+        shown = np.arange(ptr[-1]) + np.repeat(self.ptr[:-1][sessions] - ptr[:-1], sizes)
+        return self.unchecked(
+            self.qid,
+            self.shown_rows[shown],
+            ptr,
+            self.clicked[shown],
+            self.position[shown],
+            self.last_click[sessions],
+        )
 
     # -- properties of the sessions -------------------------------------------------
 
     @property
     def n_sessions(self) -> int:
         """Number of sessions."""
-        return len(self.clicked_position)
+        return len(self.last_click)
 
     @property
     def is_silent(self) -> bool:
         """Whether no session has a click."""
-        return not self.clicked_position.any()
+        return not self.clicked.any()
 
     @property
     def n_judgments(self) -> Ints:
@@ -194,25 +328,20 @@ class ClickSessions(Judgments):
     def examined(self) -> Bools:
         """Whether each shown document was examined, of shape (n_shown,).
 
-        In the cascade model, a user reads from the top down to the click, or to the end of the
-        list if nothing is clicked.
+        In the cascade model, a user reads from the top down to the click, the last one if there are
+        several, or to the end of the list if nothing is clicked.
         """
-        last = np.where(self.clicked_position, self.clicked_position, np.diff(self.ptr))
-        return self._position_of_shown <= np.repeat(last, np.diff(self.ptr))
+        last = np.where(self.last_click, self.last_click, np.iinfo(np.intp).max)
+        return self.position <= np.repeat(last, np.diff(self.ptr))
 
     @property
-    def _is_click(self) -> Bools:
-        clicked = np.repeat(self.clicked_position, np.diff(self.ptr))
-        is_click: Bools = self._position_of_shown == clicked
-        return is_click
+    def clicked_position(self) -> Ints:
+        """Position of the last click that is left of each session, 0 if none, (n_sessions,)."""
+        return _last(self.position * self.clicked, self.ptr)
 
     @property
     def _session_of_shown(self) -> Ints:
         return np.repeat(np.arange(self.n_sessions), np.diff(self.ptr))
-
-    @property
-    def _position_of_shown(self) -> Ints:
-        return np.arange(1, len(self.shown_rows) + 1) - np.repeat(self.ptr[:-1], np.diff(self.ptr))
 
     def counts(self) -> tuple[Ints, Ints]:
         """Return the number of clicks and of examinations of each row.
@@ -225,7 +354,7 @@ class ClickSessions(Judgments):
             How often each row was examined, see :attr:`examined`.
         """
         return (
-            np.bincount(self.shown_rows[self._is_click], minlength=len(self)),
+            np.bincount(self.shown_rows[self.clicked], minlength=len(self)),
             np.bincount(self.shown_rows[self.examined], minlength=len(self)),
         )
 
@@ -256,42 +385,68 @@ def _flat_rows(shown_rows: ArrayLike | Iterable[ArrayLike], n_rows: int) -> tupl
     return rows[shown], np.append(0, np.cumsum(sizes))
 
 
-def _concatenated(shown_rows: Any) -> tuple[Ints, Ints]:
-    if getattr(shown_rows, "ndim", 1) == 2:
-        matrix = arrays.as_array(shown_rows, "shown_rows")
-        rows, sizes = matrix.ravel(), np.full(len(matrix), matrix.shape[1])
+def _concatenated(lists: Any, name: str = "shown_rows", what: str = "row number") -> Any:
+    """Return integers of several lists, one list after the other, and the sizes of the lists."""
+    if getattr(lists, "ndim", 1) == 2:
+        matrix = arrays.as_array(lists, name)
+        values, sizes = matrix.ravel(), np.full(len(matrix), matrix.shape[1])
     else:
-        lists = [np.atleast_1d(arrays.as_array(rows, "shown_rows")) for rows in shown_rows]
-        if any(rows.ndim != 1 for rows in lists):
-            raise ValueError("shown_rows must hold one list of row numbers for each session.")
+        lists = [np.atleast_1d(arrays.as_array(values, name)) for values in lists]
+        if any(values.ndim != 1 for values in lists):
+            raise ValueError(f"{name} must hold one list of {what}s for each session.")
         sizes = np.fromiter(map(len, lists), dtype=int, count=len(lists))
-        lists = [rows for rows in lists if len(rows)]
-        rows = np.concatenate(lists) if lists else np.zeros(0, dtype=int)
-    if rows.dtype.kind not in "iu" and rows.size:
-        raise ValueError(
-            f"shown_rows must hold row numbers, which are integers, got dtype {rows.dtype}."
-        )
-    return rows.astype(np.intp), sizes
+        lists = [values for values in lists if len(values)]
+        values = np.concatenate(lists) if lists else np.zeros(0, dtype=int)
+    if values.dtype.kind not in "iu" and values.size:
+        raise ValueError(f"{name} must hold {what}s, which are integers, got dtype {values.dtype}.")
+    return values.astype(np.intp), sizes
 
 
-def _positions(clicked_position: ArrayLike, sizes: Ints) -> Ints:
-    position = arrays.as_array(clicked_position, "clicked_position")
-    if position.shape != sizes.shape:
+def _clicks(clicked_position: Any, ptr: Ints) -> Bools:
+    """Return whether each document shown was clicked."""
+    if _is_one_each(clicked_position):
+        position = arrays.as_array(clicked_position, "clicked_position")
+        if position.dtype.kind not in "iu" and position.size:
+            raise ValueError(
+                f"clicked_position must hold integers, got dtype {position.dtype}. 1 is the "
+                "document shown first, and 0 means no click: replace None and NaN by 0."
+            )
+        position, session = position.astype(np.intp), np.arange(len(position))
+        n_sessions = len(position)
+    else:
+        position, sizes = _concatenated(clicked_position, "clicked_position", "position")
+        session, n_sessions = np.repeat(np.arange(len(sizes)), sizes), len(sizes)
+    if n_sessions != len(ptr) - 1:
         raise ValueError(
-            f"clicked_position must have shape ({len(sizes)},), one position per session, got "
-            f"{position.shape}."
+            f"clicked_position must have shape ({len(ptr) - 1},), one position per session, or one "
+            f"list of positions per session, got ({n_sessions},)."
         )
-    if position.dtype.kind not in "iu" and position.size:
-        raise ValueError(
-            f"clicked_position must hold integers, got dtype {position.dtype}. 1 is the document "
-            "shown first, and 0 means no click: replace None and NaN by 0."
-        )
-    outside = (position < 0) | (position > sizes)
+    outside = (position < 0) | (position > np.diff(ptr)[session])
     if outside.any():
-        session = np.flatnonzero(outside)[0]
+        wrong, value = session[outside][0], position[outside][0]
         raise ValueError(
-            f"clicked_position[{session}] must be from 0 to {sizes[session]}, the number of "
-            f"documents of session {session}, got {position[session]}. 1 is the document shown "
+            f"clicked_position[{wrong}] must be from 0 to {ptr[wrong + 1] - ptr[wrong]}, the "
+            f"number of documents of session {wrong}, got {value}. 1 is the document shown "
             "first, and 0 means no click."
         )
-    return position.astype(np.intp)
+    clicked = np.zeros(ptr[-1], dtype=bool)
+    clicked[ptr[session[position > 0]] + position[position > 0] - 1] = True
+    return clicked
+
+
+def _is_one_each(clicked_position: Any) -> bool:
+    """Return whether there is one number for each session, in place of a list of numbers."""
+    if getattr(clicked_position, "ndim", 1) == 2:
+        return False
+    first = next(iter(clicked_position), 0)
+    return np.ndim(first) == 0
+
+
+def _places(ptr: Ints) -> Ints:
+    """Return the places within ranges, 1 for the first of each range."""
+    return np.arange(1, ptr[-1] + 1) - np.repeat(ptr[:-1], np.diff(ptr))
+
+
+def _last(position: Ints, ptr: Ints) -> Ints:
+    """Return the largest number of each range."""
+    return np.maximum.reduceat(position, ptr[:-1]) if len(position) else ptr[:-1]

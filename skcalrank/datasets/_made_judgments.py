@@ -149,7 +149,7 @@ def sample_sessions(
     rng = check_random_state(random_state)
     query = rng.randint(queries.n_queries, size=n_sessions)
     shown, ptr = _orders(scores, queries, query, n_shown, rng)
-    clicked = _first_true(rng.random_sample(len(shown)) < p[shown], ptr)
+    clicked = _first_only(rng.random_sample(len(shown)) < p[shown], ptr)
     rows = shown if queries.order is None else queries.order[shown]
     return ClickSessions.unchecked(qid, rows, ptr, clicked)
 
@@ -175,9 +175,7 @@ def _orders(scores, queries, query, n_shown, rng):
     return shown, ptr
 
 
-def _first_true(values, ptr):
-    """Return the 1-based position of the first true value of each range, or 0 without one."""
-    position = np.arange(1, len(values) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
-    never = len(values) + 1
-    first = np.minimum.reduceat(np.where(values, position, never), ptr[:-1])
-    return np.where(first == never, 0, first)
+def _first_only(values, ptr):
+    """Return the values of ranges with the first true value of each range alone."""
+    before = np.cumsum(values) - values
+    return values & (before == np.repeat(before[ptr[:-1]], np.diff(ptr)))

@@ -58,7 +58,10 @@ def test_what_is_given_can_be_read():
     assert np.split(y.shown_rows, y.ptr[1:-1])[0].tolist() == LISTS[0]
     assert y.clicked_position.tolist() == CLICKS
     assert y.examined.tolist() == [True, True, False, True, True, True, True, True, True]
-    assert repr(y) == "ClickSessions(6 rows, 5 sessions)"
+    assert y.position.tolist() == [1, 2, 3, 1, 2, 1, 1, 1, 2]
+    assert np.flatnonzero(y.clicked).tolist() == [1, 5, 6]
+    assert repr(y) == "ClickSessions(6 rows, 5 sessions, 1 row never shown)"
+    assert repr(y[:5]) == "ClickSessions(5 rows, 5 sessions)"
     assert [y.queries().name(q) for q in range(3)] == ["a", "b", "c"]
 
 
@@ -102,6 +105,7 @@ def test_no_sessions_is_a_target_too():
     y = ClickSessions(QID, [], [])
     assert (len(y), y.n_sessions, y.n_judgments.tolist()) == (6, 0, [0, 0, 0])
     assert y[[0, 1]].n_sessions == 0
+    assert repr(y) == "ClickSessions(6 rows, 0 sessions, 6 rows never shown)"
     assert cascade(y).tolist() == [0.0] * 6
 
 
@@ -116,23 +120,61 @@ def test_slicing_keeps_the_counts_of_the_rows(rng):
         for whole, sliced in zip(y.counts(), part.counts()):
             np.testing.assert_array_equal(sliced, whole[rows])
         assert part.qid.tolist() == y.qid[rows].tolist()
-        # What slicing makes, the door accepts.
-        lists = np.split(part.shown_rows, part.ptr[1:-1]) if part.n_sessions else []
-        assert ClickSessions(part.qid, lists, part.clicked_position) == part
+        # Every document that is left keeps its positions.
+        for new, old in enumerate(rows):
+            np.testing.assert_array_equal(
+                part.position[part.shown_rows == new], y.position[y.shown_rows == old]
+            )
 
 
 def test_a_session_keeps_what_it_says_about_the_rows_that_are_left():
     y = ClickSessions([1] * 5, [[4, 3, 2, 1, 0]], [3])
-    for rows, shown, click in (
-        ([0, 1, 2, 3], [3, 2, 1, 0], 2),  # one above the click is cut away
-        ([2, 1], [0, 1], 1),  # the click stays first
-        ([0, 1, 3, 4], [3, 2], 0),  # the clicked one is cut away: those below were not examined
-        ([4], [0], 0),
+    for rows, shown, position, click, examined in (
+        ([0, 1, 2, 3], [3, 2, 1, 0], [2, 3, 4, 5], 3, 2),  # one above the click is cut away
+        ([2, 1], [0, 1], [3, 4], 3, 1),
+        # The clicked one is cut away: those below were not examined.
+        ([0, 1, 3, 4], [3, 2, 1, 0], [1, 2, 4, 5], 0, 2),
+        ([4], [0], [1], 0, 1),
+        ([0, 1], [1, 0], [4, 5], 0, 0),
     ):
         part = y[rows]
-        assert (part.shown_rows.tolist(), part.clicked_position.tolist()) == (shown, [click])
-    assert y[[0, 1]].n_sessions == 0
+        assert (part.shown_rows.tolist(), part.position.tolist()) == (shown, position)
+        assert (part.clicked_position.tolist(), part.examined.sum()) == ([click], examined)
     assert ClickSessions([1, 1], [[1, 0]], [0])[[0]].shown_rows.tolist() == [0]
+
+
+SEVERAL = {
+    "lists": [[1, 3], [], [1], [1], [2]],
+    "arrays": [np.array(rows, dtype=int) for rows in ([3, 1], [], [1], [1], [2])],
+    "matrix": np.array([[1, 3], [0, 0], [1, 0], [1, 0], [2, 0]]),
+    "zeros": [[1, 3], [0], [1, 1], [1], [0, 2]],
+}
+
+
+@pytest.mark.parametrize("clicks", SEVERAL.values(), ids=SEVERAL)
+def test_sessions_have_several_clicks(clicks):
+    y = ClickSessions(QID, LISTS, clicks)
+    assert y.clicked.tolist() == [True, False, True, False, False, True, True, False, True]
+    assert y.last_click.tolist() == [3, 0, 1, 1, 2]
+    assert y.counts()[0].tolist() == [1, 0, 1, 2, 1, 0]
+    assert y.evidence.tolist() == [2, 1, 2, 2, 2, 0]  # users read to their last click
+    assert y[[0, 3]].last_click.tolist() == [3, 1, 2]
+    assert y[[0, 3]].clicked_position.tolist() == [1, 1, 2]
+
+
+def test_one_click_is_a_list_of_one():
+    assert ClickSessions(QID, LISTS, [[click] for click in CLICKS]) == sessions()
+    assert (
+        ClickSessions(QID, LISTS, np.array([[c] if c else [] for c in CLICKS], object))
+        == sessions()
+    )
+
+
+def test_sessions_are_chosen_and_renumbered():
+    y = sessions()
+    part = y.choose(np.array([4, 0, 0]))
+    assert part == ClickSessions(QID, [LISTS[4], LISTS[0], LISTS[0]], [0, 2, 2])
+    assert y.renumbered(QID[::-1], 5 - y.shown_rows)[::-1] == y
 
 
 def test_splitters_take_sessions(rng):
@@ -284,6 +326,9 @@ ERRORS = [
     (lambda: make([[0, 2]], [None]), ValueError, "replace None and NaN by 0"),
     (lambda: make([[0, 2]], [np.nan]), ValueError, "replace None and NaN by 0"),
     (lambda: make([[0, 2]], [1, 1]), ValueError, r"shape \(1,\), .* got \(2,\)"),
+    (lambda: make([[0, 2]], [[1], [1]]), ValueError, r"one list of positions .* got \(2,\)"),
+    (lambda: make([[0], [0, 2]], [[], [1, 3]]), ValueError, "session 1, got 3"),
+    (lambda: make([[0, 2]], [[1.0]]), ValueError, "clicked_position must hold positions, which"),
     (lambda: make(qid="abc"), ValueError, "one identifier per row, got 'abc'"),
     (lambda: make(qid=[1, None]), ValueError, "missing value .* in row 1"),
     (lambda: sessions()[[0, 0]], ValueError, "got a row twice"),

@@ -203,6 +203,7 @@ def targets() -> None:
     assert_type(skcalrank.NDCGRanker().fit(X, relevance), skcalrank.NDCGRanker)
     sessions = skcalrank.sample_sessions((1 + y) / 4, qid, n_sessions=60, random_state=0)
     assert_type(sessions, skcalrank.ClickSessions)
+    assert_type(sessions.clicked, NDArray[np.bool_])
     assert_type(skcalrank.ERRRanker().fit(X, sessions).predict(X), Floats)
     assert_type(skcalrank.PreferenceTarget.from_relevance(y, qid), skcalrank.PreferenceTarget)
     assert_type(judged().net_preference(), Floats)
@@ -324,6 +325,12 @@ def runs() -> None:
     assert_type(values.judged_, float)
     frame = evaluation.rank_frame(skcalrank.NDCGRanker().fit(X, y, qid), X, qid, k=2)
     assert len(frame) == 60
+    log = frame.assign(session=frame["qid"], clicked=True)
+    names = {"query": "qid", "document": "id", "position": "position"}
+    sessions = skcalrank.ClickSessions.from_frame(
+        log, session="session", clicked="clicked", **names
+    )
+    assert_type(sessions, skcalrank.ClickSessions)
 
 
 class Reciprocal(measures.PositionalMeasure):

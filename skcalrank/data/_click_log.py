@@ -1,0 +1,287 @@
+"""Tables of click logs, read into numbers of rows, positions and clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from . import tables
+from ._exceptions import warn
+from ._queries import check_own_qid
+from .types import Array, Bools, Ints
+
+# Integers in a range of up to so many numbers for each row are counted instead of sorted.
+_DENSE = 4
+
+
+class ClickLog(NamedTuple):
+    """Impressions of a log: a row of X, a position, and whether the document was clicked.
+
+    Attributes
+    ----------
+    row : ndarray of int of shape (n_impressions,)
+        Number of the row that holds the document; -1 if none does.
+    position : ndarray of int of shape (n_impressions,)
+    clicked : ndarray of bool of shape (n_impressions,)
+    session, query, pair : ndarray of int of shape (n_impressions,)
+        Number of the session, of the query, and of the distinct query and document.
+    qid, document : ndarray of shape (n_rows,)
+        Identifiers of the rows.
+    ids : tuple of Coded
+        Session, query and document of each impression, for messages.
+    """
+
+    row: Ints
+    position: Ints
+    clicked: Bools
+    session: Ints
+    query: Ints
+    pair: Ints
+    qid: Array
+    document: Array
+    ids: tuple[tables.Coded, tables.Coded, tables.Coded]
+
+    @classmethod
+    def read(
+        cls, frame: Any, columns: Sequence[str], rows: Any = None, session: str | None = None
+    ) -> ClickLog:
+        """Read the columns of query, document, position and click, and of the session if named."""
+        query, document, position, clicked = columns
+        q = _ids(frame, query, "frame")
+        d = _ids(frame, document, "frame")
+        s = tables.Coded([], q.codes) if session is None else _ids(frame, session, "frame")
+        at, is_click = _positions(frame, position), _clicked(frame, clicked)
+        pair, first = _distinct(q, d)
+        if rows is None:
+            row = pair
+            qid = check_own_qid(tables.Coded(q.levels, q.codes[first]).values())
+            ids = check_own_qid(tables.Coded(d.levels, d.codes[first]).values())
+        else:
+            shown_q, shown_d = (ids._replace(codes=ids.codes[first]) for ids in (q, d))
+            of_q, of_d = _ids(rows, query, "rows"), _ids(rows, document, "rows")
+            row_of_pair = _rows_of(shown_q, shown_d, of_q, of_d)
+            _tell_lost(row_of_pair, pair, first, q, d)
+            row = row_of_pair[pair]
+            qid, ids = check_own_qid(rows[query]), check_own_qid(rows[document])
+        return cls(row, at, is_click, s.codes, q.codes, pair, qid, ids, (s, q, d))
+
+    def by_session(self) -> tuple[Ints, Ints]:
+        """Return the order by session and position, and pointers to the sessions.
+
+        The rows of one session and query are a session.
+        """
+        keys = self.session, self.query, self.position
+        order = np.arange(len(self.row)) if _is_sorted(keys) else _order(*keys)
+        session, query, position = (key[order] for key in keys)
+        new = (session[1:] != session[:-1]) | (query[1:] != query[:-1])
+        ptr = np.concatenate([[0], np.flatnonzero(new) + 1, [len(order)]])
+        again = np.flatnonzero(~new & (position[1:] == position[:-1]))
+        if len(again):
+            raise ValueError(
+                f"frame must show one document at each position, got two at position "
+                f"{position[again[0]]} of {self._search(order[again[0]])}. {_APART}"
+            )
+        number = _small(np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)))
+        pair = self.pair[order]
+        by_document = _order(number, pair)
+        twice = (np.diff(number[by_document]) == 0) & (np.diff(pair[by_document]) == 0)
+        if twice.any():
+            impression = order[by_document[np.argmax(twice)]]
+            raise ValueError(
+                f"frame must show a document once in a session, got "
+                f"{self._search(impression)} twice. {_APART}"
+            )
+        return order, ptr
+
+    def _search(self, impression: int) -> str:
+        """Return the names of the session, query and document of an impression."""
+        names = ("session", "query", "document")
+        return ", ".join(f"{name} {_name(ids, impression)}" for name, ids in zip(names, self.ids))
+
+
+_APART = "If it is two searches, give them sessions of their own."
+
+
+def _is_sorted(keys: Sequence[Ints]) -> bool:
+    """Return whether rows are in lexicographic order of several keys."""
+    tied = np.ones(max(len(keys[0]) - 1, 0), dtype=bool)
+    for key in keys:
+        if (tied & (key[1:] < key[:-1])).any():
+            return False
+        tied &= key[1:] == key[:-1]
+    return True
+
+
+def _order(*keys: Ints) -> Ints:
+    """Return the order of rows by several keys, numbers from 0 on, in time linear in the rows.
+
+    The indices of a transposed sparse matrix are in the order of its columns.
+    """
+    n = len(keys[0])
+    ptr, ones = _small(np.arange(n + 1)), np.ones(n, dtype=bool)
+    order = ptr[:-1]
+    for key in keys[::-1]:
+        order = order[csr_matrix((ones, key[order], ptr)).tocsc().indices]
+    return order
+
+
+def _small(numbers: Ints) -> Ints:
+    """Return integers in 32 bits if they fit, which are sorted in half the time."""
+    return numbers.astype(np.int32) if numbers.max(initial=0) < 2**31 - 1 else numbers
+
+
+def _distinct(*ids: tables.Coded) -> tuple[Ints, Ints]:
+    """Return numbers of the combinations of identifiers, by first appearance, and where that is."""
+    order = _order(*(column.codes for column in ids))
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.any([np.diff(column.codes[order]) != 0 for column in ids], axis=0)
+    first, number = order[new], np.empty_like(order)
+    by_appearance = np.argsort(first)
+    place = np.empty_like(first)
+    place[by_appearance] = np.arange(len(first))
+    number[order] = place[_small(np.cumsum(new)) - 1]
+    return number, first[by_appearance]
+
+
+def _name(ids: tables.Coded, row: int) -> str:
+    """Return the identifier of a row, for messages."""
+    return repr(ids.listed()[ids.codes[row]])
+
+
+def _column(table: Any, column: str, name: str) -> Any:
+    """Return the values of a column, or raise ValueError."""
+    columns = tables.column_names(table)
+    if columns is None or not hasattr(table, "shape"):
+        raise TypeError(
+            f"{name} must be a DataFrame of pandas or polars, or a table of pyarrow, got "
+            f"{type(table).__name__}."
+        )
+    if column not in columns:
+        raise ValueError(
+            f"{name} must have a column {column!r}, got columns "
+            f"{', '.join(map(repr, columns[:20]))}."
+        )
+    if not table.shape[0]:
+        raise ValueError(f"{name} must have a row at least, got none.")
+    (values,) = tables.columns_of(table, [column])
+    return values
+
+
+def _ids(table: Any, column: str, name: str) -> tables.Coded:
+    """Return the identifiers of a column, none of which may be missing."""
+    values = _column(table, column, name)
+    try:
+        ids = _counted(values) or tables.coded(values)
+    except TypeError as error:
+        raise ValueError(
+            f"Column {column!r} of {name} must hold hashable identifiers: {error}."
+        ) from error
+    if (ids.codes < 0).any():
+        raise ValueError(
+            f"Column {column!r} of {name} must hold an identifier in every row, got a missing "
+            f"value in row {int(np.argmin(ids.codes >= 0))}."
+        )
+    return ids._replace(codes=_small(ids.codes))
+
+
+def _counted(values: Any) -> tables.Coded | None:
+    """Return integers of a small range as levels with codes, without sorting them; else None."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+        return None
+    low, high = float(values.min()), float(values.max())
+    if not high - low < _DENSE * len(values) + 1000 or abs(low) > 2.0**52:  # also if NaN
+        return None
+    numbers = values.astype(np.int64)
+    if values.dtype.kind == "f" and (numbers != values).any():
+        return None
+    occurs = np.bincount(numbers - int(low)) > 0
+    codes = np.cumsum(occurs) - 1
+    return tables.Coded((np.flatnonzero(occurs) + int(low)).tolist(), codes[numbers - int(low)])
+
+
+def _numbers(frame: Any, column: str, what: str) -> Any:
+    values = _column(frame, column, "frame")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return values
+    kind = type(values[0]).__name__ if isinstance(values, list) else "categories or dates"
+    raise ValueError(f"Column {column!r} of frame must hold {what}, got {kind}.")
+
+
+def _positions(frame: Any, column: str) -> Ints:
+    """Return positions, which are integers from 1."""
+    values = _numbers(frame, column, "positions, which are integers")
+    wrong = ~((values >= 1) & (values < 2.0**31) & (values == np.floor(values)))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        hint = " Add 1 to positions that count from 0." if values[row] == 0 else ""
+        raise ValueError(
+            f"Column {column!r} of frame must hold positions, integers from 1 on, got "
+            f"{values[row]:g} in row {row}.{hint}"
+        )
+    return values.astype(np.int32)
+
+
+def _clicked(frame: Any, column: str) -> Bools:
+    """Return whether each document was clicked."""
+    values = _numbers(frame, column, "booleans, or 0 and 1")
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"Column {column!r} of frame must hold booleans, or 0 and 1, got {values[row]:g} in "
+            f"row {row}. Of numbers of clicks, pass whether they are > 0."
+        )
+    return np.asarray(values != 0)
+
+
+def _rows_of(q: tables.Coded, d: tables.Coded, of_q: tables.Coded, of_d: tables.Coded) -> Ints:
+    """Return the row of each query and document of the log, -1 if none has them.
+
+    `of_q` and `of_d` are the query and the document of each row.
+    """
+    number, first = _distinct(of_q, of_d)
+    if len(first) < len(number):
+        row = int(np.argmax(np.bincount(number)[number] > 1))
+        again = int(np.flatnonzero(number == number[row])[1])
+        raise ValueError(
+            f"rows must hold a document of a query once, got document {_name(of_d, row)} of query "
+            f"{_name(of_q, row)} in rows {row} and {again}."
+        )
+    n_shown = len(q.codes)
+    of_log = zip((q, d), (_renamed(of_q, q), _renamed(of_d, d)))
+    both = [ids._replace(codes=np.append(ids.codes, codes)) for ids, codes in of_log]
+    known = np.all([ids.codes[n_shown:] >= 0 for ids in both], axis=0)
+    kept = np.append(np.ones(n_shown, dtype=bool), known)
+    number, _ = _distinct(*(ids._replace(codes=ids.codes[kept]) for ids in both))
+    row_of = np.full(len(number), -1)
+    row_of[number[n_shown:]] = np.flatnonzero(known)
+    return row_of[:n_shown]
+
+
+def _tell_lost(
+    row_of_pair: Ints, pair: Ints, first: Ints, q: tables.Coded, d: tables.Coded
+) -> None:
+    """Warn if documents of the log are in no row, and raise ValueError if all are."""
+    lost = row_of_pair < 0
+    if lost.all():
+        raise ValueError(
+            f"rows must hold documents of the log, got none, not even document {_name(d, 0)} of "
+            f"query {_name(q, 0)}: identifiers must have the same type in both."
+        )
+    if lost.any():
+        row = int(first[np.argmax(lost)])
+        warn(
+            f"{lost.sum()} of {len(lost)} documents of the log are not in rows, as document "
+            f"{_name(d, row)} of query {_name(q, row)}: their impressions "
+            f"({lost[pair].mean():.2g} of all) are left out."
+        )
+
+
+def _renamed(ids: tables.Coded, by: tables.Coded) -> Ints:
+    """Return the codes that identifiers have in another column, -1 where it lacks them."""
+    code = {level: number for number, level in enumerate(by.listed())}
+    renamed = [code.get(level, -1) for level in ids.listed()]
+    return np.asarray(renamed, dtype=np.intp)[ids.codes]

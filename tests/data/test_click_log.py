@@ -1,0 +1,165 @@
+"""Click sessions read from the table of a log."""
+
+import datetime
+import warnings
+
+import numpy as np
+import pytest
+from structures import draw_sessions
+
+from skcalrank import ClickSessions
+
+pd = pytest.importorskip("pandas")
+
+NAMES = {name: name for name in ("session", "query", "document", "position", "clicked")}
+
+
+def log_of(y, query=lambda q: f"q{q}", document=lambda row: f"d{row}"):
+    """Return the log of sessions, and the table of their rows; rows count from 0 in each query."""
+    place = np.array([(y.qid[:row] == y.qid[row]).sum() for row in range(len(y))])
+    session = np.repeat(np.arange(y.n_sessions), np.diff(y.ptr))
+    rows = pd.DataFrame({"query": list(map(query, y.qid)), "document": list(map(document, place))})
+    log = rows.iloc[y.shown_rows].reset_index(drop=True)
+    return log.assign(session=session, position=y.position, clicked=y.clicked), rows
+
+
+def several_clicks(rng):
+    y = draw_sessions(rng, n=60)
+    clicks = [rng.permutation(n)[: rng.integers(0, n + 1)] + 1 for n in np.diff(y.ptr)]
+    return ClickSessions(y.qid, np.split(y.shown_rows, y.ptr[1:-1]), clicks)
+
+
+def same(found, y):
+    """Return whether the sessions are the same, but for the names of queries."""
+    return all(map(np.array_equal, found._arrays(), y._arrays()))
+
+
+IDS = {
+    "text": (lambda q: f"q{q}", lambda d: f"d{d}"),
+    "numbers": (lambda q: int(q) - 6, lambda d: 10**12 * int(d)),
+    "floats": (lambda q: q / 8, lambda d: -d / 4),
+    "tuples": (lambda q: (q, "x"), lambda d: frozenset([d])),
+    "mixed": (lambda q: q if q % 2 else str(q), lambda d: d or "0"),
+    "dates": (lambda q: datetime.datetime(2020, 1, 1 + int(q)), lambda d: d),
+    "large": (lambda q: 2**63 - int(q), lambda d: 2**60 + int(d)),
+}
+
+
+@pytest.mark.parametrize(("query", "document"), IDS.values(), ids=IDS)
+def test_a_log_in_any_order_makes_the_sessions(query, document, rng):
+    y = several_clicks(rng)
+    log, rows = log_of(y, query, document)
+    for table in (log, log.sample(frac=1, random_state=0)):
+        sessions = ClickSessions.from_frame(table, **NAMES, rows=rows)
+        assert same(sessions, y)
+        assert sessions.qid.tolist() == list(map(query, y.qid)) or query(5) != 5
+        assert len(sessions.document) == len(y)
+    assert sessions[[2, 0]].document.tolist() == sessions.document[[2, 0]].tolist()
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "categories", "nullable"])
+def test_libraries_of_tables_mean_the_same(library, rng):
+    y = several_clicks(rng)
+    log, rows = log_of(y)
+    if library == "polars":
+        tables = [pytest.importorskip("polars").from_pandas(table) for table in (log, rows)]
+    elif library == "pyarrow":
+        tables = [pytest.importorskip("pyarrow").Table.from_pandas(table) for table in (log, rows)]
+    elif library == "categories":
+        tables = [log.astype({"query": "category", "document": "category"}), rows]
+    else:
+        tables = [log.convert_dtypes(), rows.convert_dtypes()]
+    sessions = ClickSessions.from_frame(tables[0], **NAMES, rows=tables[1])
+    assert same(sessions, y)
+    assert sessions.qid.tolist() == rows["query"].tolist()
+
+
+def test_without_rows_they_are_the_documents_of_the_log(rng):
+    y = several_clicks(rng)
+    log, _ = log_of(y)
+    sessions = ClickSessions.from_frame(log, **NAMES)
+    first = log[["query", "document"]].drop_duplicates()
+    assert sessions.qid.tolist() == first["query"].tolist()
+    assert sessions.document.tolist() == first["document"].tolist()
+    assert same(ClickSessions.from_frame(log, **NAMES, rows=first), sessions)
+    assert "never shown" not in repr(sessions)
+
+
+def test_documents_never_shown_and_not_in_rows_are_told(rng):
+    y = several_clicks(rng)
+    log, rows = log_of(y)
+    more = pd.concat([rows, pd.DataFrame({"query": ["q5", "new"], "document": ["d0!", "d0"]})])
+    sessions = ClickSessions.from_frame(log, **NAMES, rows=more)
+    assert "2 rows never shown" in repr(sessions)
+    assert same(sessions[: len(y)], y)
+    kept = np.flatnonzero(rng.random(len(y)) < 0.6)
+    lost = log.merge(rows.drop(kept), on=["query", "document"])
+    message = rf"{len(y) - len(kept)} of {len(y)} .* as document .*\({len(lost) / len(log):.2g} of"
+    with pytest.warns(UserWarning, match=message):
+        sessions = ClickSessions.from_frame(log, **NAMES, rows=rows.iloc[kept])
+    # As if the rows had been there and were removed: positions and readers stay.
+    assert same(sessions, y[kept])
+
+
+def test_a_session_with_two_queries_is_two():
+    log = pd.DataFrame(
+        {
+            "session": [1, 1, 1, 1],
+            "query": ["a", "b", "a", "b"],
+            "document": [7, 7, 8, 9],
+            "position": [1, 3, 2, 1],
+            "clicked": [0, 1, 0, 0],
+        }
+    )
+    sessions = ClickSessions.from_frame(log, **NAMES)
+    assert np.diff(sessions.ptr).tolist() == [2, 2]
+    assert sessions.position.tolist() == [1, 2, 1, 3]  # a gap
+    assert sessions.last_click.tolist() == [0, 3]
+
+
+GOOD = {"session": 1, "query": "a", "document": [4, 5], "position": [1, 2], "clicked": [0, 1]}
+ERRORS = [
+    ({"position": [0, 1]}, "from 1 on, got 0 in row 0. Add 1"),
+    ({"position": [1, 1.5]}, "got 1.5 in row 1"),
+    ({"position": [1, np.nan]}, "got nan in row 1"),
+    ({"position": ["1", "2"]}, "'position' of frame must hold positions, .* got str"),
+    ({"position": [2, 2]}, "two at position 2 of session 1, query 'a', document 4"),
+    ({"document": [4, 4]}, "once in a session, got session 1, query 'a', document 4 twice"),
+    ({"clicked": [0, 2]}, "got 2 in row 1. Of numbers of clicks"),
+    ({"clicked": [0, None]}, "got nan in row 1"),
+    ({"query": ["a", None]}, "'query' of frame must hold an identifier .* missing value in row 1"),
+    ({"document": [np.nan, 3.0]}, "'document' of frame .* missing value in row 0"),
+    ({"document": [[1], [2]]}, "'document' of frame must hold hashable identifiers"),
+]
+
+
+@pytest.mark.parametrize(("columns", "message"), ERRORS)
+def test_bad_logs_are_clear_errors(columns, message):
+    with pytest.raises(ValueError, match=message):
+        ClickSessions.from_frame(pd.DataFrame(GOOD | columns), **NAMES)
+
+
+def test_bad_tables_are_clear_errors():
+    log = pd.DataFrame(GOOD)
+    rows = pd.DataFrame({"query": ["a", "b", "a"], "document": [4, 4, 4]})
+    for call, error, message in [
+        (lambda: ClickSessions.from_frame(log, **NAMES, rows=rows), ValueError, "in rows 0 and 2"),
+        (
+            lambda: ClickSessions.from_frame(log, **NAMES, rows=rows[:2].astype(str)),
+            ValueError,
+            "got none, not even document 4 of query 'a'",
+        ),
+        (
+            lambda: ClickSessions.from_frame(log, **NAMES | {"query": "text"}),
+            ValueError,
+            "frame must have a column 'text', got columns 'session'",
+        ),
+        (lambda: ClickSessions.from_frame(log[:0], **NAMES), ValueError, "frame must have a row"),
+        (lambda: ClickSessions.from_frame([[1]], **NAMES), TypeError, "must be a DataFrame"),
+    ]:
+        with pytest.raises(error, match=message):
+            call()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shown = ClickSessions.from_frame(log, **NAMES, rows=rows[:2])
+    assert shown.shown_rows.tolist() == [0]
