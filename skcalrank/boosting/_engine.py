@@ -1,8 +1,10 @@
 """Interface between the ranker and a library of boosted trees."""
 
+import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +13,7 @@ from joblib import effective_n_jobs
 from ..data import OutOfRangeError, Rows, Workers, arrays, check
 from ..data.types import Floats
 from ._callbacks import Rounds
+from ._network import LostWorkerError
 from ._options import Effects
 from ._parameters import ALIASES, TREE_OPTIONS, names_in, option_in, remedy
 
@@ -67,6 +70,7 @@ class Engine(ABC):
     objectives: ClassVar[tuple[str, ...]]  # names of its ranking objectives
     takes_sparse: ClassVar[bool] = False
     has_workers: ClassVar[bool] = False  # whether several processes can train together
+    lost: ClassVar[str] = ""  # what its errors say of another process that does not answer
     effects: ClassVar[Effects] = Effects({}, {})  # of its options
     per_column: ClassVar[tuple[str, ...]] = ()  # names of options with one value per column
     boosters: ClassVar[tuple[str, ...]]  # names of the option for the kind of boosting
@@ -182,8 +186,28 @@ class Engine(ABC):
     @contextmanager
     def connected(self, workers: Workers) -> Iterator[dict]:
         """Return a context in which workers grow trees together, and options of the library."""
-        del workers
-        yield {}
+        if workers.size == 1:
+            yield {}
+            return
+        try:
+            with self._network(workers) as options:
+                yield options
+        except Exception as error:
+            reason = str(error).strip()
+            if re.search(self.lost, reason) is None:
+                raise
+            raise LostWorkerError(
+                f"A worker failed, or did not answer within {self.time_limit(workers):g} seconds. "
+                f"{self.name} says: {reason.splitlines()[0]}"
+            ) from error
+
+    def time_limit(self, workers: Workers) -> int:
+        """Return the seconds after which the library takes another worker for lost."""
+        return math.ceil(workers.time_limit)
+
+    def _network(self, workers: Workers) -> AbstractContextManager[dict]:
+        """Return a context in which several workers are connected, and options of the library."""
+        raise NotImplementedError
 
     @abstractmethod
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:

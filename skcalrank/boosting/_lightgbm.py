@@ -131,6 +131,7 @@ class LightGBM(Engine):
     objectives = ("lambdarank", "rank_xendcg")
     growing = _GrowingLightGBM
     takes_sparse = has_workers = True
+    lost = "^Socket "
     effects = EFFECTS
     per_column = (
         *("feature_contri", "max_bin_by_feature"),
@@ -229,18 +230,18 @@ class LightGBM(Engine):
             fixed["force_row_wise"] = True
         return fixed | engine_params
 
+    def time_limit(self, workers: Workers) -> int:
+        return 60 * math.ceil(workers.time_limit / 60)  # its option counts minutes
+
     @contextmanager
-    def connected(self, workers: Workers) -> Iterator[dict]:
-        if workers.size == 1:
-            yield {}
-            return
+    def _network(self, workers: Workers) -> Iterator[dict]:
         port = free_port()
         machines = workers.gather(f"{workers.host}:{port}")
         yield {
             "machines": ",".join(machines),
             "num_machines": workers.size,
             "local_listen_port": port,
-            "time_out": math.ceil(workers.time_limit / 60),  # minutes
+            "time_out": self.time_limit(workers) // 60,
             "tree_learner": "data",
             "pre_partition": True,
         }

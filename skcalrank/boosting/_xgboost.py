@@ -1,6 +1,5 @@
 """XGBoost as an engine, through its public functions."""
 
-import math
 import re
 import warnings
 from collections.abc import Iterator
@@ -108,6 +107,7 @@ class XGBoost(Engine):
     name = "xgboost"
     growing = _GrowingXGBoost
     takes_sparse = has_workers = True
+    lost = "collective.result"  # the file of its source
     objectives = ("rank:ndcg", "rank:pairwise", "rank:map")
     effects = EFFECTS
     boosters = ("booster",)
@@ -182,11 +182,8 @@ class XGBoost(Engine):
         return fixed | {"disable_default_eval_metric": True} | engine_params
 
     @contextmanager
-    def connected(self, workers: Workers) -> Iterator[dict]:
-        if workers.size == 1:
-            yield {}
-            return
-        collective, limit = self.module.collective, math.ceil(workers.time_limit)
+    def _network(self, workers: Workers) -> Iterator[dict]:
+        collective, limit = self.module.collective, self.time_limit(workers)
         tracker, options = None, {}
         try:
             if workers.rank == 0:

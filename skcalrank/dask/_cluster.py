@@ -17,7 +17,7 @@ from ..boosting import LostWorkerError, Place, free_port
 _TIME_LIMIT, _USUAL = "skcalrank.time-limit", "5 minutes"
 
 # Seconds between two looks at the workers, and that the others have to end when one has failed.
-_LOOK, _GRACE = 0.5, 10.0
+_LOOK, _GRACE = 0.5, 15.0
 
 
 def client_in_use() -> Any:

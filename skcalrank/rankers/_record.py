@@ -132,10 +132,10 @@ class FitRecord:
         """Return the record of the queries of all workers, with hashes in place of names."""
         if workers.size == 1:
             return self
-        record: FitRecord = workers.total(
-            lambda: replace(self.without_names(), sizes=None), _of_several
-        )
-        return record
+        # The plan is that of all workers, and may hold a loss or measure that pickle cannot name.
+        part: Any = {"plan": None, "sizes": None}
+        record = workers.total(lambda: replace(self.without_names(), **part), _of_several)
+        return replace(record, plan=self.plan)
 
     def add(self, chunk: FitRecord) -> FitRecord:
         """Return the record after one more chunk, or raise if the chunk does not fit."""

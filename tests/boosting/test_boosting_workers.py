@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from skcalrank.boosting import LostWorkerError, Place, fit_part, free_port
 from skcalrank.data import EvalSet, Queries, Rows
+from skcalrank.losses import PairwiseSquared
 
 LIBRARIES = [name for name in ENGINES if name != "sklearn"]
 every_library = pytest.mark.parametrize("engine", LIBRARIES)
@@ -192,6 +193,18 @@ def test_a_worker_without_rows_gets_a_query(engine, how):
 
 
 @pytest.mark.skipif(not LIBRARIES, reason="needs lightgbm or xgboost")
+def test_workers_need_not_know_where_a_loss_is_defined():
+    class Interactive(PairwiseSquared):  # as of a notebook: pickle does not find it
+        pass
+
+    X, y, qid = made_queries(30, seed=0)
+    ranker = boosted(LIBRARIES[0], loss=Interactive())
+    parts = fitted(ranker, [X, y, qid], qid % 2)
+    check_alike(parts, clone(ranker).fit(X, y, qid), X)
+    assert isinstance(parts[0].record_.plan.loss, Interactive)
+
+
+@pytest.mark.skipif(not LIBRARIES, reason="needs lightgbm or xgboost")
 def test_queries_to_stop_on_are_the_same_for_all_workers():
     X, y, qid = made_queries(60, seed=0)
     stop, train = qid >= 40, qid < 40
@@ -209,10 +222,13 @@ def test_queries_to_stop_on_are_the_same_for_all_workers():
 
 
 class Failing:
-    """A worker that fails when it exchanges values for the n-th time."""
+    """A worker that fails when it exchanges values for the n-th time.
 
-    def __init__(self, workers, n):
-        self._workers, self._left = workers, n
+    If it is `late`, it fails after it has told the others that it goes on.
+    """
+
+    def __init__(self, workers, n, late=False):
+        self._workers, self._left, self._late = workers, n, late
 
     def __getattr__(self, name):
         return getattr(self._workers, name)
@@ -222,26 +238,47 @@ class Failing:
 
     def reduce(self, value, combine):
         self._left -= 1
+        if self._left == 0 and self._late:
+            self._workers.reduce(value, combine)
         if self._left == 0:
             raise MemoryError("of a worker")
         return self._workers.reduce(value, combine)
+
+
+def failed(engine, failing, *how, limit):
+    """What two workers raise of which one fails."""
+    X, y, qid = made_queries(60, seed=0)
+
+    def work(rank, workers):
+        rows = qid % 2 == rank
+        workers = Failing(workers, *how) if rank == failing else workers
+        return fit_part(boosted(engine), workers, EvalSet(X[rows], y[rows], qid[rows]), {})
+
+    results = on_workers(work, 2, limit=limit, most=60)
+    assert isinstance(results[failing], MemoryError)
+    assert isinstance(results[1 - failing], LostWorkerError)
+    return str(results[1 - failing])
 
 
 @every_library
 @pytest.mark.parametrize("failing", [0, 1])
 @pytest.mark.parametrize("n", [1, 7, 10, 11, 12, 13, 14, 25])
 def test_a_worker_that_fails_ends_the_training_of_all(engine, n, failing):
-    X, y, qid = made_queries(60, seed=0)
-
-    def work(rank, workers):
-        rows = qid % 2 == rank
-        workers = Failing(workers, n) if rank == failing else workers
-        return fit_part(boosted(engine), workers, EvalSet(X[rows], y[rows], qid[rows]), {})
-
     # Nobody waits until the time limit.
-    results = on_workers(work, 2, limit=300, most=60)
-    assert isinstance(results[failing], MemoryError)
-    assert isinstance(results[1 - failing], LostWorkerError)
+    message = failed(engine, failing, n, limit=300)
+    assert message == (
+        f"Worker {failing} on 127.0.0.1 failed, or did not answer within 300 seconds."
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_worker_that_fails_inside_of_xgboost_is_lost(failing):
+    pytest.importorskip("xgboost")
+    message = failed("xgboost", failing, 12, True, limit=20)
+    assert message.startswith(
+        "A worker failed, or did not answer within 20 seconds. xgboost says: "
+    )
 
 
 def test_who_does_not_answer_is_lost():

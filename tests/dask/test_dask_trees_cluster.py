@@ -1,5 +1,7 @@
 """Boosted rankers trained by several processes of a cluster."""
 
+import signal
+
 import numpy as np
 import pytest
 from boosting_cases import ENGINES, boosted, made_queries
@@ -8,6 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from test_dask_trees import check_equal
 
+from skcalrank import BoostedRanker
+from skcalrank.data import Queries, Rows
 from skcalrank.losses import PairwiseSquared
 from skcalrank.metrics import ndcg_score
 
@@ -36,18 +40,20 @@ def client(cluster):
         yield client
 
 
-def placed(client, shards):
-    """Collections of which each worker holds one shard, a list of columns."""
-    client.wait_for_workers(len(shards))
-    addresses = list(client.nthreads())[: len(shards)]
-    columns = []
-    for parts in zip(*shards, strict=True):
-        blocks = []
-        for address, part in zip(addresses, parts, strict=True):
-            future = client.scatter(part, workers=[address], hash=False)
-            blocks.append(da.from_delayed(dask.delayed(future), part.shape, meta=part[:0]))
-        columns.append(da.concatenate(blocks))
-    return columns
+def placed(client, parts):
+    """Lazy values of arrays or frames, each of which another worker holds."""
+    client.wait_for_workers(len(parts), timeout=60)
+    futures = [
+        client.scatter(part, workers=[address], hash=False)
+        for address, part in zip(client.nthreads(), parts)
+    ]
+    if isinstance(parts[0], pd.DataFrame):
+        return dd.from_delayed(futures, meta=parts[0][:0])
+    blocks = [
+        da.from_delayed(dask.delayed(future), part.shape, meta=part[:0])
+        for future, part in zip(futures, parts)
+    ]
+    return da.concatenate(blocks)
 
 
 def shards_of(columns, of_row):
@@ -55,14 +61,20 @@ def shards_of(columns, of_row):
     return [[column[of_row == n] for column in columns] for n in range(of_row.max() + 1)]
 
 
-def fitted_by(client, ranker, shards, **options):
-    """A ranker, fitted to shards of one worker each."""
+def fitted_by(client, ranker, shards):
+    """A ranker, fitted to shards of X, y, qid and perhaps weights, of one worker each."""
+    lazy = [placed(client, parts) for parts in zip(*shards, strict=True)]
+    return fitted_to(client, ranker, lazy, sum(len(shard[1]) > 0 for shard in shards))
+
+
+def fitted_to(client, ranker, lazy, n_workers):
+    """A ranker, fitted to collections, rows of which so many workers hold."""
     from distributed import get_task_stream
 
     with get_task_stream(client) as stream:
-        ranker.fit(*placed(client, shards), **options)
+        ranker.fit(*lazy)
     training = {task["worker"] for task in stream.data if str(task["key"]).startswith("_train")}
-    assert len(training) == len(shards)
+    assert len(training) == n_workers
     return ranker
 
 
@@ -99,8 +111,45 @@ def test_workers_grow_as_good_trees(client, engine, n, by_grade):
 # -- faults -------------------------------------------------------------------------------
 
 
+def rows_of(case):
+    """Rows X, y, qid and weights, and the worker of each row of several."""
+    X, y, qid = made_queries(60, seed=0)
+    of_row, weight = qid % 2, np.ones(len(y))
+    if case == "of one grade":
+        y[qid < 20] = 2
+        of_row = (qid >= 20) * 1
+    elif case == "of weight 0":
+        weight[qid < 20] = 0
+        of_row = (qid >= 20) * 1
+    elif case == "of one query":
+        of_row = (qid > 0) * 1
+    elif case == "held out":
+        share = BoostedRanker().validation_fraction
+        (mask,) = Rows(X, y * 1.0, Queries.from_qid(qid)).held_out(share)
+        of_row = mask * 1
+    elif case == "of three":
+        of_row = 2 * (qid % 2)  # the second one has a partition without rows
+    return [X, y, qid, weight], of_row
+
+
+@every_library
+@pytest.mark.parametrize(
+    "case", ["of one grade", "of weight 0", "of one query", "held out", "of three"]
+)
+def test_rows_of_a_worker(client, engine, case):
+    columns, of_row = rows_of(case)
+    # Several workers of LightGBM estimate counts by curvatures, which are equal here.
+    ranker = boosted(engine, loss="pairwise_squared")
+    local = clone(ranker).fit(*columns)
+    ours = fitted_by(client, ranker, shards_of(columns, of_row))
+    near = 1e-12 if engine == "lightgbm" else 0.02
+    assert ours.validation_scores_[0] == pytest.approx(local.validation_scores_[0], abs=near)
+    values = [r.score(*columns) for r in (ours, local)]
+    assert values[0] == pytest.approx(values[1], abs=0.03)
+
+
 def dying(engine):
-    """A ranker whose loss kills the worker that has the variable DIE, some rounds after the first.
+    """A ranker whose loss sends a worker the signal in its variable FATE, after some seconds.
 
     The loss is made here because workers do not find this file.
     """
@@ -108,11 +157,11 @@ def dying(engine):
     class Dying(PairwiseSquared):
         def derivatives(self, *args):
             import os
-            import signal
             from threading import Timer
 
-            if delay := os.environ.pop("DIE", None):
-                Timer(float(delay), os.kill, [os.getpid(), signal.SIGKILL]).start()
+            if fate := os.environ.pop("FATE", None):
+                number, delay = fate.split()
+                Timer(float(delay), os.kill, [os.getpid(), int(number)]).start()
             return super().derivatives(*args)
 
     return boosted(engine, loss=Dying(), n_estimators=100_000, validation_fraction=None)
@@ -128,20 +177,36 @@ def short_lived():
 
 
 @every_library
-def test_a_worker_that_is_killed_ends_the_fit(short_lived, engine):
+@pytest.mark.parametrize("delay", [0, 1])
+def test_a_worker_that_is_killed_ends_the_fit(short_lived, engine, delay):
     from distributed import Client
 
     shards = in_halves(made_queries(60, seed=0), 2)
     with Client(short_lived) as client, dask.config.set(scheduler=None):
-        lazy = placed(client, shards)
+        lazy = [placed(client, parts) for parts in zip(*shards)]
         victim = max(client.nthreads())
-        client.run(exec, "import os; os.environ['DIE'] = '1'", workers=[victim])
+        fate = f"import os; os.environ['FATE'] = '{signal.SIGKILL:d} {delay}'"
+        client.run(exec, fate, workers=[victim])
         ranker = dying(engine)
         with pytest.raises(ConnectionError, match=f"workers .*{victim}.* died during the training"):
             ranker.fit(*lazy)
         assert not hasattr(ranker, "booster_")
         # The other worker does not wait for the dead one, and the cluster trains again.
         fitted_by(client, boosted(engine), shards)
+
+
+def test_a_worker_that_stops_answering_ends_the_fit(short_lived):
+    from distributed import Client
+
+    engine = "xgboost"  # LightGBM counts the time limit in minutes
+    limit = {"skcalrank.time-limit": "3 s"}
+    shards = in_halves(made_queries(60, seed=0), 2)
+    with Client(short_lived) as client, dask.config.set(scheduler=None, **limit):
+        lazy = [placed(client, parts) for parts in zip(*shards)]
+        fate = f"import os; os.environ['FATE'] = '{signal.SIGSTOP:d} 1'"
+        client.run(exec, fate, workers=[max(client.nthreads())])
+        with pytest.raises(ConnectionError, match="did not answer within 3 seconds"):
+            dying(engine).fit(*lazy)
 
 
 @every_library
@@ -162,19 +227,17 @@ def test_warnings_of_workers_are_told(client, engine):
 
 
 @every_library
-@pytest.mark.usefixtures("client")
-def test_tables_of_workers(engine):
+def test_tables_of_workers(client, engine):
     X, y, qid = made_queries(60, seed=0)
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y, "qid": [f"q{q:02}" for q in qid]})
     frame["kind"] = np.where(qid < 30, "usual", np.where(y > 1, "best", "worst"))
+    frame["note"] = [f"{'good' if x > 0 else 'poor'} note {n}" for n, x in enumerate(X[:, 2])]
     frame["weight"] = 1.0 + qid % 3
-    lazy = dd.from_pandas(frame, npartitions=4, sort=False).repartition(npartitions=4)
-    names = ["a", "b", "kind"]
-    ranker = boosted(engine, loss="pairwise_squared")
-    ours, local = (
-        clone(ranker).fit(d[names], d["y"], d["qid"], sample_weight=d["weight"])
-        for d in (lazy, frame)
-    )
+    names, lazy = ["a", "b", "kind", "note"], placed(client, [frame[qid < 30], frame[qid >= 30]])
+    ranker = boosted(engine, loss="pairwise_squared", columns={"note": "text"})
+    columns = [(d[names], d["y"], d["qid"], d["weight"]) for d in (frame, lazy)]
+    local = clone(ranker).fit(*columns[0])
+    ours = fitted_to(client, ranker, columns[1], 2)
     assert ours.encoder_.describe() == local.encoder_.describe()
     values = [r.score(frame[names], y, frame["qid"]) for r in (ours, local)]
     assert values[0] == pytest.approx(values[1], abs=0.03)
