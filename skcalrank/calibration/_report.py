@@ -114,8 +114,7 @@ def noise_report(
         disagreement its condition is P_f (:func:`score_condition`), for its scores and the
         preferences that `ranker` estimates.
     time_limit : float, default=10.0
-        Seconds for the exact map of one query; None means no limit. MAP is exact for up to 16
-        documents, and approximated by a beam search for more.
+        Seconds for the exact map of one query; None means no limit.
 
     Returns
     -------

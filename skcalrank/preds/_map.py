@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,24 +12,28 @@ import numpy as np
 from ..data import check
 from ..data.types import Array, ArrayLike, Bools, Floats, Ints
 from ._base import heuristic_cost, preds_of_methods
-from ._objectives import map_result, map_weights, settled_weights
+from ._layers import search_layers
+from ._objectives import map_bound, map_result, map_weights, settled_weights
 from ._stacks import PredResult, check_stack, on_stack, parts
 from ._subsets import best_chain, weights_of_sets
 
-# Largest numbers of documents for "auto" to be exact, which then takes a tenth of a second, and for
-# "exact"; number of sets that the beam keeps.
-_AUTO_UP_TO = 16
-_EXACT_UP_TO = 20
+# Largest number of documents whose sets are all enumerated, in some milliseconds, which "auto" is
+# exact for; number of sets that the beam keeps.
+_ALL_SETS_UP_TO = 16
 _BEAM_WIDTH = 32
 
 
-def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
+def map_positions(
+    U: ArrayLike, *, method: str = "exact", time_limit: float | None = None
+) -> PredResult:
     r"""Return positions that maximize :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
 
     This is the exact prediction map of MAP: with least squares on :math:`y_i y_j / |y|_1` it is
     calibrated (Fisher-consistent) under every distribution (RAT13, section 6). Placing
     document i at position k behind the set S gains
-    :math:`(u_{ii} + \sum_{j \in S} u_{ij})/k`, so a dynamic program over sets is exact.
+    :math:`(u_{ii} + \sum_{j \in S} u_{ij})/k`, so a dynamic program over sets is exact. For more
+    than 16 documents it drops the sets from which a bound excludes orders better than the one that
+    the beam search returns. In the worst case its time is exponential.
 
     Parameters
     ----------
@@ -35,9 +41,12 @@ def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
         Estimates of a query, or of n queries of r documents; only the lower triangle and the
         diagonal are read.
     method : {"exact", "beam", "diagonal", "auto"}, default="exact"
-        "exact" is for up to 20 documents; "beam" keeps the 32 best sets of each size;
-        "diagonal" sorts by :math:`u_{ii}`, which is calibrated on P_reinforce (Theorem 4).
-        "auto" is "exact" for up to 16 documents and "beam" for more.
+        "beam" keeps the 32 best sets of each size; "diagonal" sorts by :math:`u_{ii}`, which is
+        calibrated on P_reinforce (Theorem 4). "auto" is "exact" for up to 16 documents and "beam"
+        for more.
+    time_limit : float, default=None
+        Seconds for each query after which the exact method returns the best order it has, with a
+        bound. If None, there is no limit.
 
     Returns
     -------
@@ -48,8 +57,8 @@ def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
     Raises
     ------
     ValueError
-        If U is not square or holds NaN or infinity, the method is unknown, or there are more than
-        20 documents for "exact".
+        If U is not square or holds NaN or infinity, the method is unknown, or `time_limit` is not
+        positive.
 
     Examples
     --------
@@ -57,29 +66,38 @@ def map_positions(U: ArrayLike, *, method: str = "exact") -> PredResult:
     >>> map_positions([[0.1, 0, 0], [0, 0.5, 0], [0, 0.2, 0.4]]).positions
     array([3, 1, 2])
     """
-    check.option("method", method, (*_SOLVERS, "auto"))
+    check.option("method", method, ("exact", *_SOLVERS, "auto"))
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
+        raise ValueError(f"time_limit must be a positive number or None, got {time_limit!r}.")
     U = check_stack(U)
-    r = U.shape[-1]
     if method == "auto":
-        method = "exact" if r <= _AUTO_UP_TO else "beam"
-    if method == "exact" and r > _EXACT_UP_TO:
-        raise ValueError(
-            f"U must be of at most {_EXACT_UP_TO} documents for method='exact', which enumerates "
-            f"their sets, got {r}: use method='auto' or 'beam'."
-        )
-    return on_stack(partial(_solve, method=method), U)
+        method = "exact" if U.shape[-1] <= _ALL_SETS_UP_TO else "beam"
+    return on_stack(partial(_solve, method=method, time_limit=time_limit), U)
 
 
 # The functions below take stacks of matrices.
 
 
-def _solve(U: Floats, method: str) -> PredResult:
-    order = _SOLVERS[method](settled_weights(U))
-    return map_result(map_weights(U), order, method, exact=method == "exact")
+def _solve(U: Floats, method: str, time_limit: float | None) -> PredResult:
+    weights, read = settled_weights(U), map_weights(U)
+    if method == "exact":
+        order, others = _exact(weights, time_limit)
+    else:
+        order, others = _SOLVERS[method](weights), map_bound(read)
+    return map_result(read, order, method, others)
 
 
-def _exact(weights: Floats) -> Ints:
-    return np.concatenate([_over_subsets(w) for w in parts(weights, 1 << len(weights[0]))])
+def _exact(weights: Floats, time_limit: float | None) -> tuple[Ints, Floats]:
+    """Return orders, and bounds of the values of all others; best orders leave none."""
+    n, r, _ = weights.shape
+    others = np.full(n, -np.inf)
+    if r <= _ALL_SETS_UP_TO:
+        return np.concatenate([_over_subsets(w) for w in parts(weights, 1 << r)]), others
+    order = _beam(weights)
+    for query in range(n):
+        deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        order[query], others[query] = search_layers(weights[query], order[query], deadline)
+    return order, others
 
 
 def _over_subsets(weights: Floats) -> Ints:
@@ -154,7 +172,7 @@ def _repeated(keys: Array) -> Bools:
     return out
 
 
-_SOLVERS = {"exact": _exact, "beam": _beam, "diagonal": _diagonal}
+_SOLVERS = {"beam": _beam, "diagonal": _diagonal}
 
 
 # Bound of the exponent, so that the cost does not overflow.
@@ -162,7 +180,9 @@ _MOST = 1000
 
 
 def _exact_cost(r: int) -> float:
-    return 5e-9 * r * 2.0 ** min(r, _MOST)
+    if r <= _ALL_SETS_UP_TO:
+        return 5e-9 * r * 2.0**r
+    return 0.02 * 1.5 ** (min(r, _MOST) - _ALL_SETS_UP_TO)
 
 
 def _diagonal_cost(r: int) -> float:
@@ -170,13 +190,13 @@ def _diagonal_cost(r: int) -> float:
 
 
 def _auto_cost(r: int) -> float:
-    return _exact_cost(r) if r <= _AUTO_UP_TO else heuristic_cost(r)
+    return _exact_cost(r) if r <= _ALL_SETS_UP_TO else heuristic_cost(r)
 
 
 MAP_PREDS = preds_of_methods(
     map_positions,
     "map",
-    exact={"exact": True, "max_size": _EXACT_UP_TO, "cost": _exact_cost},
+    exact={"exact": True, "cost": _exact_cost, "options": ("time_limit",)},
     beam={},
     diagonal={"condition": "P_reinforce", "cost": _diagonal_cost},
     auto={"cost": _auto_cost},

@@ -31,27 +31,28 @@ def settled_weights(U: Floats) -> Floats:
     return without_rounding(weights, weights)
 
 
-def map_result(weights: Floats, order: Ints, method: str, exact: bool = False) -> PredResult:
-    """Return positions with their value for MAP, which is also the bound if they are exact."""
-    value = _map_value(weights, order)
-    bound = value if exact else np.maximum(value, _map_bound(weights))
+def map_result(weights: Floats, order: Ints, method: str, others: Floats) -> PredResult:
+    """Return positions with their value for MAP, given a bound of the values of all others."""
+    value = map_value(weights, order)
+    bound = np.maximum(value, others)
     proven = bound - value <= 1e-12 * total(np.abs(weights))
     method = np.full(len(weights), method)
     return PredResult(order_to_positions(order), value, bound, proven, method)
 
 
 def _map_at(U: Floats, positions: Ints, method: str) -> PredResult:
-    return map_result(map_weights(U), np.argsort(positions, axis=1), method)
+    weights = map_weights(U)
+    return map_result(weights, np.argsort(positions, axis=1), method, map_bound(weights))
 
 
-def _map_value(weights: Floats, order: Ints) -> Floats:
+def map_value(weights: Floats, order: Ints) -> Floats:
     """Return the sum over positions of what the document there adds, over the position."""
     n, r = order.shape
     placed = weights[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]]
     return (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
 
 
-def _map_bound(weights: Floats) -> Floats:
+def map_bound(weights: Floats) -> Floats:
     """Return bounds of the values for MAP.
 
     The weight of every set of k documents is bounded, and the bounds are summed by parts. In a set

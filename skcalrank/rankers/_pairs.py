@@ -58,6 +58,9 @@ class AveragePrecisionRanker(PairRanker):
         pairwise surrogate.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+    time_limit : float, default=None
+        Seconds for the exact map of one query. When it is reached, the best order so far is used,
+        and a warning reports the number of such queries.
     n_jobs : int, default=None
         Number of processes that run the prediction map, as in
         :class:`~skcalrank.rankers.PairRanker`.
@@ -133,10 +136,12 @@ class AveragePrecisionRanker(PairRanker):
     _measure_type = AveragePrecision
     _diagonal = True
     _of_documents = ("loss", "n_passes", "targets")
+    _of_pairs = ("pair_features", "time_limit")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
         "targets": [limits.one_of("measure", "separable")],
         "relevance_level": [limits.FINITE, None],
+        "time_limit": [limits.POSITIVE, None],
     }
 
     def __init__(
@@ -152,6 +157,7 @@ class AveragePrecisionRanker(PairRanker):
         n_passes: int = 5,
         query_weight: str | None = None,
         relevance_level: float | None = None,
+        time_limit: float | None = None,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -167,6 +173,7 @@ class AveragePrecisionRanker(PairRanker):
         self.verbose = verbose
         self.targets = targets
         self.relevance_level = relevance_level
+        self.time_limit = time_limit
 
     def _fit_documents(self, plan, rows, values):
         differences = isinstance(self.pair_features, str) and self.pair_features == "difference"

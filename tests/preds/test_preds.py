@@ -118,16 +118,6 @@ def test_maps_are_exact_under_their_condition(pred, rng):
     assert held > 5
 
 
-LIMITED = [pred for pred in PREDS.values() if pred.max_size]
-
-
-@pytest.mark.parametrize("pred", LIMITED, ids=lambda pred: pred.key)
-def test_too_many_documents(pred, rng):
-    assert pred.solve(rng.random((pred.max_size, pred.max_size))).proven
-    with pytest.raises(ValueError, match=f"at most {pred.max_size}"):
-        pred.solve(rng.random((pred.max_size + 1, pred.max_size + 1)))
-
-
 @every_pred
 def test_positions_follow_the_documents(pred, rng):
     for r in (2, 3, 5, 9, 14) * 3:

@@ -1,0 +1,197 @@
+"""Exact MAP of many documents: layers of sets that are placed first, with bounds of what follows.
+
+A link ``u_ij`` between two documents is divided into shares ``a_ij + a_ji``, which belong to the
+documents. If the shares of a document are added in descending order, what it gains at a place is
+bounded whatever the others do, and the best places of all documents at once are an assignment
+problem (Gilmore, 1962; Lawler, 1963). A subgradient method looks for shares of a small bound.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ..data import CACHE_CELLS, hash_keys
+from ..data.types import Array, Bools, Floats, Ints
+from ._objectives import map_value
+
+# Most steps of the subgradient method; steps without a smaller bound before they become shorter,
+# and by how much; documents in the orders that may be kept of each layer, which bounds memory.
+_STEPS = 300
+_PATIENCE, _SHORTER = 6, 0.6
+_KEPT = 1 << 22
+
+
+class _Layer(NamedTuple):
+    """Sets of equal size, each with its best order, whose value is `value`.
+
+    No order that starts with the set is of a value above `bound`.
+    """
+
+    order: Ints
+    value: Floats
+    bound: Floats
+
+    def take(self, which: Ints | Bools | slice) -> _Layer:
+        return _Layer(self.order[which], self.value[which], self.bound[which])
+
+
+def search_layers(weights: Floats, order: Ints, deadline: float) -> tuple[Ints, float]:
+    """Return an order that is at least as good for MAP, and a bound of the values of all others.
+
+    The bound is minus infinity once the order is known to be best.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (r, r)
+        Symmetric matrix.
+    order : ndarray of shape (r,)
+        The order to start from.
+    deadline : float
+        Time of ``time.monotonic`` at which the search stops.
+    """
+    r, best = len(weights), _value(weights, order)
+    tolerance = 1e-12 * np.abs(weights).sum()
+    shares, bound = _shares(weights, best + tolerance, deadline)
+    # Depth first, so that few sets of each size are kept.
+    pending = [_Layer(np.zeros((1, 0), dtype=np.int16), np.zeros(1), np.array([bound]))]
+    while pending and (time.monotonic() < deadline or pending[-1].order.shape[1] == r):
+        layer = pending.pop()
+        layer = layer.take(layer.bound > best + tolerance)
+        size = layer.order.shape[1]
+        if not len(layer.value):
+            continue
+        if size == r:
+            order = layer.order[layer.value.argmax()].astype(np.intp)
+            best = _value(weights, order)
+            continue
+        most = max(1, _KEPT // (r * (r - size)))
+        if len(layer.value) > most:
+            by_bound = np.argsort(-layer.bound, kind="stable")
+            pending.append(layer.take(by_bound[most:]))
+            layer = layer.take(by_bound[:most])
+        pending.append(_next_layer(layer, weights, shares, best + tolerance))
+    left = [layer.bound.max(initial=-np.inf) for layer in pending]
+    left = max(left, default=-np.inf)
+    return order, left if left > best + tolerance else -np.inf
+
+
+def _value(weights: Floats, order: Ints) -> float:
+    return float(map_value(weights[None], order[None])[0])
+
+
+def _shares(weights: Floats, enough: float, deadline: float) -> tuple[Floats, float]:
+    """Return shares of the links and the bound of all values that follows from them."""
+    diagonal = weights.diagonal()
+    shares = smallest = 0.5 * (weights - np.diag(diagonal))
+    bound, length, waited = np.inf, 0.5, 0
+    for _ in range(_STEPS):
+        value, slope = assignment_bound(diagonal, shares)
+        waited += 1
+        if value < bound:
+            bound, smallest, waited = value, shares, 0
+        # What one document gets of a link, the other loses.
+        slope = 0.5 * (slope - slope.T)
+        norm = (slope**2).sum()
+        if bound <= enough or norm == 0 or time.monotonic() > deadline:
+            break
+        if waited == _PATIENCE:
+            length, waited = _SHORTER * length, 0
+        shares = shares - length * (value - enough) / norm * slope
+    return smallest, bound
+
+
+def assignment_bound(diagonal: Floats, shares: Floats) -> tuple[float, Floats]:
+    """Return the bound of the best value for given shares, and a subgradient of it."""
+    r = len(shares)
+    others = np.where(np.eye(r, dtype=bool), -np.inf, shares)
+    rank = np.argsort(-others, axis=1)[:, :-1]
+    ordered = np.take_along_axis(shares, rank, axis=1)
+    place = np.arange(1, r + 1)
+    # At place p, the p - 1 largest shares count 1 / p each, and the others 1 / (p + 1), ..., 1 / r.
+    gain = np.zeros((r, r))
+    np.cumsum(ordered, axis=1, out=gain[:, 1:])
+    gain = (gain + diagonal[:, None]) / place
+    gain[:, :-1] += np.cumsum((ordered / place[1:])[:, ::-1], axis=1)[:, ::-1]
+    rows, column = linear_sum_assignment(gain, maximize=True)
+    slope = np.zeros((r, r))
+    np.put_along_axis(slope, rank, 1.0 / np.maximum(place[column, None], place[1:]), axis=1)
+    return float(gain[rows, column].sum()), slope
+
+
+def _next_layer(layer: _Layer, weights: Floats, shares: Floats, enough: float) -> _Layer:
+    """Return the sets with one document more from which a value above `enough` is possible."""
+    r, size = len(weights), layer.order.shape[1]
+    step = max(1, CACHE_CELLS // (r - size) ** 2)
+    starts = range(0, len(layer.value), step)
+    larger = [_grown(layer.take(slice(s, s + step)), weights, shares, enough) for s in starts]
+    return _distinct(_Layer(*map(np.concatenate, zip(*larger))))
+
+
+def _grown(layer: _Layer, weights: Floats, shares: Floats, enough: float) -> _Layer:
+    """Return the sets with one document more, with repetitions."""
+    n, size = layer.order.shape
+    inside = np.zeros((n, len(weights)), dtype=bool)
+    np.put_along_axis(inside, layer.order.astype(np.intp), True, axis=1)
+    left = np.nonzero(~inside)[1].reshape(n, -1)
+    gains = np.take_along_axis(inside @ weights, left, axis=1) + weights.diagonal()[left]
+    within = shares[left[:, :, None], left[:, None, :]]
+    bound = layer.value[:, None] + bound_of_rest(gains, within, size)
+    bound = np.minimum(bound, layer.bound[:, None])
+    row, column = np.nonzero(bound > enough)
+    order = np.empty((len(row), size + 1), dtype=layer.order.dtype)
+    order[:, :-1], order[:, -1] = layer.order[row], left[row, column]
+    value = layer.value[row] + gains[row, column] / (size + 1)
+    return _Layer(order, value, bound[row, column])
+
+
+def bound_of_rest(gains: Floats, shares: Floats, size: int) -> Floats:
+    r"""Return bounds of what the other documents add to a set, for each of them placed next.
+
+    In the set of the first m documents, document i counts at most :math:`v_{im}`, which is its gain
+    behind the present set and its largest shares, and the set counts :math:`1 / (m (m + 1))`, the
+    last one :math:`1 / r`. Any prices of the places, here sums of the thresholds that let the
+    right number of documents into each set, bound the assignment of documents to places.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (n, q)
+        Diagonal and links to the present set, of the q documents left.
+    shares : ndarray of shape (n, q, q)
+        Shares of the links between them; overwritten.
+    size : int
+        Number of documents in the present set.
+    """
+    q = gains.shape[1]
+    number = np.arange(q)
+    count = 1.0 / ((size + 1.0 + number) * (size + 2.0 + number))
+    count[-1] = 1.0 / (size + q)
+    shares[:, number, number] = -np.inf
+    np.negative(shares, out=shares)
+    shares.sort(axis=2)
+    most = np.zeros(shares.shape)
+    np.cumsum(shares[:, :, :-1], axis=2, out=most[:, :, 1:])
+    most = gains[:, :, None] - most
+    threshold = np.sort(most, axis=1)[:, number[::-1], number]
+    most -= threshold[:, None]
+    most *= count
+    # What a document gains at each place beyond the price.
+    most = np.cumsum(most[:, :, ::-1], axis=2)[:, :, ::-1]
+    later = most[:, :, min(1, q - 1) :].max(axis=2)
+    base = threshold @ (count * (number + 1)) + later.sum(axis=1)
+    return base[:, None] + most[:, :, 0] - later
+
+
+def _distinct(layer: _Layer) -> _Layer:
+    """Return each set once, with its best order."""
+    members = np.sort(layer.order, axis=1)
+    # Equal sets have equal keys; others seldom do, and are told apart.
+    key: Array = hash_keys(int(members.max(initial=0)) + 1)[members].sum(axis=1)
+    by_key = np.lexsort((-layer.value, key))
+    members, key = members[by_key], key[by_key]
+    new = np.ones(len(key), dtype=bool)
+    new[1:] = (key[1:] != key[:-1]) | (members[1:] != members[:-1]).any(axis=1)
+    return layer.take(by_key[new])

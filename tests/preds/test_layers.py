@@ -1,0 +1,180 @@
+"""Exact MAP by layers of sets: best orders, bounds, and what a time limit leaves."""
+
+import itertools
+
+import numpy as np
+import pytest
+from definitions import all_positions
+from matrices import MATRICES, assert_one_by_one
+
+from skcalrank.preds import map_positions
+from skcalrank.preds._layers import assignment_bound, bound_of_rest
+
+
+def mean_targets(r, rng):
+    """Means of the targets of MAP under a law of a few label vectors."""
+    y = (rng.random((2 * r, r)) < rng.uniform(0.1, 0.6, (2 * r, 1))) + 0.0
+    y[:, 0] = np.maximum(y[:, 0], y.sum(axis=1) == 0)
+    return np.einsum("n,ni,nj->ij", rng.dirichlet(np.ones(2 * r)) / y.sum(axis=1), y, y)
+
+
+def symmetric(r, rng):
+    U = rng.normal(size=(r, r))
+    return U + U.T
+
+
+KINDS = {**MATRICES, "law": mean_targets, "symmetric": symmetric}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+ORDERS = np.arange(10)[None]
+
+
+@pytest.fixture
+def layers(monkeypatch):
+    """Layers of sets for any number of documents."""
+    monkeypatch.setattr("skcalrank.preds._map._ALL_SETS_UP_TO", 0)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes on by a second whenever it is read."""
+    monkeypatch.setattr("skcalrank.preds._map.time.monotonic", itertools.count().__next__)
+
+
+def values(U):
+    """Value of every order, in the order of ``all_positions``."""
+    positions = all_positions(len(U))
+    return (np.tril(U) / np.maximum(positions[:, :, None], positions[:, None, :])).sum(axis=(1, 2))
+
+
+def lower(U):
+    """The symmetric matrix that the map reads."""
+    return np.tril(U) + np.tril(U, -1).T
+
+
+@every_kind
+@pytest.mark.usefixtures("layers")
+def test_layers_find_the_best_of_all_orders(kind, rng):
+    for r in (1, 2, 3, 4, 5, 5, 6, 6, 7, 7):
+        U = KINDS[kind](r, rng)
+        result = map_positions(U)
+        assert result.value == pytest.approx(values(U).max(), abs=1e-12)
+        assert result.bound == result.value
+        assert result.proven
+        assert result.method == "exact"
+
+
+@every_kind
+@pytest.mark.parametrize("kept", [1, 1 << 22])
+def test_layers_find_the_best_from_any_order(kind, kept, monkeypatch, rng):
+    # With 1, sets are followed one at a time.
+    monkeypatch.setattr("skcalrank.preds._layers._KEPT", kept)
+    monkeypatch.setattr(
+        "skcalrank.preds._map._beam", lambda w: rng.permuted(ORDERS[:, : len(w[0])], axis=1)
+    )
+    for r in (3, 6, 9, 10):
+        U = KINDS[kind](r, rng)
+        best = map_positions(U).value
+        with monkeypatch.context() as patch:
+            patch.setattr("skcalrank.preds._map._ALL_SETS_UP_TO", 0)
+            result = map_positions(U)
+        assert sorted(result.positions) == list(range(1, r + 1))
+        assert result.value == pytest.approx(best, abs=1e-12)
+        assert result.proven
+
+
+@every_kind
+def test_layers_agree_with_all_sets(kind, monkeypatch, rng):
+    stack = np.array([KINDS[kind](13, rng) for _ in range(3)])
+    expected = map_positions(stack)
+    monkeypatch.setattr("skcalrank.preds._map._ALL_SETS_UP_TO", 12)
+    result = map_positions(stack)
+    np.testing.assert_allclose(result.value, expected.value, atol=1e-12)
+    assert result.proven.all()
+
+
+@pytest.mark.parametrize("kind", ["normal", "sparse", "law"])
+@pytest.mark.usefixtures("layers")
+def test_sets_with_equal_keys_are_told_apart(kind, monkeypatch, rng):
+    monkeypatch.setattr("skcalrank.preds._layers.hash_keys", lambda n: np.ones(n, dtype=np.uint64))
+    for r in (5, 6, 7):
+        U = KINDS[kind](r, rng)
+        assert map_positions(U).value == pytest.approx(values(U).max(), abs=1e-12)
+
+
+@every_kind
+def test_every_division_of_the_links_bounds_all_orders(kind, rng):
+    for r in (1, 2, 4, 6):
+        U = lower(KINDS[kind](r, rng))
+        diagonal, best = U.diagonal(), values(U).max()
+        halves = (U - np.diag(diagonal)) / 2
+        shift = rng.normal(size=(2, r, r))
+        some, other = halves + shift - shift.swapaxes(1, 2)
+        bound, slope = assignment_bound(diagonal, some)
+        assert bound >= best - 1e-12
+        assert assignment_bound(diagonal, halves)[0] >= best - 1e-12
+        # The bound is convex.
+        change = (slope * (other - some)).sum()
+        assert assignment_bound(diagonal, other)[0] >= bound + change - 1e-9
+
+
+@every_kind
+def test_bounds_of_the_rest_are_above_all_orders_of_the_rest(kind, rng):
+    for r in (1, 3, 6):
+        U = lower(KINDS[kind](r, rng))
+        order = np.argsort(all_positions(r), axis=1)
+        placed = np.tril(U[order[:, :, None], order[:, None, :]]).sum(axis=2) / np.arange(1, r + 1)
+        shift = rng.normal(size=(r, r))
+        shares = U / 2 + shift - shift.T
+        for size in range(r):
+            inside, left = np.arange(size), np.arange(size, r)
+            gains = U.diagonal()[left] + U[np.ix_(inside, left)].sum(axis=0)
+            bound = bound_of_rest(gains[None], shares[None, size:, size:].copy(), size)[0]
+            starts = (np.sort(order[:, :size]) == inside).all(axis=1)
+            for document in left:
+                rest = placed[starts & (order[:, size] == document), size:].sum(axis=1)
+                assert bound[document - size] >= rest.max() - 1e-12
+
+
+@pytest.mark.parametrize("kind", ["law", "symmetric", "tied"])
+@pytest.mark.usefixtures("clock")
+def test_a_time_limit_leaves_an_order_and_an_honest_bound(kind, monkeypatch, rng):
+    monkeypatch.setattr("skcalrank.preds._layers._KEPT", 200)
+    U = KINDS[kind](12, rng)
+    best = map_positions(U).value
+    monkeypatch.setattr("skcalrank.preds._map._ALL_SETS_UP_TO", 0)
+    gaps = []
+    for limit in (1e-9, 10, 310, 320, 10_000):
+        result = map_positions(U, time_limit=limit)
+        assert result.value <= best + 1e-12 <= result.bound + 2e-12
+        assert result.proven == (result.gap == 0)
+        gaps.append(result.gap)
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[0] > 0 == gaps[-1]
+
+
+@pytest.mark.usefixtures("layers", "clock")
+def test_the_time_limit_of_exact_map_is_of_a_query(rng):
+    stack = np.array([KINDS[kind](9, rng) for kind in KINDS])
+    for limit in (1, 20, 10_000):
+        assert_one_by_one(lambda U, t=limit: map_positions(U, time_limit=t), stack)
+
+
+@pytest.mark.usefixtures("clock")
+def test_shares_bound_many_documents_better_than_halves(rng):
+    for r in (40, 100):
+        U = mean_targets(r, rng)
+        beam, exact = map_positions(U, method="beam"), map_positions(U, time_limit=200)
+        assert exact.value >= beam.value
+        assert exact.gap < 0.4 * beam.gap
+
+
+def test_thirty_documents_of_a_law_are_proven(rng):
+    result = map_positions(mean_targets(30, rng))
+    assert result.proven
+    assert result.method == "exact"
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, float("nan"), "1"])
+def test_time_limit_of_exact_map_is_positive(limit):
+    with pytest.raises(ValueError, match=r"time_limit must be a positive number or None, got"):
+        map_positions(np.ones((3, 3)), time_limit=limit)
