@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         ValueRegularizedRanker,
     )
     from .stacking import StackingRanker, TabularRanker
-    from .structured import LowRankLossClassifier, StructuredPredictor
+    from .structured import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 
 __all__ = [
     "AUCRanker",
@@ -79,6 +79,7 @@ __all__ = [
     "ERRRanker",
     "ExpectedRankUtilityRanker",
     "ExternalRanker",
+    "FMeasureClassifier",
     "LeastSquaresRanker",
     "LeastSquaresRankerCV",
     "LowRankLossClassifier",
@@ -150,7 +151,7 @@ _NAMES = {
     "metrics": "get_scorer get_scorer_names",
     "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",
     "stacking": "StackingRanker TabularRanker",
-    "structured": "LowRankLossClassifier StructuredPredictor",
+    "structured": "FMeasureClassifier LowRankLossClassifier StructuredPredictor",
 }
 
 

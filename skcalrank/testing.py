@@ -13,6 +13,17 @@ from .stacking import StackingRanker, TabularRanker
 __all__ = ["all_rankers", "expected_failed_checks"]
 
 
+# Checks that pass a column of classes where the indicators of a set of labels are asked for.
+_OF_CLASSES = (
+    *("check_estimators_dtypes", "check_fit2d_1feature", "check_sample_weights_pandas_series"),
+    *("check_sample_weights_not_an_array", "check_sample_weights_shape"),
+    *("check_sample_weights_not_overwritten", "check_classifier_data_not_an_array"),
+    *("check_classifiers_one_label", "check_classifiers_one_label_sample_weights"),
+    *("check_classifiers_classes", "check_classifiers_train"),
+    *("check_classifiers_regression_target", "check_classifier_not_supporting_multiclass"),
+)
+
+
 def all_rankers() -> list[tuple[str, type]]:
     """Return all ranker classes by name.
 
@@ -79,6 +90,8 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
         reasons["check_methods_subset_invariance"] = (
             "transformed rows depend on the other documents of their query"
         )
+    if not get_tags(estimator).target_tags.single_output:
+        reasons |= dict.fromkeys(_OF_CLASSES, "labels are indicators of a set, and not classes")
     if is_ranker(estimator):
         reasons["check_regressors_no_decision_function"] = (
             "rankers are tagged as regressors, and their surrogate values are a decision function"

@@ -1,11 +1,16 @@
 """Predictions of any kind for any loss: labels are vectors, whose means decide."""
 
-from ._factors import FACTORS, Factors, OrderHamming, get_factors
+from ._f_measure import FMeasure, FMeasureClassifier
+from ._factors import Factors
 from ._low_rank import LowRankLossClassifier
+from ._orders import OrderHamming
 from ._predictor import StructuredPredictor
+from ._registry import FACTORS, get_factors
 
 __all__ = [
     "FACTORS",
+    "FMeasure",
+    "FMeasureClassifier",
     "Factors",
     "LowRankLossClassifier",
     "OrderHamming",

@@ -7,11 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import all_or_nothing, arrays, check, limits, refuse_lazy
 from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
 from ._decisions import LeastSquaresDecisions, factorize
-from ._factors import Factors, get_factors
+from ._factors import Factors
+from ._registry import get_factors
 
 
 class StructuredPredictor(LeastSquaresDecisions):
@@ -290,6 +292,7 @@ class StructuredPredictor(LeastSquaresDecisions):
             With factors, the mean of :math:`-\langle \alpha_y, \beta_t \rangle`, without the terms
             b(y).
         """
+        check_is_fitted(self)
         y = _labels(y)
         if self._factors is None:
             best = self.expected_loss(X).argmin(axis=1)

@@ -249,6 +249,7 @@ TESTS = [
     "test_the_best_order_for_r_precision_is_an_assignment",
     "test_baselines_fail_under_low_noise",
     "test_a_loss_matrix_of_labels_is_that_of_its_classes",
+    "structured/test_f_measure.py: test_classifier_learns_the_best_sets_of_a_law",
     "structured/test_predictor.py: test_best_candidate_of_any_loss_under_any_law",
 ]
 

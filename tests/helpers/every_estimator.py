@@ -18,6 +18,7 @@ from skcalrank import (
     AveragePrecisionRanker,
     BoostedRanker,
     ExternalRanker,
+    FMeasureClassifier,
     LowRankLossClassifier,
     MultiLabelRanker,
     MultiLabelTarget,
@@ -52,6 +53,8 @@ class Case:
         estimator = clone(self.make())
         if self.target == "classes":
             return estimator.fit(X, y)
+        if self.target == "sets":
+            return estimator.fit(X, np.column_stack([y > 0, y > 1]))
         if self.target == "comparisons":
             return estimator.fit(X, sample_comparisons(y, qid, n_comparisons=300, random_state=0))
         if self.target == "labels":
@@ -181,6 +184,7 @@ def others():
     yield Case("MultiLabelRanker", lambda: MultiLabelRanker(alpha=1.0), "labels")
     for cls in (LowRankLossClassifier, StructuredPredictor):
         yield Case(cls.__name__, cls, "classes", near=REGRESSOR)
+    yield Case("FMeasureClassifier", FMeasureClassifier, "sets", near=REGRESSOR)
 
 
 EVERY_ESTIMATOR = [

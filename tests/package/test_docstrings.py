@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import skcalrank
-from skcalrank import LowRankLossClassifier, StructuredPredictor
+from skcalrank import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 from skcalrank.rankers import BaseRanker, LinearScorer, PairRanker, ScoreRanker
 from skcalrank.testing import all_rankers
 
@@ -20,7 +20,10 @@ ROOMS = [room.name for room in pkgutil.iter_modules(skcalrank.__path__) if room.
 SECTIONS = ["Parameters", "Attributes", "See Also", "Notes", "Examples"]
 ESTIMATORS = {
     **dict(all_rankers()),
-    **{cls.__name__: cls for cls in (LowRankLossClassifier, StructuredPredictor)},
+    **{
+        cls.__name__: cls
+        for cls in (FMeasureClassifier, LowRankLossClassifier, StructuredPredictor)
+    },
 }
 BASES = {cls.__name__: cls for cls in (BaseRanker, LinearScorer, PairRanker, ScoreRanker)}
 

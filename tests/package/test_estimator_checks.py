@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import (
     AveragePrecisionRanker,
+    FMeasureClassifier,
     LowRankLossClassifier,
     NDCGRanker,
     PairwiseDisagreementRanker,
@@ -35,6 +36,7 @@ DEFAULTS = [
     *rankers(),
     LowRankLossClassifier(),
     StructuredPredictor(),
+    FMeasureClassifier(),
     QueryContext(),
     QueryScaler(),
 ]

@@ -127,6 +127,7 @@ def test_what_is_public_is_documented():
 #: Public estimators that are no rankers to be made without arguments.
 NO_RANKERS = {
     **dict.fromkeys(["BaseRanker", "ScoreRanker", "PairRanker", "LinearScorer"], "base class"),
+    "FMeasureClassifier": "classifier of sets of labels",
     "GramRidge": "regressor, inside a ranker",
     "FixedQueries": "ranker of queries that are given, for tools that pass no qid",
     "LowRankLossClassifier": "classifier, whose classes may be orders",

@@ -33,6 +33,7 @@ OWN_PENALTY = {
     "MultiLabelRanker": "the penalty of the case is a number, on the scale of the weights",
     "StochasticAggregatedRanker": "the default penalty is a number, on the scale of the weights",
     "LowRankLossClassifier": "the penalty of the default Ridge() is a number",
+    "FMeasureClassifier": "the penalty of the default Ridge() is a number",
     "StructuredPredictor": "the penalty of the default Ridge() is a number",
 }
 
@@ -49,6 +50,8 @@ def target_of(case, y, qid):
     """The labels that a case is fitted to."""
     if case.target == "comparisons":
         return sample_comparisons(y, qid, n_comparisons=300, random_state=0)
+    if case.target == "sets":
+        return np.column_stack([y > 0, y > 1])
     if case.target == "labels":
         return MultiLabelTarget(np.column_stack([y, y > 1]), qid, ["grade", "good"])
     return y
@@ -66,7 +69,9 @@ def fitted(case, X, target, qid, weight, alpha=1.0):
 
 
 def scores_of(case, estimator, X, qid):
-    """Scores of documents, or of the classes of rows."""
+    """Scores of documents, or of the classes or sets of rows."""
+    if case.target == "sets":
+        return estimator.expected_score(X)
     return estimator.decision_function(X, **({} if case.target == "classes" else {"qid": qid}))
 
 

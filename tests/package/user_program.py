@@ -161,10 +161,15 @@ def classifiers() -> None:
     predictor = skcalrank.StructuredPredictor(factors="hamming").fit(X, orders)
     assert_type(predictor, skcalrank.StructuredPredictor)
     assert_type(predictor.predict(X), NDArray[Any])
+    sets = skcalrank.FMeasureClassifier(beta=2.0).fit(X, orders - 1)
+    assert_type(sets, skcalrank.FMeasureClassifier)
+    assert_type(sets.predict(X), Ints)
+    assert_type(sets.expected_score(X), Floats)
     assert_type(predictor.decision_function(X), Floats)
     assert_type(predictor.score(X, orders), float)
     assert_type(structured.get_factors("hamming"), structured.Factors)
     assert structured.FACTORS["hamming"] is structured.OrderHamming
+    assert structured.get_factors("f_measure") == structured.FMeasure()
 
 
 def rankers_of_tables() -> None:

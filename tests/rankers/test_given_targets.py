@@ -49,6 +49,7 @@ WITHOUT = {
     "AveragePrecisionRanker-pairwise",
     "DifferenceGraphRanker",
     "ExternalRanker",
+    "FMeasureClassifier",
     "LowRankLossClassifier",
     "PairwiseDisagreementRanker-pairwise",
     "PairwiseHingeRanker",

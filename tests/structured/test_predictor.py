@@ -246,7 +246,7 @@ X, Y = np.arange(8.0)[:, None], np.arange(8) % 3
 ERRORS = {
     "loss must be None with factors": {"loss": pairwise_distances, "factors": "hamming"},
     "argmin must be None without factors": {"argmin": np.sign},
-    r"factors must be one of 'hamming'.*got 'hummingbird'": {"factors": "hummingbird"},
+    r"factors must be one of 'f_measure', 'hamming'.*got 'hummingbird'": {"factors": "hummingbird"},
     "factors must be a name, Factors, or a pair of functions": {"factors": (1, 2)},
     r"losses of 3 labels and 3 predictions, of shape \(3, 3\), got shape \(2,\)": {
         "loss": lambda *_: np.ones(2)
