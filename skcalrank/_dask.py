@@ -22,12 +22,12 @@ Params = ParamSpec("Params")
 Returned = TypeVar("Returned")
 
 
-# Imports what works on collections: `skcalrank.dask`.
+# Imports `skcalrank.dask`, with the functions ``gather``, ``results_of_blocks`` and ``run``.
 _backends: list[Callable[[], ModuleType]] = []
 
 
 def set_backend(load: Callable[[], ModuleType]) -> None:
-    """Let `load` import the functions ``gather`` and ``run``, once there is a collection."""
+    """Let `load` import what works on collections, once there is one."""
     _backends[:] = [load]
 
 
@@ -57,6 +57,17 @@ def in_memory(**columns: Any) -> tuple[Any, ...]:
     if is_lazy(*columns.values()):
         columns = _backends[0]().gather(columns)
     return tuple(columns.values())
+
+
+def results_of_blocks(function: Callable[..., Any], qid: Any, **columns: Any) -> list[Any]:
+    """Return the results of ``function(qid=qid, **columns)`` for the rows of each partition.
+
+    Partitions hold whole queries. Arrays in memory are one partition.
+    """
+    if is_lazy(qid, *columns.values()):
+        out: list[Any] = _backends[0]().results_of_blocks(function, qid, columns)
+        return out
+    return [function(qid=qid, **columns)]
 
 
 def lazy_aware(

@@ -1,6 +1,6 @@
 """Dask collections whose partitions hold whole queries, as rankers require."""
 
-from ._cut import gather
+from ._cut import gather, results_of_blocks
 from ._partition import partition_by_query
 from ._run import run
 

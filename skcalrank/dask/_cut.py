@@ -5,8 +5,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..data import Judgments, is_lazy, qid_array
-from ._blocks import Partitions, compute, in_one_piece, is_array, is_frame, join, sizes_of
+from ..data import Judgments, MissingQidError, check, is_lazy, qid_array
+from ._blocks import (
+    Partitions,
+    check_disjoint,
+    compute,
+    in_one_piece,
+    is_array,
+    is_frame,
+    join,
+    names_of,
+    sizes_of,
+)
 from ._graph import check_one_order, lineage, together
 
 
@@ -151,3 +161,28 @@ def gather(columns: dict[str, Any]) -> dict[str, Any]:
 
 def _block(number, **block):
     return block
+
+
+def results_of_blocks(function, qid, columns: dict[str, Any]) -> list[Any]:
+    """Return what a function makes of each partition that has rows, all computed in one graph.
+
+    Raise ValueError if a query is in two partitions, or no partition has rows.
+    """
+    if qid is None:
+        raise MissingQidError("qid must be given for dask collections, got None.")
+    parts = partitions(**columns, qid=qid)
+    replies = [reply for reply in compute(parts.map(_result, function)) if reply is not None]
+    if not replies:
+        raise ValueError("X must have at least one row, got none.")
+    owners, results = zip(*replies)
+    check_disjoint(owners)
+    return list(results)
+
+
+def _result(function, number, *, X, qid, **columns):
+    """Return the number of the partition by query, and the result; None without rows."""
+    n_rows = X.shape[0]
+    if not n_rows:
+        return None
+    owners = names_of(check.queries(qid, n_rows), number)
+    return owners, function(X=X, qid=qid, **columns)

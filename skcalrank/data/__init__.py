@@ -5,7 +5,14 @@ Names in ``__all__`` are public. The others, and the modules ``arrays``, ``check
 never from a private module of this subpackage.
 """
 
-from .._dask import in_memory, is_lazy, lazy_aware, lazy_transformer, refuse_lazy
+from .._dask import (
+    in_memory,
+    is_lazy,
+    lazy_aware,
+    lazy_transformer,
+    refuse_lazy,
+    results_of_blocks,
+)
 from ._clicks import ClickSessions
 from ._equality import are_alike
 from ._eval_sets import EvalSet, eval_sets, naming_eval_set, takes_eval_set

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Queries, check, in_memory, is_missing, qid_array, tables, timed, warn
+from ..data import Queries, check, in_memory, is_lazy, is_missing, qid_array, tables, timed, warn
 from ..data.types import ArrayLike, Labels, Seed
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, Policies, check_several
@@ -44,7 +44,8 @@ def compare(
         Relevances, higher is better. May be a :class:`~skcalrank.RankingTarget`, or for
         pairwise disagreement a :class:`~skcalrank.PreferenceTarget`.
     scores : dict of array-like, or DataFrame
-        Scores of the rows of `y_true` for each system, by its name; higher is better.
+        Scores of the rows of `y_true` for each system, by its name; higher is better. Collections
+        of dask are computed with those in `y_true` and `qid`, in one graph.
     measures : list of str or Measure, or dict
         Measures, such as ``["ndcg@10", "map"]``; a dict gives them the names of its keys.
     qid : array-like of shape (n_rows,), default=None
@@ -137,11 +138,13 @@ def compare(
     )
     systems = named_systems("scores", scores, baseline)
     chosen, policies = named_measures(measures), Policies(ties, empty)
-    y_true, qid = in_memory(y_true=y_true, qid=qid)
+    places = [f"scores[{name!r}]" for name in systems]
+    y_true, qid, *values = in_memory(y_true=y_true, qid=qid, **dict(zip(places, systems.values())))
+    systems = dict(zip(systems, values))
     qid = check.carried_qid(y_true, qid)
     check.warn_of_one_query(y_true, qid, "compare")
     target = CheckedTarget.of(y_true, qid)
-    check.row_order(y_true=y_true, qid=qid, **{f"scores[{k!r}]": v for k, v in systems.items()})
+    check.row_order(y_true=y_true, qid=qid, **dict(zip(places, values)))
     checked = [_checked_scores(target, name, values) for name, values in systems.items()]
     with timed(verbose, "compare", f"{len(chosen)} measures of {len(systems)} systems"):
         values = [list(of.values()) for of in target.values(chosen, checked, policies)]
@@ -226,7 +229,7 @@ def compare_values(
 
 def named(argument: str, values: Any) -> dict[str, Any]:
     """Return a mapping or a frame as a dict; raise an error that names the argument."""
-    if tables.is_frame(values):
+    if tables.is_frame(values) or (is_lazy(values) and hasattr(values, "columns")):
         values = {name: values[name] for name in values.columns}
     if not isinstance(values, Mapping):
         raise ValueError(

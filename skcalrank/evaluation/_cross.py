@@ -176,7 +176,9 @@ class _Data:
     """Rows with a target that carries their queries."""
 
     def __init__(self, X, y, qid):
-        refuse_lazy("cross_compare", "pass arrays", X=X, y=y, qid=qid)
+        refuse_lazy(
+            "cross_compare", "Its splitters draw from the queries of all rows.", X=X, y=y, qid=qid
+        )
         check.row_order(X=X, y=y, qid=qid)
         self.X, self.qid, self.target = X, check.carried_qid(y, qid), y
         if not isinstance(y, Target):

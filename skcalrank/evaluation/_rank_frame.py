@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..data import Queries, check, positions
+from ..data import Queries, check, positions, results_of_blocks
 from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ..metrics import predict_with_queries
 
@@ -27,7 +28,8 @@ def rank_frame(
         A ranker, a pipeline or search of a ranker, or any regressor. A ``predict`` that takes
         ``qid`` gets it.
     X : array-like of shape (n_rows, d)
-        One row for each document.
+        One row for each document. If X is a dask collection, its partitions hold whole queries, and
+        only the result is in memory.
     qid : array-like of shape (n_rows,)
         Query of each row.
     k : int, default=None
@@ -69,8 +71,19 @@ def rank_frame(
     3   b  x         2  -0.17
     """
     pandas = pandas_for("rank_frame")
+    frames = results_of_blocks(partial(_ranked, model, k), qid, X=X, ids=ids)
+    first = 0
+    for n_rows, frame in frames:
+        if ids is None and not hasattr(X, "iloc"):
+            frame["id"] += first
+            first += n_rows
+    return pandas.concat([frame for _, frame in frames], ignore_index=True)
+
+
+def _ranked(model, k, *, X, qid, ids):
+    """Return the number of rows, and the rankings of the queries as a DataFrame."""
     check.row_order(X=X, qid=qid, ids=ids)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     queries = check.queries(qid, n_rows)
     values = np.asarray(predict_with_queries(model, X, qid))
     if values.ndim != 1:
@@ -87,7 +100,7 @@ def rank_frame(
     rows, place = top_rows(scores, queries, k)
     of_rows = np.asarray(queries.names)[queries.codes[rows]]
     columns = {"qid": of_rows, "id": names[rows], "position": place, "score": values[rows]}
-    return pandas.DataFrame(columns)
+    return n_rows, pandas_for("rank_frame").DataFrame(columns)
 
 
 def pandas_for(caller: str) -> Any:
