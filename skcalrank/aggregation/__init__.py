@@ -1,8 +1,8 @@
 r"""Structures: functions that aggregate many partial judgments of a query into scores of documents.
 
 Each function takes the judgments of one or more queries as a :class:`~skcalrank.PreferenceTarget`
-(``cascade``: :class:`~skcalrank.ClickSessions`), and returns one score per row, higher is better,
-or one matrix per query.
+(``cascade`` and ``position_based``: :class:`~skcalrank.ClickSessions`), and returns one score per
+row, higher is better, or one matrix per query.
 
 A judgment is a set of preferences that were stated together, and a query has k of them. The
 empirical probability :math:`\hat P(j \succ l)` is the weight with which j is preferred to l, summed
@@ -21,7 +21,8 @@ from ._eigenvector import principal_eigenvector
 from ._judgments import judgments_of
 from ._kemeny import Consensus, kemeny
 from ._least_squares import thurstone_mosteller
-from ._subsets import mean_over_subsets, structure_scores
+from ._position_based import position_based
+from ._subsets import evidence_of, is_of_clicks, mean_over_subsets, structure_scores
 
 __all__ = [
     "Consensus",
@@ -32,6 +33,7 @@ __all__ = [
     "log_odds",
     "mean_adjacency",
     "mean_log_odds",
+    "position_based",
     "principal_eigenvector",
     "thurstone_mosteller",
     "win_rate",
@@ -46,4 +48,5 @@ STRUCTURES = {
     "bradley_terry": bradley_terry,
     "principal_eigenvector": principal_eigenvector,
     "cascade": cascade,
+    "position_based": position_based,
 }

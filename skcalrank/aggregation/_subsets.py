@@ -14,8 +14,10 @@ from sklearn.utils import check_random_state
 
 from ..data import CHUNK_ROWS, ClickSessions, PreferenceTarget, Queries, check
 from ..data.types import Bools, Floats, Ints, Seed
+from ._cascade import cascade
 from ._counting import borda, win_rate
 from ._judgments import Judgments, judgments_of, places
+from ._position_based import position_based
 
 
 class SubsetMean(NamedTuple):
@@ -50,6 +52,11 @@ def mean_over_subsets(
     if order is not None:
         check.count("order", order, "the number of judgments of a subset, or None for all")
     check.count("n_draws", n_draws, "the number of subsets that are drawn")
+    if order is not None and np.ndim(options.get("prior", 0.0)):
+        raise ValueError(
+            "prior must be a number where subsets of judgments are aggregated, got an array: it "
+            "would have to follow the rows of every subset. Use order=None."
+        )
     queries = y.queries()
 
     def evaluate(target: Any, queries: Queries) -> Floats:
@@ -81,6 +88,24 @@ def structure_scores(
     if scores.dtype.kind not in "biuf" or not np.isfinite(scores).all():
         raise ValueError(f"structure {name} must return finite numbers, got others.")
     return queries.group(scores)
+
+
+def is_of_clicks(structure: Any) -> bool:
+    """Return whether a function, or a partial of one, is a structure of clicks of this package."""
+    function = getattr(structure, "func", structure)
+    return function is cascade or function is position_based
+
+
+def evidence_of(
+    structure: Callable[..., Any], y: PreferenceTarget | ClickSessions, options: dict[str, Any]
+) -> Floats:
+    """Return how many comparisons or (expected) examinations the score of each document rests on.
+
+    A structure of clicks counts examinations by its own model.
+    """
+    if is_of_clicks(structure):
+        return np.asarray(structure(y, return_counts=True, **options).examinations, dtype=float)
+    return y.evidence.astype(float)
 
 
 def _means(

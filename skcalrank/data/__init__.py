@@ -34,6 +34,7 @@ from ._failed_fit import all_or_nothing
 from ._hash import first_equal_rows, hash_cells, hash_keys, hash_names, hash_rows
 from ._memory import CACHE_CELLS, CHUNK_ROWS, KEPT_CELLS, MOST_CELLS, PART_CELLS, WHOLE_BYTES
 from ._multilabel import MultiLabelTarget
+from ._position_model import PositionModel, check_probabilities
 from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights, is_acyclic
 from ._progress import timed
 from ._properties import available_if, lazy_property

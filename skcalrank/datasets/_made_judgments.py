@@ -9,7 +9,16 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from ..data import CHUNK_ROWS, ClickSessions, PreferenceTarget, Queries, arrays, check, check_qid
+from ..data import (
+    CHUNK_ROWS,
+    ClickSessions,
+    PositionModel,
+    PreferenceTarget,
+    Queries,
+    arrays,
+    check,
+    check_qid,
+)
 from ..data.types import ArrayLike, Seed
 
 
@@ -97,18 +106,24 @@ def sample_sessions(
     n_sessions: int = 1000,
     n_shown: int | None = None,
     order_scores: ArrayLike | None = None,
+    model: str = "cascade",
+    propensity: ArrayLike | None = None,
+    trust: tuple[ArrayLike, ArrayLike] | None = None,
     random_state: Seed = None,
 ) -> ClickSessions:
-    r"""Draw click sessions by the cascade model (DMJ13, section 5.2).
+    r"""Draw click sessions of users with known probabilities.
 
-    For each session, a query is drawn uniformly, and its documents are put in order. The user reads
-    from the top, clicks document l with probability :math:`p_l` when arriving at it, and
-    leaves with the first click.
+    For each session, a query is drawn uniformly, and its documents are put in order. A user of the
+    cascade model (DMJ13, section 5.2) reads from the top, clicks document l with probability
+    :math:`p_l` when arriving at it, and leaves with the first click. A user of the position-based
+    model examines position k with probability :math:`\theta_k`, and clicks on an examined document
+    with probability :math:`p_l`, independently of the other documents.
 
     Parameters
     ----------
     p : array-like of shape (n_rows,)
-        Click probability of each document, given that it is examined.
+        Click probability of each document, given that it is examined; the probability that it is
+        relevant, with `trust`.
     qid : array-like of shape (n_rows,), default=None
         Query of each row; None = one query.
     n_sessions : int, default=1000
@@ -118,6 +133,12 @@ def sample_sessions(
         The orders are drawn by the Plackett-Luce model of these scores: the next document is one
         of the remaining ones, with probability proportional to ``exp(order_scores)``. None: all
         orders are equally likely.
+    model : {"cascade", "position"}, default="cascade"
+    propensity : array-like of shape (n_positions,), default=None
+        Probabilities :math:`\theta_k` of the position-based model. None is :math:`1 / k`.
+    trust : pair of numbers or arrays of shape (n_positions,), default=None
+        Click probabilities of examined documents that are relevant and not, in the position-based
+        model, as in :func:`skcalrank.aggregation.position_based`. None is (1, 0).
     random_state : int, RandomState instance or None, default=None
 
     Raises
@@ -134,7 +155,14 @@ def sample_sessions(
     ClickSessions(3 rows, 100000 sessions)
     >>> cascade(y).round(2)
     array([0.1, 0.5, 0.3])
+    >>> from skcalrank.aggregation import position_based
+    >>> theta = [1.0, 0.5, 0.3]
+    >>> y = sample_sessions(
+    ...     [0.1, 0.5, 0.3], n_sessions=100_000, model="position", propensity=theta, random_state=0)
+    >>> position_based(y, theta).round(2)
+    array([0.1, 0.5, 0.3])
     """
+    _check_model(model, propensity, trust)
     check.count("n_sessions", n_sessions)
     if n_shown is not None:
         check.count("n_shown", n_shown)
@@ -149,9 +177,25 @@ def sample_sessions(
     rng = check_random_state(random_state)
     query = rng.randint(queries.n_queries, size=n_sessions)
     shown, ptr = _orders(scores, queries, query, n_shown, rng)
-    clicked = _first_only(rng.random_sample(len(shown)) < p[shown], ptr)
+    if model == "cascade":
+        clicked = _first_only(rng.random_sample(len(shown)) < p[shown], ptr)
+    else:
+        position = np.arange(1, len(shown) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
+        examined = 1 / np.arange(1, position.max() + 1) if propensity is None else propensity
+        slope, offset = PositionModel.of(examined, trust).at(position)
+        clicked = rng.random_sample(len(shown)) < slope * p[shown] + offset
     rows = shown if queries.order is None else queries.order[shown]
     return ClickSessions.unchecked(qid, rows, ptr, clicked)
+
+
+def _check_model(model, propensity, trust):
+    """Raise ValueError unless the model of clicks exists and has the options."""
+    if model not in ("cascade", "position"):
+        raise ValueError(f'model must be "cascade" or "position", got {model!r}.')
+    options = {"propensity": propensity, "trust": trust}
+    unused = [name for name, value in options.items() if value is not None]
+    if model == "cascade" and unused:
+        raise ValueError(f'{unused[0]} must be None for model="cascade": it is of "position".')
 
 
 def _orders(scores, queries, query, n_shown, rng):

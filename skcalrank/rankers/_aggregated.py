@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
-from ..aggregation import mean_over_subsets
-from ..data import limits
+from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, mean_over_subsets
+from ..data import arrays, limits
 from ..data.types import Floats, Seed
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
-from ._positional import NDCGRanker
+from ._positional import DCGRanker, NDCGRanker
 from ._targets import TargetRanker
 
 # Number of judgments that halve the weight of a document. With a sampling variance of v / e and an
@@ -37,8 +37,9 @@ class AggregatedRanker(JudgmentRanker):
     structure : str or callable, default="mean_log_odds"
         A name in ``skcalrank.aggregation.STRUCTURES``: ``"mean_log_odds"``, ``"borda"``,
         ``"win_rate"``, ``"thurstone_mosteller"``, ``"bradley_terry"``,
-        ``"principal_eigenvector"`` for comparisons, ``"cascade"`` for clicks; or a function of
-        the target that returns one score per row.
+        ``"principal_eigenvector"`` for comparisons, ``"cascade"`` and ``"position_based"`` (with
+        ``structure_options={"propensity": ...}``) for clicks; or a function of the target that
+        returns one score per row.
     ranker : ranker, default=None
         Any ranker of this package that is fitted to one target per document, as its `fit_targets`
         is: the rankers of positional measures, :class:`ERRRanker`,
@@ -46,18 +47,21 @@ class AggregatedRanker(JudgmentRanker):
         ``surrogate="score"``, and :class:`OrderPreservingRanker` with any loss. It is fitted
         to the targets of the structure's scores, and :meth:`score` computes its measure. Measures
         that divide by the labels of the query, as NDCG, count negative scores from the lowest of
-        the query. If None, ``NDCGRanker()``.
+        the query. If None, ``DCGRanker(gain="linear")`` for the structures of clicks, whose
+        targets are linear in the estimates of relevance, and ``NDCGRanker()`` for others.
     order : int, default=None
         Number of judgments k that are aggregated at a time. If None, all judgments of a query.
     structure_options : dict, default=None
         Options of the structure, such as ``{"c": 0.1}``.
-    row_weight : {"evidence", "judgments"}, default="evidence"
+    row_weight : {"evidence", "judgments"} or float, default="evidence"
         Weight of a document in the loss of `ranker`.
 
-        - "evidence": ``e / (e + 5)``, where e is the number of judgments that its target rests on:
-          comparisons with it, or sessions in which it was examined. Few judgments make a noisy
-          target, and many make one that is as good as a label. Items of the label-ranking form
-          share the mean weight of their row.
+        - A number m >= 0: ``e / (e + m)``, where e is the number of judgments that its target
+          rests on: comparisons with it, or sessions in which it was examined (for
+          ``"position_based"`` the expected number). Few judgments make a noisy target, and many
+          make one that is as good as a label. 0 is the weight 1 for every document with a
+          judgment. Items of the label-ranking form share the mean weight of their row.
+        - "evidence": m = 5.
         - "judgments": the number of judgments of the query over its number of documents, the risk
           of the Notes, which :class:`StochasticAggregatedRanker` minimizes too.
     n_draws : int, default=20
@@ -131,7 +135,10 @@ class AggregatedRanker(JudgmentRanker):
     _parameter_constraints: ClassVar[dict] = {
         **JudgmentRanker._parameter_constraints,
         "ranker": limits.OWN_ERROR,
-        "row_weight": [limits.one_of("evidence", "judgments")],
+        "row_weight": [
+            limits.one_of("evidence", "judgments"),
+            limits.Interval(Real, 0, None, closed="left"),
+        ],
         "n_draws": [limits.AT_LEAST_ONE],
     }
 
@@ -142,7 +149,7 @@ class AggregatedRanker(JudgmentRanker):
         *,
         order: int | None = None,
         structure_options: Mapping[str, Any] | None = None,
-        row_weight: str = "evidence",
+        row_weight: str | float = "evidence",
         n_draws: int = 20,
         random_state: Seed = None,
     ) -> None:
@@ -163,8 +170,12 @@ class AggregatedRanker(JudgmentRanker):
         return tags
 
     def _given_ranker(self):
-        """Return the ranker passed by the user; None means NDCGRanker."""
-        return NDCGRanker() if self.ranker is None else self.ranker
+        """Return the ranker passed by the user, or the one that None means."""
+        if self.ranker is not None:
+            return self.ranker
+        known = isinstance(self.structure, str)
+        structure = STRUCTURES.get(self.structure) if known else self.structure
+        return DCGRanker(gain="linear") if is_of_clicks(structure) else NDCGRanker()
 
     def _plan(self):
         return replace(super()._plan(), inner=self._given_ranker()._plan())
@@ -207,8 +218,10 @@ class AggregatedRanker(JudgmentRanker):
         counts = count_judgments(rows, judged, alone)
         if self.row_weight == "judgments":
             return (counts / rows.queries.sizes)[rows.codes]
-        evidence = judged.evidence.reshape(rows.n_rows, -1)
-        weight = (evidence / (evidence + _FEW_JUDGMENTS)).mean(axis=1)
+        structure, options = self._structure()
+        evidence = evidence_of(structure, judged, options).reshape(rows.n_rows, -1)
+        few = _FEW_JUDGMENTS if self.row_weight == "evidence" else self.row_weight
+        weight = arrays.safe_divide(evidence, evidence + few).mean(axis=1)
         return weight if weight.any() else np.ones(rows.n_rows)
 
     def _new_ranker(self, plan, method):

@@ -8,6 +8,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from structures import (
     DEFINITIONS,
+    OF_CLICKS,
+    RULES,
     SHAPES,
     dense_log_odds,
     draw_matrices,
@@ -20,7 +22,6 @@ from structures import (
 
 from skcalrank import ClickSessions, PreferenceTarget, sample_comparisons
 from skcalrank.aggregation import (
-    STRUCTURES,
     borda,
     bradley_terry,
     log_odds,
@@ -31,8 +32,8 @@ from skcalrank.aggregation import (
     win_rate,
 )
 
-PAIR_STRUCTURES = {name: rule for name, rule in STRUCTURES.items() if name != "cascade"}
-every_structure = pytest.mark.parametrize("name", STRUCTURES)
+PAIR_STRUCTURES = {name: rule for name, rule in RULES.items() if name not in OF_CLICKS}
+every_structure = pytest.mark.parametrize("name", RULES)
 every_pair_structure = pytest.mark.parametrize("name", PAIR_STRUCTURES)
 every_option = pytest.mark.parametrize(
     ("name", "options"),
@@ -41,7 +42,7 @@ every_option = pytest.mark.parametrize(
 
 
 def test_definitions_are_of_structures():
-    assert set(DEFINITIONS) < set(STRUCTURES)
+    assert set(DEFINITIONS) < set(RULES)
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def matrices(rng):
 
 
 def draw_target(name, rng):
-    if name == "cascade":
+    if name in OF_CLICKS:
         return draw_sessions(rng)
     return target_of(rng, [draw_matrices(rng, m, k) for m, k in SHAPES])
 
@@ -61,7 +62,7 @@ def draw_target(name, rng):
 @every_structure
 def test_one_finite_score_per_row(name, rng):
     y = draw_target(name, rng)
-    scores = STRUCTURES[name](y)
+    scores = RULES[name](y)
     assert scores.shape == (len(y),)
     assert scores.dtype == float
     assert np.isfinite(scores).all()
@@ -73,24 +74,24 @@ def test_one_finite_score_per_row(name, rng):
 def test_scores_follow_the_rows(name, rng):
     y = draw_target(name, rng)
     rows = rng.permutation(len(y))
-    np.testing.assert_allclose(STRUCTURES[name](y[rows]), STRUCTURES[name](y)[rows], atol=1e-9)
+    np.testing.assert_allclose(RULES[name](y[rows]), RULES[name](y)[rows], atol=1e-9)
 
 
 @every_structure
 def test_all_queries_at_once_are_one_by_one(name, rng):
     y = draw_target(name, rng)
-    together = STRUCTURES[name](y)
+    together = RULES[name](y)
     for query in np.unique(y.qid):
         rows = np.flatnonzero(y.qid == query)
-        np.testing.assert_allclose(STRUCTURES[name](y[rows]), together[rows], atol=1e-9)
+        np.testing.assert_allclose(RULES[name](y[rows]), together[rows], atol=1e-9)
 
 
 @every_structure
 def test_queries_that_do_not_fit_into_one_part_are_the_same(name, rng, monkeypatch):
     y = draw_target(name, rng)
-    together = STRUCTURES[name](y)
+    together = RULES[name](y)
     monkeypatch.setattr("skcalrank.aggregation._tally._BATCH_ROWS", 5)
-    np.testing.assert_allclose(STRUCTURES[name](y), together, atol=1e-9)
+    np.testing.assert_allclose(RULES[name](y), together, atol=1e-9)
 
 
 @every_structure
@@ -100,9 +101,9 @@ def test_targets_are_not_modified(name, rng):
     for values in vars(y).values():
         if isinstance(values, np.ndarray):
             values.flags.writeable = False
-    scores = STRUCTURES[name](y)
+    scores = RULES[name](y)
     assert y == before
-    np.testing.assert_array_equal(STRUCTURES[name](before), scores)
+    np.testing.assert_array_equal(RULES[name](before), scores)
 
 
 @every_pair_structure
@@ -110,23 +111,23 @@ def test_order_of_the_preferences_does_not_matter(name, matrices):
     a, b = (target_of(np.random.default_rng(seed), matrices) for seed in (1, 2))
     for i in range(len(matrices)):
         np.testing.assert_allclose(
-            STRUCTURES[name](a)[rows_of(a, i)], STRUCTURES[name](b)[rows_of(b, i)], atol=1e-9
+            RULES[name](a)[rows_of(a, i)], RULES[name](b)[rows_of(b, i)], atol=1e-9
         )
 
 
 @every_pair_structure
 def test_label_form_has_one_query_per_row(name, rng):
     Y = np.stack([draw_matrices(rng, 4, 1)[0] for _ in range(5)])
-    scores = STRUCTURES[name](PreferenceTarget.from_matrices(Y))
+    scores = RULES[name](PreferenceTarget.from_matrices(Y))
     assert scores.shape == (5, 4)
     whole = PreferenceTarget.from_matrix(Y.reshape(20, 4), np.repeat(np.arange(5), 4))
-    np.testing.assert_allclose(scores.ravel(), STRUCTURES[name](whole), atol=1e-12)
+    np.testing.assert_allclose(scores.ravel(), RULES[name](whole), atol=1e-12)
 
 
 @every_pair_structure
 def test_the_bradley_terry_population_is_ordered_by_its_relevances(name, rng):
     r = rng.normal(size=6) * 2
-    s = STRUCTURES[name](PreferenceTarget.from_matrices(population(r)))[0]
+    s = RULES[name](PreferenceTarget.from_matrices(population(r)))[0]
     assert np.array_equal(np.argsort(s), np.argsort(r))
 
 
@@ -135,7 +136,7 @@ def test_the_bradley_terry_population_is_ordered_by_its_relevances(name, rng):
 def test_turned_preferences_turn_the_scores(name, rng):
     wins = rng.integers(0, 10, (5, 5))
     Y = np.triu(wins, 1) + np.tril(9 - wins.T, -1)
-    up, down = (STRUCTURES[name](PreferenceTarget.from_matrices([Z]))[0] for Z in (Y, Y.T))
+    up, down = (RULES[name](PreferenceTarget.from_matrices([Z]))[0] for Z in (Y, Y.T))
     np.testing.assert_allclose(up - up.mean(), down.mean() - down, atol=1e-8)
 
 
@@ -143,7 +144,7 @@ def test_turned_preferences_turn_the_scores(name, rng):
 @pytest.mark.filterwarnings("ignore:Query:UserWarning")
 def test_no_comparisons_no_order(name):
     y = PreferenceTarget.from_comparisons([0], [1], [1, 1, 1, 2, 2, 3])
-    scores = STRUCTURES[name](y)
+    scores = RULES[name](y)
     assert np.isfinite(scores).all()
     assert scores[0] > scores[1]
     assert scores[3] == scores[4]
@@ -159,7 +160,7 @@ def test_weight_zero_states_nothing(name):
         winner[:3], loser[:3], np.zeros(4), weight=weight[:3]
     )
     share = 3 / 4 if name in ("borda", "win_rate") else 1
-    np.testing.assert_allclose(STRUCTURES[name](y), share * STRUCTURES[name](shorter), atol=1e-12)
+    np.testing.assert_allclose(RULES[name](y), share * RULES[name](shorter), atol=1e-12)
 
 
 # -- definitions -------------------------------------------------------------------------
@@ -168,7 +169,7 @@ def test_weight_zero_states_nothing(name):
 @every_option
 def test_structure_is_what_it_is_defined_as(name, options, rng, matrices):
     y = target_of(rng, matrices)
-    scores = STRUCTURES[name](y, **options)
+    scores = RULES[name](y, **options)
     atol = 1e-5 if name == "bradley_terry" else 1e-8  # what the minimizer of the test reaches
     for i, Y in enumerate(matrices):
         np.testing.assert_allclose(

@@ -6,11 +6,18 @@ from math import comb
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-from structures import DEFINITIONS, draw_matrices, draw_sessions, rows_of, target_of
+from structures import (
+    DEFINITIONS,
+    OF_CLICKS,
+    RULES,
+    draw_matrices,
+    draw_sessions,
+    rows_of,
+    target_of,
+)
 
 from skcalrank import ClickSessions, PreferenceTarget, RankingTarget, sample_comparisons
 from skcalrank.aggregation import (
-    STRUCTURES,
     borda,
     cascade,
     judgments_of,
@@ -57,7 +64,7 @@ def dense_softmax(s):
 @pytest.mark.parametrize("targets", [None, softmax])
 def test_mean_is_that_of_all_subsets(name, order, targets, y, matrices):
     of_scores = dense_softmax if targets else np.asarray
-    found = mean_over_subsets(y, STRUCTURES[name], order, targets, n_draws=10)
+    found = mean_over_subsets(y, RULES[name], order, targets, n_draws=10)
     for i, Y in enumerate(matrices):
         values = [of_scores(DEFINITIONS[name][0](Z)) for Z in subsets(Y, order)]
         np.testing.assert_allclose(
@@ -70,21 +77,21 @@ def test_mean_is_that_of_all_subsets(name, order, targets, y, matrices):
 
 @every_structure
 def test_parts_of_the_queries_are_the_same(name, y, monkeypatch):
-    whole = mean_over_subsets(y, STRUCTURES[name], 2, softmax, n_draws=10)
+    whole = mean_over_subsets(y, RULES[name], 2, softmax, n_draws=10)
     monkeypatch.setattr("skcalrank.aggregation._subsets.CHUNK_ROWS", 4)
     np.testing.assert_allclose(
-        mean_over_subsets(y, STRUCTURES[name], 2, softmax, n_draws=10).mean, whole.mean, atol=1e-9
+        mean_over_subsets(y, RULES[name], 2, softmax, n_draws=10).mean, whole.mean, atol=1e-9
     )
 
 
 @pytest.mark.parametrize("order", [None, 30])
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", RULES)
 def test_order_of_all_judgments_is_complete_aggregation(name, order, y, rng):
-    y = draw_sessions(rng, n=25) if name == "cascade" else y
+    y = draw_sessions(rng, n=25) if name in OF_CLICKS else y
     if name in ("bradley_terry", "thurstone_mosteller"):
         y = y[np.isin(y.qid, ["q0", "q2", "q3"])]
-    found = mean_over_subsets(y, STRUCTURES[name], order)
-    np.testing.assert_allclose(found.mean, STRUCTURES[name](y), atol=1e-9)
+    found = mean_over_subsets(y, RULES[name], order)
+    np.testing.assert_allclose(found.mean, RULES[name](y), atol=1e-9)
     assert not found.standard_error.any()
 
 

@@ -3,12 +3,22 @@
 Independent of the package: the judgments of a query are matrices, of shape (k, m, m).
 """
 
+from functools import partial
+
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
-from skcalrank import ClickSessions, PreferenceTarget
+from skcalrank import ClickSessions, PreferenceTarget, aggregation
+
+# Every structure, with the options that it cannot do without.
+NEEDED = {"position_based": {"propensity": 1 / np.arange(1, 31)}}
+RULES = {
+    name: partial(rule, **NEEDED[name]) if name in NEEDED else rule
+    for name, rule in aggregation.STRUCTURES.items()
+}
+OF_CLICKS = ("cascade", "position_based")
 
 
 def law(Y, conditional):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from matrices import OBJECTIVES, assert_one_by_one, best_value, positions_of
-from structures import DEFINITIONS
+from structures import DEFINITIONS, OF_CLICKS, RULES
 
 pytest.importorskip("hypothesis")
 from hypothesis import given
@@ -24,14 +24,13 @@ from strategies import (
 )
 
 from skcalrank import ClickSessions, PreferenceTarget
-from skcalrank.aggregation import STRUCTURES
 from skcalrank.data import Queries
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, get_loss
 from skcalrank.preds import PREDS
 
 every_pred = pytest.mark.parametrize("pred", PREDS.values(), ids=PREDS)
 every_loss = pytest.mark.parametrize("name", LOSSES)
-every_structure = pytest.mark.parametrize("name", STRUCTURES)
+every_structure = pytest.mark.parametrize("name", RULES)
 FEW = (0.0, 1.0, -0.5, 3.0)
 SIZES = st.sampled_from([1.0, 5e-324, 1e-300, 1e-17, 1e17, 1e150, 1e300])
 
@@ -166,7 +165,7 @@ def test_gradients_of_preferences_are_slopes(name, data):
 def judgments(draw, name):
     """Judgments of documents in some queries, few of them or many."""
     codes = draw(codes_of_queries())
-    if name == "cascade":
+    if name in OF_CLICKS:
         return draw(sessions(codes))
     first, second = (draw(numbers(12)) % len(codes) for _ in range(2))
     within = (codes[first] == codes[second]) & (first != second)
@@ -191,7 +190,7 @@ def sessions(draw, codes):
 
 def scores_of(name, y):
     with quiet():
-        return STRUCTURES[name](y)
+        return RULES[name](y)
 
 
 @every_structure
@@ -204,7 +203,7 @@ def test_structures_are_finite_and_follow_the_rows(name, data):
     assert np.isfinite(scores).all()
     rows = data.draw(orders(len(y)))
     with quiet():
-        moved = STRUCTURES[name](y[rows])
+        moved = RULES[name](y[rows])
     np.testing.assert_allclose(moved, scores[rows], rtol=1e-5, atol=1e-5)
 
 
@@ -215,7 +214,7 @@ def test_structures_are_their_formulas(name, data):
     formula, choices = DEFINITIONS[name]
     options = data.draw(st.sampled_from(choices))
     with quiet():
-        scores = STRUCTURES[name](y, **options)
+        scores = RULES[name](y, **options)
     queries = y.queries()
     for code in range(queries.n_queries):
         rows = np.flatnonzero(queries.codes == code)

@@ -1,0 +1,185 @@
+"""The position-based model of clicks, whose users examine positions independently."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from ..data import ClickSessions, PositionModel, arrays, check_probabilities
+from ..data.types import ArrayLike, Floats
+
+
+class PositionEstimate(NamedTuple):
+    """Estimates of relevance and what they are based on, each of shape (n_rows,).
+
+    Attributes
+    ----------
+    relevance : ndarray
+        Estimated relevance: 0, or the prior, without examinations.
+    clicks : ndarray of int
+        Number of clicks.
+    examinations : ndarray
+        Expected number of examinations e: the sum of the propensities of the positions where the
+        document was shown, with trust bias the sum of the slopes.
+    standard_error : ndarray
+        Standard deviation of the estimate in the model, infinite without examinations. It is 0 for
+        a document that was never clicked, without prior and trust bias; that is not reliable.
+    """
+
+    relevance: np.ndarray
+    clicks: np.ndarray
+    examinations: np.ndarray
+    standard_error: np.ndarray
+
+
+@overload
+def position_based(
+    sessions: ClickSessions,
+    propensity: ArrayLike,
+    *,
+    trust: tuple[ArrayLike, ArrayLike] | None = ...,
+    prior: ArrayLike | None = ...,
+    strength: float = ...,
+    return_counts: Literal[False] = ...,
+) -> Floats: ...
+@overload
+def position_based(
+    sessions: ClickSessions,
+    propensity: ArrayLike,
+    *,
+    trust: tuple[ArrayLike, ArrayLike] | None = ...,
+    prior: ArrayLike | None = ...,
+    strength: float = ...,
+    return_counts: Literal[True],
+) -> PositionEstimate: ...
+def position_based(
+    sessions: ClickSessions,
+    propensity: ArrayLike,
+    *,
+    trust: tuple[ArrayLike, ArrayLike] | None = None,
+    prior: ArrayLike | None = None,
+    strength: float = 5.0,
+    return_counts: bool = False,
+) -> Floats | PositionEstimate:
+    r"""Estimate the relevance of documents from clicks at positions with known propensities.
+
+    A user examines position k with probability :math:`\theta_k`, whatever the documents are, and
+    clicks on an examined document if it is relevant. The estimate is
+
+    .. math:: \hat r_l = \frac{\text{clicks on } l}{e_l}, \qquad e_l = \sum_i \theta_{k_i},
+
+    the sum over the impressions i of the document, at positions :math:`k_i`. Given the positions it
+    is unbiased, with a variance of at most :math:`r / e_l`, and never more than that of the mean of
+    :math:`\text{click}_i / \theta_{k_i}`, the clicks weighed by inverse propensities.
+
+    Parameters
+    ----------
+    sessions : ClickSessions
+        Click sessions of one or more queries.
+    propensity : array-like of shape (n_positions,)
+        Probability :math:`\theta_k` that position k is examined, in (0, 1], for k = 1, 2, ... A
+        common factor of all propensities divides all estimates.
+    trust : pair of numbers or arrays of shape (n_positions,), default=None
+        Probabilities :math:`\epsilon^+_k, \epsilon^-_k` that an examined document at position k is
+        clicked if it is relevant and if it is not, :math:`\epsilon^+_k > \epsilon^-_k`. Then a
+        click has probability :math:`\alpha_k r + \beta_k` with :math:`\alpha_k = \theta_k
+        (\epsilon^+_k - \epsilon^-_k)`, :math:`\beta_k = \theta_k \epsilon^-_k` (Agarwal et al.
+        2019), and the estimate is :math:`\sum_i (\text{click}_i - \beta_{k_i}) / e_l` with
+        :math:`e_l = \sum_i \alpha_{k_i}`, which is unbiased and may be negative (Vardasbi et al.
+        2020). None is (1, 0).
+    prior : float or array-like of shape (n_rows,), default=None
+        Relevances p in [0, 1] that estimates are shrunk to: :math:`(e \hat r + m p) / (e + m)`.
+        This has less variance, and is biased towards p. Use it for few sessions, with p from the
+        ranker that made the log.
+    strength : float, default=5.0
+        m > 0, the number of examinations that the prior counts as.
+    return_counts : bool, default=False
+        Whether to return clicks, examinations and standard errors too.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_rows,), or PositionEstimate
+        Estimates of relevance; higher is better. 0, or the prior, for documents never shown.
+
+    Raises
+    ------
+    TypeError
+        For other targets.
+    ValueError
+        If there are no rows, a document was shown at a position beyond the propensities, or a
+        parameter is out of range.
+
+    See Also
+    --------
+    cascade : Estimates for users who read from the top to the first click.
+    skcalrank.AggregatedRanker : Ranker of these estimates.
+
+    Notes
+    -----
+    The variance is :math:`\sum_i v_i / (\sum_i \theta_{k_i})^2`, where :math:`v_i = \theta_{k_i} r
+    (1 - \theta_{k_i} r)`, and that of inverse propensities over n impressions :math:`\sum_i v_i
+    \theta_{k_i}^{-2} / n^2`. As :math:`v / \theta` and :math:`1 / \theta` fall with
+    :math:`\theta`, Chebyshev's sum inequality puts :math:`\sum_i (v_i / \theta_{k_i}) / (n \sum_i
+    \theta_{k_i})` between the two.
+
+    The expectation of the estimate over clicks is the relevance, so that surrogates which are
+    linear in labels stay calibrated: those of precision, RBP, DCG with a linear gain, and pairs.
+    Measures that divide by the labels of the query, such as NDCG, are not linear in them: the order
+    of the expected targets can be wrong however many sessions there are of one impression each.
+
+    References
+    ----------
+    Agarwal, Wang, Li, Bendersky and Najork (2019). Addressing trust bias for unbiased
+    learning-to-rank. WWW.
+
+    Vardasbi, Oosterhuis and de Rijke (2020). When inverse propensity scoring does not work: Affine
+    corrections for unbiased learning to rank. CIKM.
+
+    Examples
+    --------
+    >>> from skcalrank import ClickSessions
+    >>> from skcalrank.aggregation import position_based
+    >>> y = ClickSessions([1, 1, 1], [[0, 1], [1, 0]], [[1, 2], [1]])
+    >>> position_based(y, [1.0, 0.5])
+    array([0.66666667, 1.33333333, 0.        ])
+    >>> position_based(y, [1.0, 0.5], return_counts=True).examinations
+    array([1.5, 1.5, 0. ])
+    """
+    if not isinstance(sessions, ClickSessions):
+        raise TypeError(
+            f"sessions must be ClickSessions for position_based, got {type(sessions).__name__}: "
+            "make them with ClickSessions.from_frame."
+        )
+    if not len(sessions):
+        raise ValueError("sessions must have at least one row for position_based, got none.")
+    if not isinstance(strength, Real) or not 0 < strength < np.inf:
+        raise ValueError(f"strength must be a finite number > 0, got {strength!r}.")
+    shrunk_to = None if prior is None else _prior(prior, len(sessions))
+    slope, offset = PositionModel.of(propensity, trust).at(sessions.position)
+
+    def total(values: Floats) -> Floats:
+        return np.bincount(sessions.shown_rows, values, minlength=len(sessions))
+
+    clicks, examinations = total(sessions.clicked), total(slope)
+    answered, divisor = clicks - total(offset), examinations
+    if shrunk_to is not None:
+        answered, divisor = answered + strength * shrunk_to, divisor + strength
+    relevance = arrays.safe_divide(answered, divisor)
+    if not return_counts:
+        return relevance
+    clicked = slope * np.clip(relevance, 0.0, 1.0)[sessions.shown_rows] + offset
+    noise = np.sqrt(total(clicked * (1 - clicked)))
+    error = arrays.safe_divide(noise, np.where(examinations > 0, divisor, 0.0), np.inf)
+    return PositionEstimate(relevance, clicks.astype(np.intp), examinations, error)
+
+
+def _prior(prior: Any, n_rows: int) -> Floats:
+    values = check_probabilities(prior, "prior")
+    if values.shape not in ((), (n_rows,)):
+        raise ValueError(
+            f"prior must be a number or have shape ({n_rows},), one relevance for each row, got "
+            f"shape {values.shape}."
+        )
+    return values

@@ -1,0 +1,73 @@
+"""Probabilities of clicks at the positions of a list."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import arrays
+from .types import ArrayLike, Floats, Ints
+
+
+class PositionModel(NamedTuple):
+    """Probability of a click at each position, ``slope * relevance + offset``."""
+
+    slope: np.ndarray
+    offset: np.ndarray
+
+    @classmethod
+    def of(cls, propensity: ArrayLike, trust: tuple[ArrayLike, ArrayLike] | None) -> PositionModel:
+        """Return the model of validated propensities and trust bias."""
+        examined = check_probabilities(propensity, "propensity", "one for each position from 1 on")
+        if not len(examined) or (examined == 0).any():
+            at = f"0 at position {np.argmin(examined) + 1}" if len(examined) else "none"
+            raise ValueError(
+                f"propensity must hold probabilities > 0, got {at}: a position that nobody "
+                "examines tells nothing. Leave out its impressions."
+            )
+        if trust is None:
+            return cls(examined, np.zeros(len(examined)))
+        if not isinstance(trust, (tuple, list)) or len(trust) != 2:
+            raise ValueError(
+                "trust must be a pair: the probabilities of a click on an examined document if it "
+                f"is relevant, and if it is not, got {trust!r}."
+            )
+        shape = examined.shape
+        relevant, other = (
+            np.broadcast_to(values, shape) if values.shape in ((), shape) else values
+            for values in (check_probabilities(given, "trust") for given in trust)
+        )
+        if relevant.shape != shape or other.shape != shape:
+            raise ValueError(
+                f"trust must hold two numbers, or two arrays of {shape[0]} positions as "
+                f"propensity, got shapes {relevant.shape} and {other.shape}."
+            )
+        if (relevant <= other).any():
+            at = int(np.argmax(relevant <= other))
+            raise ValueError(
+                "trust must give relevant documents more clicks than others, got probabilities "
+                f"{relevant[at]:g} and {other[at]:g} at position {at + 1}."
+            )
+        return cls(examined * (relevant - other), examined * other)
+
+    def at(self, position: Ints) -> PositionModel:
+        """Return the model of each impression, or raise if it has no such position."""
+        last = int(position.max(initial=0))
+        if last > len(self.slope):
+            raise ValueError(
+                f"propensity must have a probability for each position up to {last}, the last one "
+                f"where a document was shown, got {len(self.slope)}."
+            )
+        return PositionModel(self.slope[position - 1], self.offset[position - 1])
+
+
+def check_probabilities(values: Any, name: str, what: str = "") -> Floats:
+    """Return an array of probabilities, of one dimension if `what` says what they are."""
+    out = arrays.as_array(values, name)
+    is_number = out.dtype.kind in "biuf"
+    if not is_number or (what and out.ndim != 1) or not ((out >= 0) & (out <= 1)).all():
+        wrong = out[~((out >= 0) & (out <= 1))] if is_number else out[:0]
+        got = f"{wrong[0]:g}" if len(wrong) else f"shape {out.shape} of {out.dtype}"
+        raise ValueError(f"{name} must hold probabilities{what and ', ' + what}, got {got}.")
+    return out.astype(np.float64)

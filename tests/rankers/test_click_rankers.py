@@ -1,0 +1,156 @@
+"""Rankers of clicks by the position-based model."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import cross_val_score
+
+from skcalrank import (
+    AggregatedRanker,
+    BoostedRanker,
+    ClickSessions,
+    DCGRanker,
+    NDCGRanker,
+    OrderPreservingRanker,
+    QueryKFold,
+    RankingTarget,
+    StochasticAggregatedRanker,
+    sample_sessions,
+)
+from skcalrank.aggregation import cascade, position_based
+from skcalrank.measures import DCG
+from skcalrank.metrics import dcg_score
+
+THETA = 1 / np.arange(1, 9)
+OPTIONS = {"propensity": THETA}
+
+
+def make(rng, n_queries=80, n_sessions=4000, trust=None, n_shown=None):
+    """Features, sessions of a logger that knows little, and the true relevance."""
+    qid = np.repeat(np.arange(n_queries), 8)
+    X = rng.normal(size=(len(qid), 4))
+    p = 1 / (1 + np.exp(1.0 - X @ [1.5, -1.0, 0.0, 0.0]))
+    y = sample_sessions(
+        p, qid, n_sessions=n_sessions, model="position", trust=trust, random_state=0,
+        n_shown=n_shown,
+        order_scores=2 * X[:, 2] - X[:, 0],
+    )  # fmt: skip
+    return X, y, p
+
+
+def value(ranker, X, y, p):
+    return dcg_score(p, ranker.predict(X), qid=y.qid, gain="linear")
+
+
+def test_clicks_are_fitted_by_evidence(rng):
+    X, y, _ = make(rng, n_sessions=300, n_shown=4)
+    found = position_based(y, THETA, return_counts=True)
+    ranker = AggregatedRanker("position_based", structure_options=OPTIONS).fit(X, y)
+    assert isinstance(ranker.ranker_, DCGRanker)
+    assert ranker.ranker_.gain == "linear"
+    np.testing.assert_allclose(ranker.targets_, found.relevance)
+    e = found.examinations
+    assert (e == 0).any()
+    for m, given in ((5.0, "evidence"), (5.0, 5.0), (0.5, 0.5), (0.0, 0)):
+        ranker = clone(ranker).set_params(row_weight=given).fit(X, y)
+        weight = np.divide(e, e + m, out=np.zeros(len(e)), where=e > 0)
+        plain = DCGRanker(gain="linear").fit_targets(X, found.relevance, y.qid, weight)
+        np.testing.assert_allclose(ranker.coef_, plain.coef_)
+    # A partial of the structure is the structure.
+    by_function = AggregatedRanker(partial(position_based, propensity=THETA), row_weight=0)
+    np.testing.assert_allclose(by_function.fit(X, y).coef_, ranker.coef_)
+
+
+def test_estimates_are_taken_without_a_shift(rng):
+    # With trust bias they are negative, and count as they are.
+    trust = (0.9, 0.3)
+    X, y, _ = make(rng, trust=trust)
+    options = OPTIONS | {"trust": trust}
+    estimate = position_based(y, **options)
+    assert estimate.min() < -0.1
+    ranker = AggregatedRanker("position_based", structure_options=options).fit(X, y)
+    np.testing.assert_allclose(ranker.targets_, estimate)
+
+
+def test_the_loggers_order_is_not_learned(rng):
+    X, y, p = make(rng)
+    naive = DCGRanker(gain="linear").fit(X, RankingTarget(y.counts()[0] / 10.0, y.qid))
+    best = value(Ridge().fit(X, p), X, y, p)
+    regret = {}
+    for name, ranker in {
+        "clicks": naive,
+        "linear": AggregatedRanker("position_based", structure_options=OPTIONS).fit(X, y),
+        "pairs": AggregatedRanker(
+            "position_based",
+            DCGRanker(gain="linear", loss="pairwise_squared"),
+            structure_options=OPTIONS,
+        ).fit(X, y),
+        "prior": AggregatedRanker("position_based", structure_options=OPTIONS | {"prior": 0.4}).fit(
+            X, y
+        ),
+    }.items():
+        regret[name] = best - value(ranker, X, y, p)
+    assert regret["clicks"] > 0.02
+    for name in ("linear", "pairs", "prior"):
+        assert regret[name] < 0.1 * regret["clicks"], name
+
+
+INNER = {
+    "trees": BoostedRanker(DCG(gain="linear"), engine="sklearn", n_estimators=20),
+    "descent": OrderPreservingRanker(DCG(gain="linear"), loss="pairwise_squared"),
+}
+
+
+@pytest.mark.parametrize("inner", INNER.values(), ids=INNER)
+def test_other_rankers_of_targets_take_clicks(inner, rng):
+    X, y, p = make(rng)
+    ranker = AggregatedRanker("position_based", inner, structure_options=OPTIONS).fit(X, y)
+    assert value(ranker, X, y, p) > value(Ridge().fit(X, X[:, 0]), X, y, p)
+
+
+def test_scores_are_values_of_the_estimates(rng):
+    X, y, _ = make(rng)
+    ranker = AggregatedRanker("position_based", structure_options=OPTIONS).fit(X, y)
+    expected = dcg_score(position_based(y, THETA), ranker.predict(X), qid=y.qid, gain="linear")
+    assert ranker.score(X, y) == pytest.approx(expected)
+    assert np.isfinite(cross_val_score(ranker, X, y, cv=QueryKFold(3))).all()
+
+
+def test_no_ranker_means_a_measure_that_is_linear_in_clicks(rng):
+    X, y, _ = make(rng)
+    for structure, options in (
+        ("cascade", None),
+        (cascade, {}),
+        ("position_based", OPTIONS),
+        (partial(cascade, unexamined=0.0), None),
+    ):
+        ranker = AggregatedRanker(structure, structure_options=options)
+        y_of = ClickSessions(
+            y.qid, np.split(y.shown_rows, y.ptr[1:-1]), np.minimum(y.clicked_position, 1)
+        )
+        assert isinstance(ranker.fit(X, y_of).ranker_, DCGRanker)
+    assert isinstance(AggregatedRanker("borda")._given_ranker(), NDCGRanker)
+
+
+def test_stochastic_updates_take_the_model_too(rng):
+    X, y, p = make(rng)
+    ranker = StochasticAggregatedRanker(
+        "position_based", "dcg", order=20, structure_options=OPTIONS, random_state=0, n_updates=300
+    ).fit(X, y)
+    assert value(ranker, X, y, p) > value(Ridge().fit(X, X[:, 0]), X, y, p)
+
+
+def test_bad_options_are_clear_errors(rng):
+    X, y, _ = make(rng, n_sessions=50)
+    for options, error, message in (
+        (None, TypeError, "propensity"),
+        ({"propensity": THETA[:3]}, ValueError, "each position up to 8, .* got 3"),
+        (OPTIONS | {"prior": np.ones(3)}, ValueError, r"one relevance for each row, got shape"),
+    ):
+        with pytest.raises(error, match=message):
+            AggregatedRanker("position_based", structure_options=options).fit(X, y)
+    with pytest.raises(ValueError, match="row_weight"):
+        AggregatedRanker("position_based", structure_options=OPTIONS, row_weight=-1).fit(X, y)
