@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         StochasticAggregatedRanker,
         ValueRegularizedRanker,
     )
+    from .reliability import GuaranteedCutoff
     from .stacking import StackingRanker, TabularRanker
     from .structured import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 
@@ -80,6 +81,7 @@ __all__ = [
     "ExpectedRankUtilityRanker",
     "ExternalRanker",
     "FMeasureClassifier",
+    "GuaranteedCutoff",
     "LeastSquaresRanker",
     "LeastSquaresRankerCV",
     "LowRankLossClassifier",
@@ -133,7 +135,7 @@ _ROOMS = {
     *("aggregation", "boosting", "calibration", "dask", "data", "datasets", "displays"),
     *("evaluation", "export", "inspection", "linear_model", "losses", "measures", "metrics"),
     *("model_selection", "persistence", "pipeline", "preds", "preprocessing", "rankers"),
-    *("stacking", "structured", "testing"),
+    *("reliability", "stacking", "structured", "testing"),
 }
 # The other public names are those of rankers.
 _NAMES = {
@@ -150,6 +152,7 @@ _NAMES = {
     ),
     "metrics": "get_scorer get_scorer_names",
     "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",
+    "reliability": "GuaranteedCutoff",
     "stacking": "StackingRanker TabularRanker",
     "structured": "FMeasureClassifier LowRankLossClassifier StructuredPredictor",
 }

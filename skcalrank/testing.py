@@ -8,6 +8,7 @@ from sklearn.utils import get_tags
 
 from .boosting import BoostedRanker, ExternalRanker
 from .rankers import RANKERS, MultiLabelRanker, is_ranker, why_weights_do_not_repeat
+from .reliability import GuaranteedCutoff
 from .stacking import StackingRanker, TabularRanker
 
 __all__ = ["all_rankers", "expected_failed_checks"]
@@ -120,6 +121,14 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
             reasons["check_regressor_multioutput"] = (
                 "the check passes negative labels, for which the measure is not defined"
             )
+        if isinstance(estimator, GuaranteedCutoff):
+            reasons["check_regressors_train"] = (
+                "the check sets alpha to a promise that one query cannot make"
+            )
+            if estimator.by != "score":
+                reasons["check_methods_subset_invariance"] = (
+                    "values depend on the other documents of the query"
+                )
         if getattr(estimator, "estimator", None) is not None:
             reasons["check_regressors_train"] = (
                 "the check sets alpha, which is an error if a regressor is given"

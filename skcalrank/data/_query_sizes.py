@@ -9,7 +9,7 @@ import numpy as np
 
 from ._hash import hash_names, spread_bits
 from ._queries import Queries
-from .types import Array, Ints
+from .types import Array, Bools, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,18 +44,28 @@ class QuerySizes:
         return cls(hashes[order], queries.sizes[order].astype(np.int32), salt, _numbering(queries))
 
     def are_cut_by(self, queries: Queries) -> bool:
-        """Return whether one of these queries comes back with another number of rows.
+        """Return whether one of these queries comes back with another number of rows."""
+        known, sizes = self._known(queries)
+        return bool((sizes != queries.sizes)[known].any())
+
+    def n_common(self, queries: Queries) -> int:
+        """Return how many queries have the name and the number of rows of one of these."""
+        known, sizes = self._known(queries)
+        return int((known & (sizes == queries.sizes)).sum())
+
+    def _known(self, queries: Queries) -> tuple[Bools, Ints]:
+        """Return which queries have a name of these, and the number of rows that it had.
 
         The numbering of another file, and a single query, are not these queries.
         """
+        unknown = np.zeros(queries.n_queries, dtype=bool)
         if queries.names is None or queries.n_queries < 2:
-            return False
+            return unknown, queries.sizes
         if self.numbering is not None and _numbering(queries) not in (None, self.numbering):
-            return False
+            return unknown, queries.sizes
         asked = _hashed(queries.names, self.salt)
         place = np.minimum(np.searchsorted(self.hashes, asked), len(self.hashes) - 1)
-        known = self.hashes[place] == asked
-        return bool((self.sizes[place] != queries.sizes)[known].any())
+        return self.hashes[place] == asked, self.sizes[place]
 
 
 def _hashed(names: Array, salt: Array) -> Array:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ._access import check_partitions as check_partitions
     from ._access import is_ranker as is_ranker
     from ._access import measure_of as measure_of
+    from ._access import ranker_in as ranker_in
     from ._access import reads_diagonal as reads_diagonal
     from ._access import require_qid as require_qid
     from ._access import scored_by as scored_by
@@ -75,8 +76,8 @@ __all__ = [
 # Modules are imported when one of their names is asked for, since most programs need few.
 _NAMES = {
     "_access": (
-        "calibration_of check_partitions is_ranker measure_of reads_diagonal require_qid "
-        "scored_by why_weights_do_not_repeat"
+        "calibration_of check_partitions is_ranker measure_of ranker_in reads_diagonal "
+        "require_qid scored_by why_weights_do_not_repeat"
     ),
     "_aggregated": "AggregatedRanker",
     "_all": "RANKERS",

@@ -69,7 +69,7 @@ def calibration_of(ranker: Any, measure: str | Measure | None = None) -> Calibra
     >>> calibration_of(AveragePrecisionRanker(surrogate="pairwise", pred="exact")).holds
     'always'
     """
-    ranker = _ranker_in(ranker)
+    ranker = ranker_in(ranker)
     if not is_ranker(ranker):
         if hasattr(ranker, "refit"):
             return unknown(f"{type(ranker).__name__} chooses its parameters in fit: fit it first")
@@ -81,7 +81,7 @@ def calibration_of(ranker: Any, measure: str | Measure | None = None) -> Calibra
     return calibration(ranker, ranker._theorem, ranker._plan())
 
 
-def _ranker_in(estimator):
+def ranker_in(estimator):
     """Return the ranker at the end of pipelines, in fitted searches and in what is frozen."""
     while not is_ranker(estimator):
         if isinstance(estimator, Pipeline) and estimator.steps:

@@ -19,6 +19,7 @@ from skcalrank import (
     BoostedRanker,
     ExternalRanker,
     FMeasureClassifier,
+    GuaranteedCutoff,
     LowRankLossClassifier,
     MultiLabelRanker,
     MultiLabelTarget,
@@ -180,6 +181,11 @@ def others():
             f"QueryPipeline-{type(step).__name__}-{getattr(step, 'method', '')}",
             lambda step=step: make_query_pipeline(step, NDCGRanker()),
             of_query=SCALED,
+        )
+    for by in ("score", "depth"):
+        yield Case(
+            f"GuaranteedCutoff-{by}",
+            lambda by=by: GuaranteedCutoff(by=by, alpha=0.2, relevance_level=1),
         )
     yield Case("MultiLabelRanker", lambda: MultiLabelRanker(alpha=1.0), "labels")
     for cls in (LowRankLossClassifier, StructuredPredictor):

@@ -26,7 +26,7 @@ LEVELS = {
         *("calibration", "datasets", "boosting"),
         *("inspection", "persistence", "dask"),
     ),
-    5: ("stacking",),
+    5: ("stacking", "reliability"),
     6: ("__init__", "__main__", "_cli", "displays", "evaluation", "export", "testing"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}

@@ -21,6 +21,7 @@ from sklearn.utils.validation import has_fit_parameter
 from skcalrank import (
     AggregatedRanker,
     AveragePrecisionRanker,
+    GuaranteedCutoff,
     LeastSquaresRankerCV,
     NDCGRanker,
     PairwiseDisagreementRanker,
@@ -60,6 +61,10 @@ def drawing():
         for engine in ENGINES:
             yield f"{engine}-{seed}", small_boosted(engine, random_state=seed)
             yield f"{engine}-two-{seed}", small_boosted(engine, n_models=2, random_state=seed)
+        yield (
+            f"cutoff-{seed}",
+            GuaranteedCutoff(loss="dcg", by="score", alpha=0.2, random_state=seed),
+        )
     yield "stack-folds", StackingRanker(linear_members(), cv=3)
     yield "stack-trees", StackingRanker(linear_members(("trees", small_boosted(ENGINES[0]))))
     for trees in (None, *ENGINES):

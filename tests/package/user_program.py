@@ -63,6 +63,16 @@ def judged() -> skcalrank.PreferenceTarget:
     return skcalrank.sample_comparisons(y, qid, n_comparisons=3000, random_state=0)
 
 
+def cut_offs() -> None:
+    X, y, qid = made()
+    cutoff = skcalrank.GuaranteedCutoff(
+        skcalrank.NDCGRanker(), "recall", 0.2, by="score", relevance_level=1
+    ).fit(X, y, qid)
+    kept: np.ndarray[Any, np.dtype[np.bool_]] = cutoff.predict_set(X, qid)
+    assert kept.shape == y.shape
+    assert_type(cutoff.top_k(X, qid, k=2), Ints)
+
+
 def rankers_of_one_measure() -> None:
     X, y, qid = made()
     every: list[rankers.ScoreRanker] = [

@@ -1,0 +1,8 @@
+"""Scores with a unit, and cut-offs with a promise on average over queries.
+
+Nothing here is about losses: :mod:`skcalrank.calibration` is.
+"""
+
+from ._cutoff import GuaranteedCutoff
+
+__all__ = ["GuaranteedCutoff"]

@@ -1,0 +1,133 @@
+"""Rankers around another ranker, whose scores they give a meaning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from inspect import isclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state, get_tags
+
+from ..boosting import adapted, scores_of
+from ..data import Rows, call_step, tables
+from ..data.types import Bools, Floats, Ints
+from ..measures import get_measure
+from ..rankers import BaseRanker, NDCGRanker, make_splits, measure_of, ranker_in
+
+
+class RankerAround(BaseRanker):
+    """Base class of rankers that order documents as another ranker does.
+
+    The parameter `ranker` is fitted in `fit`, or is a FrozenEstimator around a fitted one.
+    """
+
+    takes_label_form = False
+    _plan_settings: ClassVar = {"weights_note": "queries are held out of the ranker, or folds"}
+
+    ranker: Any
+    ranker_: Any
+    random_state: Any
+
+    def _given(self) -> Any:
+        """Return the ranker passed by the user; None means NDCGRanker."""
+        return NDCGRanker() if self.ranker is None else self.ranker
+
+    def _is_frozen(self) -> bool:
+        return isinstance(self.ranker, FrozenEstimator)
+
+    def _measure(self):
+        inner = ranker_in(self._given())
+        return measure_of(inner) or get_measure("ndcg@10")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if hasattr(self._given(), "predict") and not isclass(self.ranker):  # else fit raises
+            inner = get_tags(adapted(self._given())).input_tags
+            tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+            tags.input_tags.string, tags.input_tags.categorical = inner.string, inner.categorical
+        return tags
+
+    def _reads(self, plan):
+        # A ranker that does not take tables raises itself.
+        return super()._reads(plan)._replace(tables=True)
+
+    def _check_params(self):
+        ranker = self._given()
+        if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
+            raise ValueError(
+                "ranker must be a ranker with fit and predict, a FrozenEstimator of a fitted one, "
+                f"or None, got {ranker!r}."
+            )
+        return super()._check_params()
+
+    # -- fits and scores ----------------------------------------------------------------
+
+    def _seed(self) -> int | None:
+        """Return the seed of draws; None if they depend on the contents of the rows alone."""
+        if self.random_state is None:
+            return None
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _fitted_to(self, rows: Rows) -> Any:
+        """Return a clone of the ranker, fitted to rows with their queries and weights."""
+        given = {"qid": rows.qid}
+        if rows.weight is not None:
+            given["sample_weight"] = rows.weight
+        labels = rows.in_order(rows.y)
+        return call_step(adapted(clone(self._given())), "fit", rows.as_given(), labels, **given)
+
+    def _out_of_fold(self, rows: Rows, tests: list[Bools]) -> Floats:
+        """Return the score of each row by a ranker that was not fitted to its fold."""
+        scores = np.empty(rows.n_rows)
+        for test in tests:
+            fitted = self._fitted_to(rows.take(~test))
+            scores[test] = ranker_scores(fitted, rows.take(test))
+        return scores
+
+    def _scores(self, rows: Rows) -> Floats:
+        return ranker_scores(self.ranker_, rows, rows.named or not self.record_.has_qid)
+
+
+def ranker_scores(ranker: Any, rows: Rows, named: bool = True) -> Floats:
+    """Return the scores of rows by a fitted ranker, in row order."""
+    scores = scores_of(ranker, rows.as_given(), rows.queries, named)
+    if len(scores) != rows.n_rows or not np.isfinite(scores).all():
+        raise ValueError(
+            f"ranker must predict one finite score for each row, got {len(scores)} scores, "
+            f"{np.isfinite(scores).sum()} of them finite, for {rows.n_rows} rows."
+        )
+    return scores
+
+
+def with_numbers(rows: Rows) -> Rows:
+    """Return rows whose features are numbers that tell rows apart, beside the table as it is."""
+    numbers = tables.rows_as_numbers(rows.X)
+    return replace(rows, X=numbers, table=None if numbers is rows.X else rows.X)
+
+
+def test_folds(cv: Any, rows: Rows, given: Rows, qid: Any) -> list[Bools]:
+    """Return masks of the test rows of folds, which hold each row once.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        Number of folds, or splits of the rows as the user passed them.
+    rows : Rows
+        Rows in another order, with their numbers among those given.
+    given : Rows
+        Rows as given.
+    qid : array-like or None
+        Query of each row as given.
+    """
+    splits = make_splits(cv, given, qid)
+    counts = np.bincount(np.concatenate([s.test for s in splits]), minlength=given.n_rows)
+    if (counts != 1).any() or any(split.train is not None for split in splits):
+        raise ValueError(
+            "cv must test each row once, and train on all others, so that every row has a score "
+            "of a ranker that has not seen it: use QueryKFold, GroupKFold, or a number of folds."
+        )
+    numbers: Ints = np.arange(rows.n_rows) if rows.numbers is None else rows.numbers
+    return [np.isin(numbers, split.test) for split in splits]

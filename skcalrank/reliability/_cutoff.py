@@ -1,0 +1,548 @@
+"""Cut-offs of ranked lists with a promise on average over queries."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import (
+    Queries,
+    QuerySizes,
+    all_or_nothing,
+    arrays,
+    check,
+    limits,
+    positions,
+    qid_array,
+    refuse_lazy,
+    tables,
+    warn,
+)
+from ..data.types import ArrayLike, Bools, Floats, Ints, Labels, Matrix, Seed, Self
+from ._around import RankerAround, ranker_scores, test_folds, with_numbers
+from ._masses import OTHERS, Judged, depths, masses, shares_of
+from ._promise import Promise, p_value, safe_threshold
+
+# Number of thresholds that are tested one after the other.
+_CANDIDATES = 100
+
+# Shares of the queries that calibrate the threshold, and that choose where its tests begin.
+_HALF = 0.5
+
+_LAZY = "Call {} with each partition of whole queries."
+
+
+class GuaranteedCutoff(RankerAround):
+    r"""Cut the list of each query so that little is lost on average over queries.
+
+    What counts is a mass of 1 that every query spreads over its documents: in equal parts over the
+    relevant ones (the share of each in the recall), according to the DCG, or all of it on one
+    document. The loss of a query is the mass of the documents that are cut. With n calibration
+    queries, the threshold is the largest t with
+
+    .. math:: \sum_{j=1}^n (1 - L_j(t)) \ge (n + 1)(1 - \alpha),
+
+    where :math:`L_j(t)` is what query j loses if documents with values below t are cut. If the
+    calibration queries and a new query are exchangeable, the new query loses at most
+    :math:`\alpha` in expectation: conformal risk control [ABF24]_, in which queries are the units,
+    and not rows. The promise holds on average over queries like the calibration queries. It holds
+    neither for each query nor for each kind of query: see `groups` of :meth:`fit`.
+
+    Parameters
+    ----------
+    ranker : ranker, default=None
+        A ranker of this package, a pipeline, or an estimator of another library as
+        :class:`ExternalRanker` takes it. A fitted one in scikit-learn's ``FrozenEstimator`` is
+        used as it is, and all queries of `fit`, which must not have trained it, calibrate the
+        threshold. None means ``NDCGRanker()``.
+    loss : str or Measure, default="recall"
+        What is lost by a cut. "recall": the share of the relevant documents that are cut. "dcg":
+        the share of the DCG. "first": 1 if the highest relevant document is cut. "best": 1 if the
+        highest document of the best label is cut. A positional measure: the share of its value.
+        "precision": the share of irrelevant documents among those that are kept, in queries of
+        which some are; it needs `confidence`. "no_answer": 1 if a query with a relevant document
+        is turned away as a whole.
+    alpha : float, default=0.1
+        Mean loss that is promised, between 0 and 1.
+    confidence : float, default=None
+        If None, the loss is at most `alpha` in expectation over new and calibration queries. Else
+        it is at most `alpha` in expectation over new queries for this share of the draws of
+        calibration queries at least, by the bound of Hoeffding and Bentkus [BAL21]_.
+    by : {"score", "depth"}, default="score"
+        Values that the threshold is about: the scores of the ranker, or the number of documents
+        from the top. Documents of equal score are kept or cut together.
+    relevance_level : float, default=None
+        Documents with labels of at least this level are relevant. If None, labels must be 0 and 1.
+        Not used by "dcg", "best" and measures.
+    cv : int, splitter or iterable, default=None
+        If None, the ranker is fitted to half of the queries, and the others calibrate. Else scores
+        of all queries, each by a ranker fitted to the other folds, calibrate the threshold, and the
+        ranker is fitted again to all queries. This uses all queries, but the promise is
+        *approximate* then, since the ranker that predicts is another one. Not used with a
+        FrozenEstimator.
+    random_state : int, RandomState instance or None, default=None
+        Seed for the draw of queries. If None, the draw depends on the values in X and y alone.
+
+    Attributes
+    ----------
+    ranker_ : ranker
+        The fitted ranker.
+    threshold_ : float or dict
+        Documents are kept if :meth:`decision_function` is at least the threshold. With groups, the
+        threshold of each.
+    n_queries_ : int or dict
+        Number of queries that calibrated the threshold, with groups of each.
+    n_skipped_ : int or dict
+        Number of queries in which there was nothing to lose, with groups of each. They do not
+        count, since nothing can be kept of them either.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    skcalrank.evaluation.cross_compare : Which ranker is better, on held-out queries.
+    sklearn.model_selection.TunedThresholdClassifierCV : A threshold of a classifier, without a
+        promise.
+
+    Notes
+    -----
+    At least ``1 / alpha - 1`` queries have to calibrate; with `confidence`,
+    ``log(1 - confidence) / log(1 - alpha)``. "precision" takes twice as many, because one half
+    chooses where a sequence of tests begins [ABC21]_. If no threshold passes, it is infinite, and
+    no query is answered.
+
+    There are no weights: the promise counts queries, and with weights it would need those of new
+    queries too. Queries whose judgments were pooled from the top of a ranker's lists do not
+    calibrate it: what was not judged counts as irrelevant.
+
+    References
+    ----------
+    .. [ABF24] Angelopoulos, Bates, Fisch, Lei, Schuster: Conformal Risk Control, ICLR 2024.
+    .. [BAL21] Bates, Angelopoulos, Lei, Malik, Jordan: Distribution-Free, Risk-Controlling
+       Prediction Sets, Journal of the ACM 68, 2021.
+    .. [ABC21] Angelopoulos, Bates, Candes, Jordan, Lei: Learn then Test: Calibrating Predictive
+       Algorithms to Achieve Risk Control, 2021.
+
+    Examples
+    --------
+    >>> from skcalrank import GuaranteedCutoff, NDCGRanker, load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=300, n_documents=20)
+    >>> test = qid >= 200
+    >>> cutoff = GuaranteedCutoff(NDCGRanker()).fit(X[~test], y[~test], qid[~test])
+    >>> kept = cutoff.predict_set(X[test], qid[test])
+    >>> bool(y[test][kept].sum() > 0.8 * y[test].sum()), bool(kept.mean() < 0.6)
+    (True, True)
+    """
+
+    __metadata_request__fit = {"groups": False, "sample_weight": UNUSED}
+
+    _parameter_constraints: ClassVar[dict] = {
+        "ranker": limits.OWN_ERROR,
+        "loss": limits.OWN_ERROR,
+        "alpha": [limits.Interval(Real, 0, 1, closed="neither")],
+        "confidence": [limits.Interval(Real, 0, 1, closed="neither"), None],
+        "by": [limits.one_of("score", "depth")],
+        "relevance_level": [limits.FINITE, None],
+        "cv": limits.OWN_ERROR,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        ranker: Any = None,
+        loss: Any = "recall",
+        alpha: float = 0.1,
+        *,
+        confidence: float | None = None,
+        by: str = "score",
+        relevance_level: float | None = None,
+        cv: Any = None,
+        random_state: Seed = None,
+    ) -> None:
+        self.ranker = ranker
+        self.loss = loss
+        self.alpha = alpha
+        self.confidence = confidence
+        self.by = by
+        self.relevance_level = relevance_level
+        self.cv = cv
+        self.random_state = random_state
+
+    # -- parameters -----------------------------------------------------------------
+
+    def _check_params(self):
+        plan = super()._check_params()
+        if self._loss_name() not in OTHERS:
+            shares_of(self.loss)
+        if self._loss_name() == "precision" and self.confidence is None:
+            raise ValueError(
+                "confidence must be a number between 0 and 1 with loss='precision', which does not "
+                "decrease as more is kept, got None: set confidence=0.9."
+            )
+        if self._loss_name() == "no_answer" and self.by == "depth":
+            raise ValueError(
+                "by must be 'score' with loss='no_answer', got 'depth': all lists have a top."
+            )
+        return plan
+
+    def _loss_name(self) -> str:
+        return self.loss if isinstance(self.loss, str) else ""
+
+    # -- fit ------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the ranker to some of the queries, and the threshold to others.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents of whole queries, in the form that the ranker takes.
+        y : array-like of shape (n_rows,)
+            Relevances, higher is better. May carry its queries, as in
+            :meth:`LeastSquaresRanker.fit`.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order. If None, all rows are one query.
+        groups : array-like of shape (n_rows,), default=None
+            Category of the query of each row, known before the query is ranked, such as its size
+            class or language. Each category has its own threshold, and the promise holds within it.
+
+        Returns
+        -------
+        self : GuaranteedCutoff
+            The fitted cut-off.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, the input is not a ranking problem, or there are too few
+            queries for the promise; the error names the number that is needed.
+
+        Warns
+        -----
+        OneQueryWarning
+            If y of several rows has no qid.
+        UserWarning
+            If most queries seem to have trained the ranker of a FrozenEstimator, or if no
+            threshold passes the tests of "precision".
+        """
+        plan, given = self._check_problem(self._check_params(), X, y, qid, None)
+        plan.measure.labels(given.y)
+        if given.n_rows < 2:
+            raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")
+        categories = _categories(groups, given.queries)
+        given = with_numbers(given)
+        rows, judged = self._judge(given, check.carried_qid(y, qid))
+        if categories is None:
+            self.threshold_, self.n_queries_, self.n_skipped_ = self._calibrate(judged)
+        else:
+            names, codes = categories
+            codes = codes if rows.numbers is None else codes[rows.numbers]
+            self._calibrate_each(judged, names, rows.queries.max(rows.queries.group(codes)))
+        self._rule = (self.by, self._loss_name())
+        self.record_ = self._record(plan, given)
+        return self
+
+    def _judge(self, given, qid):
+        """Fit the ranker, and return the calibration queries with their scores."""
+        rows = given if self._is_frozen() else given.by_contents()
+        seed = self._seed()
+        if not self._is_frozen() and self.cv is not None:
+            tests = test_folds(self.cv, rows, given, qid)
+            scores = self._out_of_fold(rows, tests)
+            self.ranker_ = self._fitted_to(rows)
+        else:
+            if self._is_frozen():
+                self.ranker_ = self.ranker.estimator
+                self._warn_of_training_queries(given.queries)
+            else:
+                mask = rows.held_out(_HALF, seed, informative=self._matters(rows))[0]
+                self.ranker_ = self._fitted_to(rows.take(~mask))
+                rows = rows.take(mask)
+            scores = ranker_scores(self.ranker_, rows)
+        queries, tunes = rows.queries, None
+        if self._loss_name() == "precision":
+            tunes = queries.max(queries.group(rows.held_out(_HALF, seed)[0]))
+        return rows, Judged(queries, rows.y, queries.group(scores), self.relevance_level, tunes)
+
+    def _matters(self, rows) -> Bools:
+        """Return which queries have something to lose, whatever the order."""
+        judged = Judged(rows.queries, rows.y, np.zeros(rows.n_rows), self.relevance_level)
+        matters: Bools = rows.queries.max(self._shares(judged)) > 0
+        return matters
+
+    def _warn_of_training_queries(self, queries):
+        record = getattr(self.ranker_, "record_", None)
+        sizes = getattr(record, "sizes", None)
+        if isinstance(sizes, QuerySizes) and 2 * sizes.n_common(queries) > queries.n_queries:
+            warn(
+                "Most queries of fit seem to have trained the ranker, by their names and numbers "
+                "of rows, so that nothing is promised: calibrate on other queries. If these are "
+                "other queries, give them other names.",
+                UserWarning,
+            )
+
+    # -- calibration ----------------------------------------------------------------
+
+    def _calibrate_each(self, judged, names, codes):
+        """Calibrate within each category, given the number of that of each query."""
+        made = {}
+        for code, name in enumerate(names):
+            try:
+                made[name] = self._calibrate(judged.take(codes == code))
+            except ValueError as error:
+                raise ValueError(f"Of group {name!r}: {error}") from None
+        parts = [dict(zip(made, part)) for part in zip(*made.values())]
+        self.threshold_, self.n_queries_, self.n_skipped_ = parts
+
+    def _calibrate(self, judged: Judged) -> tuple[float, int, int]:
+        """Return the threshold, and the numbers of queries that count and that do not."""
+        if judged.tunes is not None:
+            return self._calibrate_precision(judged.take(judged.tunes), judged.take(~judged.tunes))
+        shares = self._shares(judged)
+        matters = judged.queries.max(shares) > 0
+        n = int(matters.sum())
+        promise = self._promise(n, 1)
+        values = self._values(judged)
+        return promise.threshold(values, masses(shares, judged.queries), n), n, len(matters) - n
+
+    def _calibrate_precision(self, tuning: Judged, judged: Judged) -> tuple[float, int, int]:
+        n = judged.queries.n_queries
+        promise = self._promise(n, 2)
+        candidates = np.unique(self._values(tuning))[::-1]
+        places = np.unique(np.geomspace(1, len(candidates), _CANDIDATES).astype(int)) - 1
+        candidates = candidates[places]
+        tuned = p_value(self._wrong(tuning, candidates), tuning.queries.n_queries, self.alpha)
+        losses = self._wrong(judged, candidates)
+        threshold = safe_threshold(promise, candidates, tuned, losses, n)
+        if threshold == np.inf:
+            warn(
+                f"No threshold promises that at most alpha={self.alpha:g} of what is kept is "
+                "irrelevant, so that no query is answered: raise alpha, lower confidence, or fit "
+                "with more queries or a better ranker.",
+                UserWarning,
+            )
+        return threshold, n, 0
+
+    def _wrong(self, judged: Judged, candidates: Floats) -> Floats:
+        """Return for each threshold the mean share of irrelevant documents, alpha for no answer."""
+        queries, values = judged.queries, self._values(judged)
+        wrong = 1 - judged.relevance
+        out = np.empty(len(candidates))
+        for place, candidate in enumerate(candidates):
+            kept = (values >= candidate).astype(float)
+            shares = arrays.safe_divide(queries.sum(kept * wrong), queries.sum(kept), self.alpha)
+            out[place] = shares.mean()
+        return out
+
+    def _promise(self, n: int, n_parts: int) -> Promise:
+        """Return the promise, or raise if n queries cannot make it.
+
+        The calibration queries are one of so many parts of those that are not for training.
+        """
+        promise = Promise(self.alpha, self.confidence)
+        needed = promise.n_needed
+        if n >= needed:
+            return promise
+        n_parts *= 1 if self._is_frozen() or self.cv is not None else 2
+        confidence = "" if self.confidence is None else f" with confidence={self.confidence:g}"
+        kind = "" if self._loss_name() == "precision" else " with something to lose"
+        in_all = "" if n_parts == 1 else f": pass at least {n_parts * needed} such queries in all"
+        raise ValueError(
+            f"alpha={self.alpha:g}{confidence} needs at least {needed} queries{kind} to calibrate "
+            f"on, got {n}{in_all}, or raise alpha."
+        )
+
+    def _shares(self, judged: Judged) -> Floats:
+        """Return the shares of the documents in what counts."""
+        if self._loss_name() in OTHERS:
+            return judged.relevance
+        return shares_of(self.loss)(judged)
+
+    def _values(self, judged: Judged) -> Floats:
+        return _values(self.by, self._loss_name(), judged.scores, judged.queries)
+
+    # -- what was fitted --------------------------------------------------------------
+
+    def _values_of(self, rows, scores):
+        """Return the values that are compared with the threshold, in row order."""
+        queries = rows.queries
+        return queries.ungroup(_values(*self._rule, queries.group(scores), queries))
+
+    def _kept(self, rows, scores, groups) -> Bools:
+        thresholds: Any = self.threshold_
+        if isinstance(thresholds, dict):
+            names, codes = self._given_groups(groups, rows)
+            thresholds = np.array([thresholds[name] for name in names])[codes]
+        elif groups is not None:
+            raise ValueError("groups must be None, because fit had none: leave them out.")
+        kept: Bools = self._values_of(rows, scores) >= thresholds
+        return kept
+
+    def _given_groups(self, groups, rows):
+        known = ", ".join(map(repr, self.threshold_))
+        if groups is None:
+            raise ValueError(f"groups must be one of {known} for each row, as in fit, got None.")
+        names, codes = _categories(groups, rows.queries)
+        unknown = [name for name in names if name not in self.threshold_]
+        if unknown:
+            raise ValueError(f"groups must be among those of fit, {known}, got {unknown[0]!r}.")
+        return names, codes
+
+    def _rows_of_queries(self, X, qid, method):
+        """Validate rows for a method that reads the queries, if the rule does."""
+        refuse_lazy(type(self).__name__, _LAZY.format(method), X=X, qid=qid)
+        check_is_fitted(self)
+        if self._rule != ("score", self._rule[1]) or self._rule[1] == "no_answer":
+            self._require_qid(qid, method)
+        return self._check_rows(X, qid, method)
+
+    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return the values that are compared with `threshold_`.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`predict_set`.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows,)
+            The score; minus the number of documents from the top, for ``by="depth"``; the highest
+            score of the query, for ``loss="no_answer"``.
+        """
+        if tables.is_empty(X):
+            return self._of_no_rows(X, qid)
+        rows = self._rows_of_queries(X, qid, "decision_function")
+        return self._values_of(rows, self._scores(rows))
+
+    def predict_set(
+        self, X: Matrix, qid: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Any:
+        """Return which documents are kept.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents of whole queries.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row; a scalar means that all rows are one query.
+        groups : array-like of shape (n_rows,), default=None
+            Categories of the queries, if :meth:`fit` had some.
+
+        Returns
+        -------
+        kept : ndarray of bool of shape (n_rows,)
+            Documents whose values are at least the threshold: a top part of each list, with
+            documents of equal value kept or cut together. For a pandas DataFrame the result is a
+            Series named "kept" with the same index.
+
+        Raises
+        ------
+        MissingQidError
+            If the queries matter, fit had a qid, and there is none.
+        ValueError
+            If a group is unknown.
+        """
+        if tables.is_empty(X):
+            kept = self._of_no_rows(X, qid).astype(bool)
+        else:
+            rows = self._rows_of_queries(X, qid, "predict_set")
+            kept = self._kept(rows, self._scores(rows), groups)
+        return tables.with_index_of(X, kept, "kept")
+
+    def rank(self, X: Matrix, qid: ArrayLike | None = None, groups: ArrayLike | None = None) -> Any:
+        """Return positions in lists that are cut.
+
+        Parameters
+        ----------
+        X, qid, groups
+            As in :meth:`predict_set`.
+
+        Returns
+        -------
+        positions : ndarray of int of shape (n_rows,)
+            1-based position of each document that is kept, and 0 for the others. For a pandas
+            DataFrame the result is a Series named "rank" with the same index.
+        """
+        if tables.is_empty(X):
+            return tables.with_index_of(X, self._of_no_rows(X, qid).astype(np.intp), "rank")
+        refuse_lazy(type(self).__name__, _LAZY.format("rank"), X=X, qid=qid)
+        rows = self._check_rows(X, qid, "rank")
+        return tables.with_index_of(X, self._cut_places(rows, groups), "rank")
+
+    def top_k(
+        self,
+        X: Matrix,
+        qid: ArrayLike | None = None,
+        k: int | None = 10,
+        groups: ArrayLike | None = None,
+    ) -> Ints:
+        """Return the best documents of each query that are kept, best first.
+
+        Parameters
+        ----------
+        X, qid, groups
+            As in :meth:`predict_set`.
+        k : int, default=10
+            Largest number of documents to return per query; None means all that are kept.
+
+        Returns
+        -------
+        rows : ndarray of int of shape (n_found,)
+            Row numbers, one query after the other in order of first appearance.
+        """
+        check.cutoff(k)
+        if tables.is_empty(X):
+            return self._of_no_rows(X, qid).astype(np.intp)
+        refuse_lazy(type(self).__name__, _LAZY.format("top_k"), X=X, qid=qid)
+        rows = self._check_rows(X, qid, "top_k")
+        place = self._cut_places(rows, groups)
+        best = np.lexsort((place, rows.codes))
+        return best[(place[best] > 0) & (place[best] <= (np.inf if k is None else k))]
+
+    def _cut_places(self, rows, groups) -> Ints:
+        """Return the positions of documents that are kept, and 0 for others."""
+        scores, queries = self._scores(rows), rows.queries
+        places = queries.ungroup(positions(queries.group(scores), queries))
+        return np.where(self._kept(rows, scores, groups), places, 0)
+
+
+def _values(by: str, loss: str, scores: Floats, queries: Queries) -> Floats:
+    """Return the values that a threshold is about, in grouped order."""
+    if loss == "no_answer":
+        return queries.repeat(queries.max(scores))
+    return -depths(scores, queries) if by == "depth" else scores
+
+
+def _categories(groups: Any, queries: Queries) -> tuple[list[Any], Ints] | None:
+    """Return the names of categories, and the number of that of each row; None without any."""
+    if groups is None:
+        return None
+    array = qid_array(groups)
+    if array.shape != (queries.n_rows,):
+        raise ValueError(
+            f"groups must have shape ({queries.n_rows},), one category for each row, got "
+            f"{array.shape}."
+        )
+    categories = Queries.from_qid(array)
+    codes = queries.group(categories.codes)
+    mixed = np.flatnonzero(queries.max(codes) + queries.max(-codes))
+    if len(mixed):
+        raise ValueError(
+            f"groups must be the same for all rows of a query, got several in query "
+            f"{queries.name(int(mixed[0]))!r}."
+        )
+    return [categories.name(number) for number in range(categories.n_queries)], categories.codes

@@ -1,0 +1,142 @@
+"""How much of a query is lost with each of its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data import Queries, arrays
+from ..data.types import Bools, Floats, Ints
+from ..measures import get_measure
+
+
+class Judged(NamedTuple):
+    """Queries with labels and scores, in grouped order.
+
+    Documents with labels of at least `level` are relevant; without it, labels must be 0 and 1.
+    `tunes` are queries that choose where the tests of a threshold begin.
+    """
+
+    queries: Queries
+    labels: Floats
+    scores: Floats
+    level: float | None = None
+    tunes: Bools | None = None
+
+    def take(self, which: Bools) -> Judged:
+        """Return some of the queries."""
+        rows = self.queries.repeat(which)
+        queries = Queries(np.append(0, np.cumsum(self.queries.sizes[which])))
+        tunes = None if self.tunes is None else self.tunes[which]
+        return Judged(queries, self.labels[rows], self.scores[rows], self.level, tunes)
+
+    @property
+    def relevance(self) -> Floats:
+        """1 for relevant documents and 0 for others."""
+        return get_measure("recall", relevance_level=self.level).labels(self.labels)
+
+
+#: What documents share of the mass of their query, in any unit.
+Shares = Callable[[Judged], Floats]
+
+
+def runs(scores: Floats, queries: Queries) -> tuple[Ints, Ints]:
+    """Return rows in ranked order, query by query, and where runs of equal scores begin in it."""
+    order = np.lexsort((-scores, queries.repeat(np.arange(queries.n_queries))))
+    ranked, new = scores[order], np.ones(len(order), dtype=bool)
+    np.not_equal(ranked[1:], ranked[:-1], out=new[1:])
+    new[queries.ptr[:-1]] = True
+    return order, np.flatnonzero(new)
+
+
+def _mean_of_runs(by_position: Floats, order: Ints, starts: Ints) -> Floats:
+    """Return for each document the mean value of the positions that it shares with its equals."""
+    lengths = np.diff(np.append(starts, len(order)))
+    out = np.empty(len(order))
+    out[order] = np.repeat(np.add.reduceat(by_position, starts) / lengths, lengths)
+    return out
+
+
+def _positions(queries: Queries) -> Ints:
+    """Return 1, 2, ... within each query."""
+    return np.arange(1, queries.n_rows + 1) - queries.repeat(queries.ptr[:-1])
+
+
+def depths(scores: Floats, queries: Queries) -> Floats:
+    """Return how far down each document is: 1 + the number of documents with a higher score."""
+    order, starts = runs(scores, queries)
+    lengths = np.diff(np.append(starts, len(order)))
+    out = np.empty(len(order))
+    out[order] = np.repeat(_positions(queries)[starts], lengths)
+    return out
+
+
+def _of_measure(measure: Any) -> Shares:
+    """Return what documents add to a measure, in expectation over the order of equal scores."""
+
+    def shares(judged: Judged) -> Floats:
+        queries, scaled = judged.queries, measure.scaled_to(judged.labels)
+        labels, sizes = scaled.labels(judged.labels), queries.repeat(queries.sizes)
+        discounts = np.broadcast_to(scaled.basis(_positions(queries), sizes), len(labels))
+        discounts = _mean_of_runs(discounts, *runs(judged.scores, queries))
+        out: Floats = scaled.targets(labels, queries) * discounts
+        if (out < 0).any() or scaled.offset(labels, queries).any():
+            raise ValueError(
+                "loss must be a measure to which every document adds a non-negative share, got "
+                f"{measure.full_name}: choose 'recall', 'dcg', or another measure of gains."
+            )
+        return out
+
+    return shares
+
+
+def _recall(judged: Judged) -> Floats:
+    return judged.relevance
+
+
+def _first(judged: Judged) -> Floats:
+    return _highest(judged.relevance, judged)
+
+
+def _best(judged: Judged) -> Floats:
+    # Where all labels are equal there is no best.
+    labels, queries = judged.labels, judged.queries
+    top, bottom = queries.max(labels), -queries.max(-labels)
+    is_best = (labels == queries.repeat(top)) & queries.repeat(top > bottom)
+    return _highest(is_best.astype(float), judged)
+
+
+def _highest(which: Floats, judged: Judged) -> Floats:
+    """Return a mask of the documents with the highest score among those of a mask."""
+    among, queries = np.where(which > 0, judged.scores, -np.inf), judged.queries
+    highest: Floats = which * (among == queries.repeat(queries.max(among)))
+    return highest
+
+
+#: Losses of mass by name.
+SHARES: dict[str, Shares] = {
+    "recall": _recall,
+    "dcg": _of_measure(get_measure("dcg")),
+    "first": _first,
+    "best": _best,
+}
+
+#: Losses that are no masses of documents.
+OTHERS = ("precision", "no_answer")
+
+
+def shares_of(loss: Any) -> Shares:
+    """Return the shares of documents in what a loss, named or a measure, counts."""
+    if isinstance(loss, str) and loss in SHARES:
+        return SHARES[loss]
+    if getattr(loss, "objective", None) == "positional" and hasattr(loss, "basis"):
+        return _of_measure(loss)
+    names = ", ".join(map(repr, [*SHARES, *OTHERS]))
+    raise ValueError(f"loss must be one of {names}, or a positional measure, got {loss!r}.")
+
+
+def masses(shares: Floats, queries: Queries) -> Floats:
+    """Return shares divided by their sums over queries; 0 where nothing is to be shared."""
+    return arrays.safe_divide(shares, queries.repeat(queries.sum(shares)))
