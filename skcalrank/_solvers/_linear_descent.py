@@ -8,7 +8,7 @@ correlated features.
 """
 
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from itertools import count
 from typing import NamedTuple
 
@@ -18,8 +18,18 @@ from scipy.optimize import minimize
 from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, PART_CELLS, Queries, arrays, each, one_blas_thread, warn
-from ._moments import WithinQueries, pooled_moments
+from ..data import (
+    ALONE,
+    CACHE_CELLS,
+    PART_CELLS,
+    Queries,
+    Workers,
+    arrays,
+    each,
+    one_blas_thread,
+    warn,
+)
+from ._moments import WithinQueries, merge_all, pooled_moments
 
 # Options of the solver: it stops by the size of the gradient, or at the level of rounding errors.
 _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
@@ -83,6 +93,7 @@ def fit_scorer(
     units=None,
     curved=None,
     queries: Queries | None = None,
+    workers: Workers = ALONE,
     n_outputs=None,
     fit_intercept=True,
     max_iter=1000,
@@ -102,14 +113,16 @@ def fit_scorer(
     With `units`, a ``Units``, penalties are in units of half the curvature along each feature at
     all scores zero, as penalties of squared losses are. The curvature is that of the objective, or
     of the function `curved` if it is given.
+
+    The objective is a sum over the rows of all `workers`, which take the same steps.
     """
-    rows = _Rows(X, queries, fit_intercept)
+    rows = _Rows(X, queries, fit_intercept, workers)
     shape = (X.shape[1] + fit_intercept, n_outputs or 1)
     at_zero = _value_and_gradient(objective, rows, np.zeros(shape))[1]
     curvature, scale = _curvature(rows, objective, at_zero), np.ones(rows.d)
     if units is not None:
         measured = objective if curved is None else curved
-        scale = penalty_scale(measured, units, rows.scores, rows.back, shape)
+        scale = penalty_scale(measured, units, rows.scores, rows.back, shape, workers)
     penalty = alpha * scale
     penalized = partial(_penalized, objective, rows, penalty[:, None])
     basis = _basis(rows, curvature, penalty)
@@ -133,7 +146,7 @@ def fit_scorer(
         first.ravel(),
         jac=True,
         method="L-BFGS-B",
-        callback=_printer(scaled, size) if verbose else None,
+        callback=_printer(scaled, size) if verbose and workers.size == 1 else None,
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, **_OPTIONS},
     )
     _warn_if_unfinished(result, tol)
@@ -143,19 +156,29 @@ def fit_scorer(
 
 def _value_and_gradient(objective, rows, w):
     """Return the value, and its gradient in the coefficients; the last row is the intercept."""
-    value, slope = objective(rows.scores(w).ravel())
-    return value, rows.back(slope.reshape(-1, w.shape[1]))
+
+    def of_rows():
+        value, slope = objective(rows.scores(w).ravel())
+        return value, rows.back(slope.reshape(-1, w.shape[1]))
+
+    return rows.workers.total(of_rows, _sums)
+
+
+def _sums(parts):
+    """Return the sums of the terms of several workers."""
+    return tuple(map(sum, zip(*parts)))
 
 
 def _penalized(objective, rows, penalty, w):
     """Return the value and its gradient, both with a penalty for each feature."""
     coef = w[: rows.d]
     value, gradient = _value_and_gradient(objective, rows, w)
-    gradient[: rows.d] += 2.0 * penalty * coef
-    return value + np.sum(penalty * coef**2), gradient
+    # Not in place: a sum of several workers may be read again.
+    slope = np.vstack([2.0 * penalty * coef, np.zeros_like(w[rows.d :])])
+    return value + np.sum(penalty * coef**2), gradient + slope
 
 
-def penalty_scale(objective, units: Units, scores, back, shape):
+def penalty_scale(objective, units: Units, scores, back, shape, workers: Workers = ALONE):
     """Return the unit of the penalty of each feature, 1 for features that do not vary.
 
     The unit is half the curvature of the objective per square of a feature, times the squares of
@@ -163,22 +186,37 @@ def penalty_scale(objective, units: Units, scores, back, shape):
     features. `scores` maps coefficients of shape `shape` to scores, and `back` maps a gradient in
     the scores to the gradient in the coefficients.
     """
-    squares, zero = units.squares, np.zeros(shape)
-    flat = scores(zero)
-    slope = objective(flat.ravel())[1].reshape(flat.shape)
+    squares, weight = units.squares, units.weight
+    zero, along = np.zeros(shape), np.zeros(shape)
+
+    @cache
+    def at_zero():
+        flat = scores(zero)
+        return objective(flat.ravel())[1].reshape(flat.shape)
+
     # The intercept accounts for the part of the slope that all rows share.
-    slope = slope - np.outer(
-        arrays.safe_divide(units.weight, units.weight.sum()), slope.sum(axis=0)
-    )
-    start = back(slope)
-    zero[: len(squares)] = arrays.safe_divide(-start[: len(squares)].T, squares).T
-    step = units.center(scores(zero))
-    furthest = np.abs(step[units.weight > 0.0]).max(initial=0.0)
+    total, common = workers.total(lambda: (weight.sum(), at_zero().sum(axis=0)), _sums)
+
+    def slope():
+        return back(at_zero() - np.outer(arrays.safe_divide(weight, total), common))
+
+    start = workers.total(slope, sum)
+    along[: len(squares)] = arrays.safe_divide(-start[: len(squares)].T, squares).T
+
+    @cache
+    def step():
+        return units.center(scores(along))
+
+    furthest = workers.total(lambda: np.abs(step()[weight > 0.0]).max(initial=0.0), max)
+
+    def curvatures():
+        by = step() / furthest
+        actual = (objective(by.ravel())[1] - at_zero().ravel()) @ by.ravel()
+        return actual, float((weight @ np.square(by)).sum())
+
     actual = expected = 0.0
     if 0.0 < furthest < np.inf:
-        step /= furthest
-        actual = (objective(step.ravel())[1] - objective(flat.ravel())[1]) @ step.ravel()
-        expected = float((units.weight @ np.square(step)).sum())
+        actual, expected = workers.total(curvatures, _sums)
     curvature = actual / expected if expected > 0.0 and 0.0 < actual < np.inf else 2.0
     return np.where(squares > 0.0, curvature / 2.0 * squares, 1.0)
 
@@ -222,14 +260,15 @@ class _Rows:
     objective in double precision, and a converted copy would be larger than X.
     """
 
-    def __init__(self, X, queries, fit_intercept):
+    def __init__(self, X, queries, fit_intercept, workers):
         self.X, self.d, self.queries, self.fit_intercept = X, X.shape[1], queries, fit_intercept
-        self.mean = np.zeros(self.d)
+        self.workers, self.mean = workers, np.zeros(self.d)
+        self.n_rows = workers.total(lambda: X.shape[0], sum)
         self.gram = self._learn_gram()
         # For features far from zero, scores would be differences of large numbers unless rows are
         # centered first.
         squares = _diagonal(self.gram)
-        far = (squares > 0) & (X.shape[0] * self.mean**2 > _FAR * squares)
+        far = (squares > 0) & (self.n_rows * self.mean**2 > _FAR * squares)
         self.is_far = bool(far.any()) and not issparse(X)
 
     def gram_with_intercept(self):
@@ -238,7 +277,7 @@ class _Rows:
             return self.gram
         out = np.zeros([size + 1 for size in self.gram.shape])
         out[(np.s_[:-1],) * out.ndim] = self.gram
-        out[(-1,) * out.ndim] = self.X.shape[0]
+        out[(-1,) * out.ndim] = self.n_rows
         return out
 
     def _chunks(self):
@@ -300,18 +339,27 @@ class _Rows:
         X is centered within the queries if the objective depends on them, else about its mean if
         there is an intercept.
         """
-        X, n = self.X, self.X.shape[0]
+        X, none, workers = self.X, np.zeros((self.X.shape[0], 0)), self.workers
         if self.d > _MOST_FEATURES:
+            squares, mean = workers.total(self._squares_and_mean, _sums)
             if self.fit_intercept:
-                self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-            squares = X.multiply(X).sum(axis=0) if issparse(X) else np.einsum("ij,ij->j", X, X)
-            return np.asarray(squares, dtype=float).ravel() - n * self.mean**2
+                self.mean = mean
+            return squares - self.n_rows * self.mean**2
         if self.queries is not None:
-            return WithinQueries(X, np.zeros((n, 0)), self.queries).moments().gram
-        moments = pooled_moments(X, np.zeros((n, 0)))
+            within = WithinQueries(X, none, self.queries)
+            return workers.total(within.moments, merge_all).gram
+        moments = workers.total(lambda: pooled_moments(X, none), merge_all)
         if self.fit_intercept:
             self.mean = moments.mean
         return moments.normal(self.fit_intercept)[0]
+
+    def _squares_and_mean(self):
+        """Return the squares of the features, and what these rows contribute to their means."""
+        X = self.X
+        squares = X.multiply(X).sum(axis=0) if issparse(X) else np.einsum("ij,ij->j", X, X)
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        share = X.shape[0] / self.n_rows
+        return np.asarray(squares, dtype=float).ravel(), share * mean
 
 
 def _basis(rows, curvature, penalty):
@@ -348,12 +396,20 @@ def _curvature(rows, objective, at_zero):
     """
     gram = rows.gram_with_intercept()
     direction = arrays.safe_divide(-at_zero.T, np.maximum(_diagonal(gram), 0.0)).T
-    step = rows.scores(direction).ravel()
-    furthest = np.abs(step).max()
+
+    @cache
+    def step():
+        return rows.scores(direction).ravel()
+
+    furthest = rows.workers.total(lambda: np.abs(step()).max(), max)
     if not 0.0 < furthest < np.inf:
         return 1.0
-    step /= furthest
-    actual = (objective(step)[1] - objective(np.zeros_like(step))[1]) @ step
+
+    def rise():
+        by = step() / furthest
+        return (objective(by)[1] - objective(np.zeros_like(by))[1]) @ by
+
+    actual = rows.workers.total(rise, sum)
     along = direction / furthest
     expected = np.sum(along * (gram @ along if gram.ndim == 2 else (gram * along.T).T))
     return float(actual / expected) if expected > 0 and 0.0 < actual < np.inf else 1.0

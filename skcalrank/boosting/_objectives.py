@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import ALONE, QUERY_WEIGHTS, Queries, Workers, check, in_memory, lazy_property
 from ..data.types import ArrayLike, Floats, Self
-from ..losses import Loss, get_loss
+from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import MEASURES, Measure, get_measure, warn_of_amounts
 from ._handed import Handed, Known, from_lightgbm, from_xgboost, refuse_bagging_by_query
 
@@ -52,13 +52,7 @@ def make_problem(
     """Return the problem of boosting targets in grouped order; `workers` have other queries."""
     if measure.shape == "pairs":
         targets = loss.standardize(targets, queries)
-    # As in the rankers, a document of weight 0 has no effect on the scale.
-    told = targets if weight is None else targets * (weight > 0)
-    loss = loss.scaled_to(told, queries)
-    if workers.size > 1 and hasattr(loss, "eta"):
-        # Without a positive target the scale is 1, which then counts on no worker or on all.
-        eta = workers.reduce(loss.eta if told.any() else 0.0, max)
-        loss = replace(loss, eta=eta or loss.eta)  # type: ignore[type-var]
+    loss = scaled_to_all(loss, targets, queries, weight, workers)
     return Problem(targets, queries, loss.document_weights(queries, query_weight, weight), loss)
 
 

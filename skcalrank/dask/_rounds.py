@@ -120,6 +120,11 @@ def _of_several(replies: list[_Reply]) -> _Reply:
     there = [reply for reply in replies if reply.used] or replies[:1]
     parts = [part for reply in there for part in reply.parts]
     combine, is_sum = there[0].combine, there[0].is_sum
+    if any((reply.combine is None) != (combine is None) for reply in there):
+        raise RuntimeError(
+            "All partitions must take the same steps, but some ended before others: check that all "
+            "workers have the same versions of the libraries."
+        )
     return _Reply(
         used=[number for reply in there for number in reply.used],
         owners=check_disjoint([reply.owners for reply in replies]),

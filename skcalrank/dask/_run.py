@@ -12,8 +12,11 @@ def run(estimator, method, *args, **kwargs):
     call = signature(method).bind(estimator, *args, **kwargs)
     call.apply_defaults()
     (_, estimator), *given = call.arguments.items()
-    if method.__name__ == "fit" and getattr(estimator, "fits_in_rounds", False):
-        return fit_in_rounds(estimator, **dict(given))
+    in_rounds = getattr(estimator, "fits_in_rounds", None)
+    if method.__name__ == "fit" and in_rounds is not None:
+        if in_rounds:
+            return fit_in_rounds(estimator, **dict(given))
+        return method(*call.args, **call.kwargs)  # which refuses collections
     room = _transformers if hasattr(estimator, "transform") else _rankers
     room = _tables if isinstance(estimator, TableEncoder) else room
     if hasattr(estimator, "trains_in_parts"):

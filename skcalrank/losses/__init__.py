@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import Any
 
-from ._base import EXPONENT, Loss
+from ._base import EXPONENT, Loss, scaled_to_all
 from ._bregman import BregmanKL, BregmanLogistic
 from ._pairwise import PairwiseExponential, PairwiseLogistic, PairwiseSquared
 from ._pointwise import (

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Queries, each, query_factors
+from ..data import ALONE, Queries, Workers, each, query_factors
 from ..data.types import Floats
 
 # Gradient and curvature, of scores.
@@ -352,6 +352,22 @@ class LossInParts(Loss):
 
         each(work, range(len(parts)), long=self._long)
         return joined
+
+
+def scaled_to_all(
+    loss: Loss, v: Floats, queries: Queries, weight: Floats | None = None, workers: Workers = ALONE
+) -> Loss:
+    """Return a loss, scaled to the targets of the documents of all workers.
+
+    Documents of weight 0 have no effect on the scale.
+    """
+    told = v if weight is None else v * (weight > 0)
+    loss = loss.scaled_to(told, queries)
+    if workers.size > 1 and hasattr(loss, "eta"):
+        # Without a positive target the scale is 1, which then counts on no worker or on all.
+        eta = workers.reduce(loss.eta if told.any() else 0.0, max)
+        loss = replace(loss, eta=eta or loss.eta)  # type: ignore[type-var]
+    return loss
 
 
 @dataclass(frozen=True)

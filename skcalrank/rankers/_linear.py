@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
+from functools import partial, reduce
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
-from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, limits
+from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, lazy_aware, limits
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ._base import BaseRanker
-from ._penalty import ALPHA, AUTO, penalty, seen_in
+from ._penalty import ALPHA, AUTO, Seen, penalty, seen_in
 from ._plan import Plan
 from ._regression import units_of
 from ._targets import TargetRanker
@@ -67,6 +67,8 @@ class LinearScorer(BaseRanker):
     ValueRegularizedRanker : Linear scorer of preferences.
     """
 
+    fits_in_rounds: ClassVar[bool] = False
+
     coef_: Floats
     intercept_: float | Any
     n_iter_: int
@@ -109,6 +111,7 @@ class LinearScorer(BaseRanker):
     def _solve(self, plan: Plan, rows: Rows, start) -> ScorerFit:
         """Minimize the objective, from ``start`` = (coef, intercept) unless it is None."""
 
+    @lazy_aware
     @all_or_nothing
     def fit(
         self,
@@ -122,7 +125,9 @@ class LinearScorer(BaseRanker):
         Parameters
         ----------
         X, qid
-            As in :meth:`LeastSquaresRanker.fit`.
+            As in :meth:`LeastSquaresRanker.fit`. Collections of dask are for
+            :class:`OrderPreservingRanker`, one number of y for each row: gradients are summed over
+            the partitions, which are read once for each step, and the first step is from zero.
         y : array-like of shape (n_rows,) or (n, r), or PreferenceTarget
             Relevances, higher is better, which may carry their queries. Rankers of preferences also
             accept a PreferenceTarget.
@@ -150,7 +155,8 @@ class LinearScorer(BaseRanker):
 
     def _alpha(self, rows):
         """Return the penalty as a number."""
-        return penalty(self.alpha, seen_in(rows), rows.n_items)
+        seen = rows.workers.total(lambda: seen_in(rows), partial(reduce, Seen.add))
+        return penalty(self.alpha, seen, rows.n_items)
 
     @property
     def alpha_(self) -> float:
@@ -199,6 +205,7 @@ class LinearScorer(BaseRanker):
             units=units,
             curved=None if curved is None else in_row_order(curved),
             queries=queries if within else None,
+            workers=rows.workers,
             n_outputs=rows.n_items,
             fit_intercept=bool(self.fit_intercept) and not within,
             max_iter=self.max_iter,

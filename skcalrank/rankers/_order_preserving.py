@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from .._solvers import ScorerFit, fit_rows, penalty_scale
 from ..data import limits
-from ..losses import Loss, get_loss
+from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import Measure
 from ._linear import LinearScorer, TargetScorer
 from ._penalty import AUTO, gram_ridge
@@ -126,6 +126,7 @@ class OrderPreservingRanker(TargetScorer):
     Logistic(eta=1.0)
     """
 
+    fits_in_rounds = True
     _plan_type: ClassVar = LossPlan
     _theorem: ClassVar[str] = "loss"
     _parameter_constraints: ClassVar = {
@@ -171,13 +172,18 @@ class OrderPreservingRanker(TargetScorer):
 
     def _solve_targets(self, plan, rows, start, targets):
         queries, weight = rows.queries, rows.document_weights()
-        loss = self._loss().scaled_to(
-            targets if weight is None else targets * (weight > 0), queries
-        )
-        self.loss_ = loss
+        if rows.workers.size > 1 and rows.n_items is not None:
+            raise ValueError(
+                "y must be one number for each row for dask collections of several partitions, got "
+                f"{rows.n_items} columns (the label-ranking form), whose columns of X are centered "
+                "over all rows: pass X.compute()."
+            )
+        self.loss_ = loss = scaled_to_all(self._loss(), targets, queries, weight, rows.workers)
         if loss.family == "squared":
             return self._solve_squares(rows, targets)
-        if loss.family == "logistic" and rows.X.shape[1] <= _NEWTON_FEATURES:
+        # The Newton steps of scikit-learn need all rows.
+        may_step = rows.workers.size == 1 and rows.X.shape[1] <= _NEWTON_FEATURES
+        if loss.family == "logistic" and may_step:
             fit = self._solve_logistic(rows, targets, start)
             if fit is not None:
                 return fit

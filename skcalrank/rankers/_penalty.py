@@ -51,7 +51,7 @@ NOTHING_SEEN = Seen(0, 0)
 
 
 def seen_in(rows: Rows) -> Seen:
-    """Return the counts of rows."""
+    """Return the counts of rows, not those of other workers."""
     counts = np.ones(rows.n_rows, dtype=bool) if rows.weight is None else rows.weight > 0
     if rows.n_items is not None:
         return Seen(int(counts.sum()), rows.n_items * int(counts.sum()))

@@ -18,6 +18,7 @@ from .._solvers import (
     fit_pairwise,
     fit_pairwise_outputs,
     fit_regressor,
+    merge_all,
     pair_weights,
     pooled_moments,
 )
@@ -58,7 +59,9 @@ def _fit_moments(regressor: GramRidge, rows: Rows, targets, loss, method):
         # The rows are centered within queries, so there is no intercept.
         regressor.set_params(fit_intercept=False)
     relative = regressor.penalty_scale is not None
-    moments = moments_of(rows, rows.columns(targets), loss, relative)()
+    moments = rows.workers.total(
+        lambda: moments_of(rows, rows.columns(targets), loss, relative)(), merge_all
+    )
     goes_on = method == "partial_fit" and hasattr(regressor, "coef_")
     return add_moments(regressor, moments, one_target, goes_on=goes_on)
 
@@ -99,8 +102,13 @@ def moments_of(rows: Rows, targets, loss, relative) -> Callable[..., Moments]:
 
 
 def is_wide(rows: Rows, loss) -> bool:
-    """Return whether a d x d matrix takes more memory than the rows themselves."""
+    """Return whether a d x d matrix takes more memory than the rows themselves.
+
+    Sums over the rows of several workers need one.
+    """
     n, d = rows.X.shape
+    if rows.workers.size > 1:
+        return False
     if issparse(rows.X) and (rows.n_items is not None or loss != "pairwise_squared"):
         n = min(n, _FEW_FEATURES)
     return d > max(n, _FEW_FEATURES) or d * d > MOST_CELLS
@@ -142,7 +150,8 @@ def units_of(rows: Rows, loss) -> Units:
     if rows.n_items is None and loss != "squared":
         weight = within.weight()
     of_row = np.ones(n) if weight is None else weight
-    return Units(within.squares(weight), of_row, center)
+    squares = rows.workers.total(lambda: within.squares(weight), sum)
+    return Units(squares, of_row, center)
 
 
 def names_of(queries: Queries) -> frozenset:

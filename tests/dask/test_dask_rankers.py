@@ -16,10 +16,10 @@ from skcalrank import (
     LeastSquaresRankerCV,
     LowRankLossClassifier,
     NDCGRanker,
-    OrderPreservingRanker,
     PairwiseDisagreementRanker,
     RankingTarget,
     TabularRanker,
+    ValueRegularizedRanker,
 )
 from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.dask import partition_by_query
@@ -213,7 +213,7 @@ def test_rankers_without_statistics_say_so(rng):
     others = [ranker for ranker in rankers() if type(ranker) not in supported]
     fits = ("fits_in_rounds", "trains_in_parts")
     others = [r for r in others if not any(getattr(r, name, False) for name in fits)]
-    assert OrderPreservingRanker in {type(ranker) for ranker in others}
+    assert ValueRegularizedRanker in {type(ranker) for ranker in others}
     others += [
         AveragePrecisionRanker(surrogate="pairwise"),
         PairwiseDisagreementRanker(surrogate="pairwise"),

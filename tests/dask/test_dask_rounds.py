@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from dask_cases import as_dask, da, dd, forbidden, pd, sorted_data, whole_queries
 from sklearn.base import clone
-from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import FunctionTransformer, SplineTransformer
@@ -15,6 +15,7 @@ from skcalrank import (
     NDCGRanker,
     NotGradesWarning,
     OneQueryWarning,
+    OrderPreservingRanker,
     SingleDocumentsWarning,
     TabularRanker,
 )
@@ -31,6 +32,8 @@ RANKERS = {
     "cv of documents": LeastSquaresRankerCV("dcg", loss="squared"),
     "cv by queries": LeastSquaresRankerCV(loss="centered", query_weight="equal"),
     "linear views": TabularRanker(trees=None),
+    "squares": OrderPreservingRanker(),
+    "squares of documents": OrderPreservingRanker("dcg", loss="squared", query_weight="equal"),
 }
 TRANSFORMERS = {
     "scaler": QueryScaler(),
@@ -270,6 +273,33 @@ def test_curves_learn_from_all_partitions_or_not_at_all(rng):
 
 
 # -- rankers ---------------------------------------------------------------------------------
+
+
+@every_number
+@pytest.mark.parametrize("loss", ["logistic", "pairwise_logistic", "bregman_kl", "squared_hinge"])
+def test_losses_without_a_closed_form(loss, n_partitions, rng):
+    X, y, qid = sorted_data(rng, SIZES)
+    weight = rng.uniform(0, 2, len(y)) * (rng.random(len(y)) < 0.9)
+    X[:, 0] *= 1e3
+    ranker = OrderPreservingRanker("ndcg@5", loss=loss, tol=1e-9, max_iter=10_000)
+    local = fitted(ranker, (X, y, qid, weight))
+    ours = fitted(ranker, (X, y, qid, weight), n_partitions)
+    assert ours.loss_ == local.loss_
+    for name in ("coef_", "intercept_", "penalty_scale_", "alpha_"):
+        ours_, expected = getattr(ours, name), getattr(local, name)
+        np.testing.assert_allclose(ours_, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
+
+
+def test_steps_are_taken_together_or_not_at_all(rng):
+    X, y, qid = sorted_data(rng, SIZES)
+    lazy = as_dask(whole_queries(qid), X, y, qid)
+    with pytest.warns(ConvergenceWarning, match="after 2 iterations"):
+        ranker = OrderPreservingRanker(loss="exponential", max_iter=2, verbose=1).fit(*lazy)
+    with pytest.warns(ConvergenceWarning, match="after 2 iterations"):
+        local = OrderPreservingRanker(loss="exponential", max_iter=2).fit(X, y, qid)
+    np.testing.assert_allclose(ranker.coef_, local.coef_, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"the label-ranking form.*pass X\.compute\(\)"):
+        OrderPreservingRanker(loss="logistic").fit(*as_dask((20, 20), X[:40], X[:40] > 2))
 
 
 def test_the_label_ranking_form(rng):
