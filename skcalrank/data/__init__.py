@@ -41,6 +41,7 @@ from ._properties import available_if, lazy_property
 from ._queries import Bucket, Queries, check_qid, join_qids, plain, qid_array
 from ._query_sizes import QuerySizes
 from ._ranked import TIES, Block, Ranked, positions
+from ._ranked_items import RankedItems
 from ._routing import call_step, handed_to, has_method, transform_rows
 from ._rows import QUERY_WEIGHTS, Rows, query_factors
 from ._targets import Judgments, RankingTarget, Target

@@ -155,14 +155,16 @@ def target(
     *,
     name: str = "y",
     known: Queries | None = None,
+    unranked: bool = False,
 ) -> tuple[Floats, Queries]:
     """Return validated relevances in grouped order, and their queries.
 
     One-dimensional y has one query per value of qid, or one query if there is no qid. In a matrix,
-    every row is a query. `known` are the queries of a qid that has been validated beside y.
+    every row is a query, and with `unranked` items may be NaN. `known` are the queries of a qid
+    that has been validated beside y.
     """
     qid = carried_qid(y, qid) if known is None else qid
-    y = one_form(labels(y, name), qid, name)
+    y = one_form(labels(y, name, unranked=unranked), qid, name)
     if y.ndim != 1:
         return y.ravel(), Queries.equal(*y.shape)
     if known is None or known.n_rows != len(y):
@@ -170,18 +172,26 @@ def target(
     return known.group(y), known
 
 
-def labels(y: ArrayLike, name: str = "y") -> Floats:
+def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
     """Return relevances in double precision.
 
-    Raise ValueError unless they are finite and distinct labels stay distinct.
+    Raise ValueError unless they are finite and distinct labels stay distinct. With `unranked`,
+    labels of the label-ranking form may be NaN, for an item that a row does not rank.
     """
     with arrays.naming(name):
         arrays.as_array(y, name)
         arrays.refuse_rounding(y, name)
-    values: Floats = arrays.checked(y, name, ensure_2d=False, allow_nd=True)
+    finite = {"ensure_all_finite": "allow-nan"} if unranked and _n_columns(y) > 1 else {}
+    values: Floats = arrays.checked(y, name, ensure_2d=False, allow_nd=True, **finite)
     if values.ndim > 2:
         raise ValueError(f"{name} must have one or two dimensions, got shape {values.shape}.")
     return values
+
+
+def _n_columns(y: Any) -> int:
+    """Return the number of columns of a matrix, 1 for other arrays."""
+    shape = y.shape if hasattr(y, "shape") else np.shape(y)
+    return int(shape[1]) if len(shape) == 2 else 1
 
 
 def one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:

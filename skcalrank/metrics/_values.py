@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import TIES, PreferenceTarget, Queries, Ranked, arrays, check, each, warn
+from ..data import TIES, PreferenceTarget, Queries, Ranked, RankedItems, arrays, check, each, warn
 from ..data.types import ArrayLike, Floats, Labels
 from ..measures import Measure, get_convention, warn_of_amounts
 
@@ -41,12 +41,14 @@ class Policies:
 class CheckedTarget:
     """Relevances in grouped order, or preferences, which are validated once for many scores.
 
-    `shape` is that of their scores.
+    `shape` is that of their scores. `ranked` are the items that have relevances, if some of the
+    label-ranking form have none: the others, and rows without any, do not count.
     """
 
     y: Any
     queries: Queries
     shape: tuple[int, ...]
+    ranked: RankedItems | None = None
 
     @classmethod
     def of(
@@ -58,18 +60,28 @@ class CheckedTarget:
             check.carried_qid(y_true, qid)
             n_items = () if y_true.n_items is None else (y_true.n_items,)
             return cls(y_true, y_true.queries(), (len(y_true), *n_items))
-        y, queries = check.target(y_true, qid, name="y_true", known=queries)
-        label_form = np.ndim(y_true) == 2 and np.shape(y_true)[1] > 1
-        return cls(y, queries, np.shape(y_true) if label_form else (queries.n_rows,))
+        y, queries = check.target(y_true, qid, name="y_true", known=queries, unranked=True)
+        if np.ndim(y_true) != 2 or np.shape(y_true)[1] == 1:
+            return cls(y, queries, (queries.n_rows,))
+        ranked = RankedItems.of(y, np.shape(y_true)[1])
+        if ranked is None:
+            return cls(y, queries, np.shape(y_true))
+        if not len(ranked.rows):
+            raise ValueError("y_true must rank an item in some row, got NaN alone.")
+        return cls(y[ranked.cells], ranked.queries, np.shape(y_true), ranked)
 
     def scores(self, y_score: ArrayLike) -> Floats:
         """Return validated scores, in the order that :meth:`values` takes."""
         scores = check.scores(y_score, self.shape)
+        if self.ranked is not None:
+            return scores[self.ranked.cells]
         return scores if isinstance(self.y, PreferenceTarget) else self.queries.group(scores)
 
     def query_weight(self, sample_weight: ArrayLike | None) -> Floats | None:
         """Return the weight of each query, from validated weights of the rows."""
         weight = check.sample_weight(sample_weight, self.shape[0], self.queries, only_shares=True)
+        if weight is not None and self.ranked is not None:
+            return weight[self.ranked.rows]
         return check.query_weights(weight, self.queries, len(self.shape) == 2)
 
     def evaluate(
@@ -85,7 +97,16 @@ class CheckedTarget:
         scores, weight = self.scores(y_score), self.query_weight(sample_weight)
         if average:
             return self.means(measures, scores, weight, policies)
-        return self.values(measures, [scores], policies)[0]
+        values = self.values(measures, [scores], policies)[0]
+        return {name: self._by_row(of_measure) for name, of_measure in values.items()}
+
+    def _by_row(self, values: Floats) -> Floats:
+        """Return the values of all queries; NaN of rows that rank nothing."""
+        if self.ranked is None:
+            return values
+        out = np.full(self.shape[0], np.nan)
+        out[self.ranked.rows] = values
+        return out
 
     def means(
         self,

@@ -73,6 +73,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         :func:`skcalrank.calibration.calibration_of` tells whether it is calibrated.
     takes_label_form : bool
         Whether y may be a matrix, in which every row is a query that ranks the same items.
+    takes_unranked : bool
+        Whether labels of such a matrix may be NaN, for items that a row does not rank.
 
     See Also
     --------
@@ -84,6 +86,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     short_names: ClassVar[dict[str, dict]] = {}
     regresses_targets: ClassVar[bool] = False
     takes_label_form: ClassVar[bool] = True
+    takes_unranked: ClassVar[bool] = False
     takes_eval_set: ClassVar[bool] = False
 
     __metadata_request__fit = {"qid": True, "sample_weight": True}
@@ -197,7 +200,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 raise ValueError(
                     f"{name} must be dense, got a sparse matrix: pass {name}.toarray()."
                 )
-            y = None if y is None else check.labels(y, name)
+            unranked = self.takes_unranked and name == "y"
+            y = None if y is None else check.labels(y, name, unranked=unranked)
             # Without labels scikit-learn raises.
             X = check.features(self, X, *([None] if y is None else []), **checks)
             with arrays.naming("X", name):
@@ -531,7 +535,7 @@ def _scaled(measure: Measure, y: Floats, workers: Workers) -> Measure:
 
 def _check_size(y, name):
     """Raise if labels or targets are so large that their sums may overflow."""
-    largest = np.abs(y).max(initial=0.0)
+    largest = np.fmax.reduce(np.abs(y), initial=0.0)
     if largest > _LARGEST_LABEL:
         raise ValueError(
             f"{name} must be at most {_LARGEST_LABEL:g} in absolute value, so that sums do not "

@@ -15,7 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._solvers import PAIR_FEATURES, as_dense, fit_outputs, fit_pairs
+from .._solvers import (
+    PAIR_FEATURES,
+    as_dense,
+    fit_known_outputs,
+    fit_outputs,
+    fit_pairs,
+    fit_regressor,
+)
 from ..data import Queries, all_or_nothing, check, each, first_equal_rows, limits, refuse_lazy, warn
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
 from ..preds import Pred, PredResult, get_pred, solve_with_ties
@@ -173,7 +180,17 @@ class PairRanker(ScoreRanker):
 
     def _fit_to_targets(self, plan, rows, targets, method="fit"):
         self.__dict__.pop("n_iter_", None)
-        return super()._fit_to_targets(plan, rows, targets, method)
+        if not np.isnan(targets).any():
+            return super()._fit_to_targets(plan, rows, targets, method)
+        if method != "fit" or self.loss not in (None, "squared"):
+            raise ValueError(
+                "y may have unranked items (NaN) in fit with loss=None or 'squared' alone, got "
+                f"{method} with loss={self.loss!r}."
+            )
+        record = self._record_of(plan, rows, np.nan_to_num(targets))
+        self.estimator_ = self._fit_outputs(plan, rows, rows.columns(targets))
+        self.record_ = record
+        return self
 
     def _check_params(self):
         plan = super()._check_params()
@@ -200,10 +217,21 @@ class PairRanker(ScoreRanker):
         targets = values((start + i).ravel(), (start + j).ravel()).reshape(-1, len(i))
         # Rounding may separate predictions of equal targets, so the first one is used for all.
         self._first_alike = first_equal_rows(targets.T)
-        if plan.regressor is not None:
-            return fit_outputs(clone(plan.regressor), rows.X, targets, rows.weight)
-        of_pairs = replace(rows, n_items=len(i))
-        return fit_ridge(self._ridge(rows), of_pairs, targets.ravel(), loss="squared")
+        return self._fit_outputs(plan, rows, targets)
+
+    def _fit_outputs(self, plan, rows, targets):
+        """Fit a regression with one output per column of targets, NaN where it is not known."""
+        penalized = None if plan.regressor is not None else self._ridge(rows)
+
+        def fit(some, of_some):
+            if plan.regressor is not None and of_some.shape[1] == 1:
+                return fit_regressor(clone(plan.regressor), some.X, of_some.ravel(), some.weight)
+            if plan.regressor is not None:
+                return fit_outputs(clone(plan.regressor), some.X, of_some, some.weight)
+            outputs = replace(some, n_items=of_some.shape[1])
+            return fit_ridge(clone(penalized), outputs, of_some.ravel(), loss="squared")
+
+        return fit_known_outputs(fit, rows, targets)
 
     def _ridge(self, rows):
         alpha = penalty(self.alpha, seen_in(rows), rows.n_items)

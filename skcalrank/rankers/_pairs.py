@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._solvers import is_affine, is_closed_form
-from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, limits
+from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems, arrays, limits
 from ..data.types import Seed
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import Pred
@@ -236,6 +236,13 @@ class PairwiseDisagreementRanker(PairRanker):
     pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
         Features of a pair of documents for the pairwise surrogate, as in
         :class:`~skcalrank.rankers.PairRanker`.
+    pair_targets : {"preferences", "differences"}, default="preferences"
+        What the pairwise surrogate regresses: the preferences :math:`y_{ij}` of all
+        :math:`r (r - 1)` ordered pairs, or the :math:`r (r - 1)/2` differences :math:`y_{ij} -
+        y_{ji}`, which take half the outputs in the label-ranking form. With all features of a query
+        in a row, regressors that are linear in the targets predict the same orders. With features
+        of pairs, both orders of a pair are regressed, and half the difference of their predictions
+        is its value.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is the mean weight of a row
         (1 without weights) for the pair features "bilinear".
@@ -305,6 +312,14 @@ class PairwiseDisagreementRanker(PairRanker):
     distribution. All of these statements are about regressors of the whole query; with rows of
     documents, the row must determine the mean of its target (:ref:`rows-and-context`).
 
+    In the label-ranking form, items of y may be NaN: the row does not rank them. Every pair is then
+    regressed on the rows that rank both its items, or, with ``surrogate="score"``, every item on
+    the rows that rank it, with its mean preference over the others that are ranked; a pair or an
+    item without such rows is predicted as even. Where the
+    unranked items are drawn without regard to the order, given X, the pairwise surrogate is
+    calibrated for complete orders; the score surrogate needs items to be missing equally often, too
+    (:doc:`/label_ranking`).
+
     Examples
     --------
     >>> from skcalrank import PairwiseDisagreementRanker, PreferenceTarget
@@ -315,15 +330,17 @@ class PairwiseDisagreementRanker(PairRanker):
     """
 
     short_names: ClassVar = {"pd": {}, "kendall": {"weights": "unit"}}
+    takes_unranked: ClassVar[bool] = True
     _judgments = (PreferenceTarget,)
     _measure_type = PairwiseDisagreement
     _diagonal = False
     _of_documents = ("loss", "n_passes", "score_function")
-    _of_pairs = ("pair_features", "time_limit")
+    _of_pairs = ("pair_features", "pair_targets", "time_limit")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
         "score_function": [limits.one_of("net_preference"), callable],
         "weights": [limits.one_of(*PREFERENCE_WEIGHTS)],
+        "pair_targets": [limits.one_of("preferences", "differences")],
         "time_limit": [limits.POSITIVE, None],
     }
 
@@ -336,6 +353,7 @@ class PairwiseDisagreementRanker(PairRanker):
         weights: str = "difference",
         pred: str | Pred | Callable[..., Any] | None = None,
         pair_features: str | Callable[..., Any] = "bilinear",
+        pair_targets: str = "preferences",
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
@@ -351,6 +369,7 @@ class PairwiseDisagreementRanker(PairRanker):
         self.surrogate = surrogate
         self.pred = pred
         self.pair_features = pair_features
+        self.pair_targets = pair_targets
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -359,33 +378,58 @@ class PairwiseDisagreementRanker(PairRanker):
         self.time_limit = time_limit
 
     def _targets(self, plan, rows):
+        if isinstance(rows.y, PreferenceTarget) or not np.isnan(rows.y).any():
+            if callable(plan.score_function):
+                return _score_matrices(plan.score_function, rows, plan.measure)
+            return super()._targets(plan, rows)
         if callable(plan.score_function):
-            return _score_matrices(plan.score_function, rows, plan.measure)
-        return super()._targets(plan, rows)
+            raise ValueError(
+                "score_function must be 'net_preference' if y has unranked items (NaN), got "
+                f"{plan.score_function!r}."
+            )
+        ranked = RankedItems.of(rows.y, rows.n_items)
+        net = plan.measure.score_targets(rows.y[ranked.cells], ranked.queries)
+        others = ranked.queries.repeat(ranked.queries.sizes) - 1
+        targets = np.full(rows.y.shape, np.nan)
+        # As if the other items compared like those that are ranked.
+        targets[ranked.cells] = arrays.safe_divide((rows.n_items - 1) * net, others, np.nan)
+        return targets
 
     def _pair_values(self, plan, rows):
+        opposite = plan.pair_targets == "differences"
         if isinstance(rows.y, PreferenceTarget):
-            return partial(_entries, rows.y.adjacency())
-        y = rows.y
-        if plan.measure.weights == "unit":
-            return lambda first, second: (y[first] > y[second]) * 1.0
-        return partial(_positive_difference, y)
+            weights = rows.y.adjacency()
+            return partial(_entries, weights - weights.T if opposite else weights)
+        return partial(_preferences, rows.y, plan.measure.weights == "unit", opposite)
 
     def _item_pairs(self, r):
+        if self.pair_targets == "differences":
+            return np.triu_indices(r, 1)
         i, j = np.nonzero(~np.eye(r, dtype=bool))
         return i, j
 
     def _matrices_of_items(self, u, r):
         out = np.zeros((len(u), r, r))
-        i, j = self._item_pairs(r)
-        out[:, i, j] = u
+        if self.record_.plan.pair_targets == "differences":
+            i, j = np.triu_indices(r, 1)
+            out[:, i, j], out[:, j, i] = np.maximum(u, 0.0), np.maximum(-u, 0.0)
+        else:
+            out[:, ~np.eye(r, dtype=bool)] = u
         return out
 
+    def _matrices(self, X, queries):
+        matrices, number = super()._matrices(X, queries)
+        if self.n_items_ is not None or self.record_.plan.pair_targets == "preferences":
+            return matrices, number
+        return (np.maximum(matrix - matrix.T, 0.0) / 2 for matrix in matrices), number
 
-def _positive_difference(y, first, second):
-    """Return ``(y[first] - y[second])_+``."""
+
+def _preferences(y, unit, opposite, first, second):
+    """Return the preferences ``y_ij`` of pairs, minus ``y_ji`` if `opposite`; NaN if y is NaN."""
     out = y[first] - y[second]
-    return np.maximum(out, 0.0, out=out)
+    if unit:
+        np.sign(out, out=out)
+    return out if opposite else np.maximum(out, 0.0, out=out)
 
 
 def _entries(matrix, first, second):

@@ -68,6 +68,7 @@ class Plan:
     measure: Measure
     loss: Any = None
     surrogate: str = "score"
+    pair_targets: str = "preferences"
     targets: str = "measure"
     estimated: bool = False
     score_function: Any = None
