@@ -3,9 +3,9 @@
     python benchmarks/prediction_maps.py --data DIR
 
 The 49 input-output instances of LOLIB (``lolib/``) to proven optimality; Algorithm 1 against a
-plain loop that deletes edges of a networkx graph; exact MAP by subsets; the beam search and its gap
-to the exact map. Times are medians of the CPU time of repeated calls; the time of LOLIB is the wall
-time of two processes.
+plain loop that deletes edges of a networkx graph; exact MAP; the beam search and its
+gap to the exact map. Times are medians of the CPU time of repeated calls; the time of LOLIB is the
+wall time of two processes.
 
 A table of what cheap maps lose in rank aggregation (Kemeny's rule), on LOLIB, whose tables are
 full of cycles, and on estimated preferences of 40 documents: what they lose of the weight that the
@@ -14,6 +14,11 @@ Least, median and largest of 49 instances.
 
 A last table, which needs no data (``--batched``): ``predict`` of fitted rankers, which runs each
 map on stacks of queries of one size, beside the map on the same matrices one by one.
+
+Another one, by itself (``--map``): exact MAP and the beam search on estimates of 24 to 100
+documents, five of each kind. Laws are 200 label vectors of random probabilities, each with
+relevances of one rate between .1 and .6; noise is symmetric and normal. Values of laws with noise
+have half the standard deviation of the law's.
 """
 
 from __future__ import annotations
@@ -50,6 +55,9 @@ RANKERS = {
 
 # Queries whose maps are timed one by one; and seconds on stacks from where no more are timed.
 ONE_BY_ONE, SLOW = 100, 4
+
+# Seconds of exact MAP for one query.
+MAP_LIMIT = 10
 
 
 def read_lolib(folder):
@@ -212,6 +220,60 @@ def map_rows(rng):
     ]
 
 
+def symmetric_noise(r, rng):
+    """Normal values with variance one."""
+    drawn = np.tril(rng.normal(size=(r, r)))
+    return drawn + np.tril(drawn, -1).T
+
+
+def law_targets(r, rng):
+    """Means of the targets of MAP under a law of 200 label vectors."""
+    y = (rng.random((200, r)) < rng.uniform(0.1, 0.6, (200, 1))) + 0.0
+    p, relevant = rng.dirichlet(np.ones(200)), np.maximum(y.sum(axis=1), 1)
+    return np.einsum("n,ni,nj->ij", p / relevant, y, y)
+
+
+def noisy_targets(r, rng):
+    """Targets of a law with noise."""
+    targets = law_targets(r, rng)
+    return targets + 0.5 * targets.std() * symmetric_noise(r, rng)
+
+
+ESTIMATES = {"law": law_targets, "law with noise": noisy_targets, "noise": symmetric_noise}
+
+
+def exact_map_rows(rng):
+    """Exact MAP within the time limit, and the beam beside it."""
+    for kind, draw in ESTIMATES.items():
+        for r in (24, 30, 40, 100):
+            drawn = [draw(r, rng) for _ in range(5)]
+            exact, seconds = zip(*(timed(lambda U=U: exact_map(U)) for U in drawn))
+            beam, shorter = zip(
+                *(timed(lambda U=U: map_positions(U, method="beam")) for U in drawn)
+            )
+            lost = [100 * (e.value - b.value) / e.value for e, b in zip(exact, beam)]
+            yield [
+                f"{kind}, r={r}",
+                f"{sum(result.proven for result in exact)} of {len(exact)}",
+                f"{np.median(seconds):.2f} / {max(seconds):.2f} s",
+                over_value(exact),
+                f"{1e3 * np.median(shorter):.0f} ms",
+                over_value(beam),
+                f"{max(lost):.2f}",
+            ]
+
+
+def exact_map(U):
+    """Exact MAP of one query."""
+    return map_positions(U, time_limit=MAP_LIMIT)
+
+
+def over_value(results):
+    """How far bounds are above values, in percent, in the median and at most."""
+    gaps = [100 * result.gap / result.value for result in results]
+    return f"{np.median(gaps):.2f} / {max(gaps):.2f}"
+
+
 def label_data(n, r, rng):
     """Rows of features and relevances of r items, mostly noise: cycles occur."""
     X = rng.normal(size=(n, 20))
@@ -272,7 +334,16 @@ def main():
     """Run and print."""
     arguments = parser(__doc__, data=True)
     arguments.add_argument("--batched", action="store_true", help="only the table without data")
+    arguments.add_argument("--map", action="store_true", help="only the table of exact MAP")
     args = arguments.parse_args()
+    if args.map:
+        print(describe_environment("numpy", "scipy", threads=args.threads), "\n")
+        with threadpool_limits(args.threads):
+            rows = list(exact_map_rows(np.random.default_rng(0)))
+        say(f"Exact MAP, stopped after {MAP_LIMIT} s, and the beam search: median / largest of 5\n")
+        columns = ["proven", "CPU time", "% bound above value", "beam", "% bound above value"]
+        print_table(["", *columns, "% beam below exact"], rows)
+        return
     folder = None if args.batched else data_folder(args.data, NEEDED)
     print(describe_environment("numpy", "scipy", "networkx", threads=args.threads), "\n")
     rng = np.random.default_rng(0)

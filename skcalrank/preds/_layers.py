@@ -18,10 +18,11 @@ from ..data import CACHE_CELLS, hash_keys
 from ..data.types import Array, Bools, Floats, Ints
 from ._objectives import map_value
 
-# Most steps of the subgradient method; steps without a smaller bound before they become shorter,
-# and by how much; documents in the orders that may be kept of each layer, which bounds memory.
-_STEPS = 300
-_PATIENCE, _SHORTER = 6, 0.6
+# Most steps of the subgradient method, and how much of the last direction is kept; steps without a
+# smaller bound before they become shorter, by how much, and the shortest.
+_STEPS, _MOMENTUM = 300, 0.7
+_PATIENCE, _SHORTER, _SHORTEST = 10, 0.7, 1e-2
+# Documents in the orders that may be kept of each layer, which bounds memory.
 _KEPT = 1 << 22
 
 
@@ -87,6 +88,7 @@ def _shares(weights: Floats, enough: float, deadline: float) -> tuple[Floats, fl
     """Return shares of the links and the bound of all values that follows from them."""
     diagonal = weights.diagonal()
     shares = smallest = 0.5 * (weights - np.diag(diagonal))
+    direction = np.zeros(shares.shape)
     bound, length, waited = np.inf, 0.5, 0
     for _ in range(_STEPS):
         value, slope = assignment_bound(diagonal, shares)
@@ -94,13 +96,13 @@ def _shares(weights: Floats, enough: float, deadline: float) -> tuple[Floats, fl
         if value < bound:
             bound, smallest, waited = value, shares, 0
         # What one document gets of a link, the other loses.
-        slope = 0.5 * (slope - slope.T)
-        norm = (slope**2).sum()
-        if bound <= enough or norm == 0 or time.monotonic() > deadline:
+        direction = 0.5 * (slope - slope.T) + _MOMENTUM * direction
+        norm = (direction**2).sum()
+        if bound <= enough or norm == 0 or length < _SHORTEST or time.monotonic() > deadline:
             break
         if waited == _PATIENCE:
             length, waited = _SHORTER * length, 0
-        shares = shares - length * (value - enough) / norm * slope
+        shares = shares - length * (value - enough) / norm * direction
     return smallest, bound
 
 
