@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from functools import partial
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
 from ..data import check
-from ..data.types import Array, ArrayLike, Bools, Floats, Ints, Seed
+from ..data.types import ArrayLike, Bools, Floats, Ints, Seed
 from ._base import heuristic_cost, preds_of_methods
 from ._insertion import OrderSearch, contradicted, descend_together
+from ._linear_ordering import solve_exactly
 from ._objectives import disagreement_result, net_graph
 from ._stacks import PredResult, on_stack, order_to_positions, parts
 from ._subsets import best_chain
@@ -51,8 +51,11 @@ def feedback_arc_positions(
 
     The exact method splits the graph of net preferences :math:`u_{ij} - u_{ji} > 0` into strongly
     connected components, whose order relative to each other is known, and solves each of them: by
-    dynamic programming over its subsets if it is small, else by the linear-ordering program, to
-    which violated triangle inequalities are added (HiGHS).
+    dynamic programming over its subsets if it is small, else by the linear-ordering program: its
+    dual over the triangle inequalities bounds it and gives the first of them, violated ones are
+    added in rounds, and the pairs that stay undecided are branched on. With the optional solver
+    highspy (``pip install "skcalrank[exact]"``) each round starts from the last one; without it,
+    scipy's integer programs start anew.
 
     Parameters
     ----------
@@ -189,7 +192,7 @@ def _places_in_large(net: Floats, head: Ints, limits: _Limits) -> tuple[Ints, Fl
         deadline, rng = limits.start()
         for first in np.unique(head[query, head[query] >= 0]):
             component = np.flatnonzero(head[query] == first)
-            solve = _integer_program if len(component) <= limits.exact_up_to else _search
+            solve = solve_exactly if len(component) <= limits.exact_up_to else _search
             order, gap = solve(net[query][np.ix_(component, component)], deadline, rng)
             place[query, component[order]] = np.arange(len(order))
             excess[query] += gap
@@ -216,88 +219,6 @@ def _search(net: Floats, deadline: float, rng: np.random.Generator) -> tuple[Int
     if deadline < np.inf:
         search.run(deadline, _PATIENCE * len(net))
     return search.best, search.loss
-
-
-class _Triangles:
-    """The linear-ordering program with the triangle inequalities found so far.
-
-    There is a variable for each pair i < j, which is 1 if i is placed before j. The triple i < j <
-    k has the inequalities ``0 <= x_ij + x_jk - x_ik <= 1``.
-    """
-
-    def __init__(self, net: Floats) -> None:
-        self.r = len(net)
-        self.i, self.j = np.triu_indices(self.r, 1)
-        self.number = np.zeros((self.r, self.r), dtype=np.intp)
-        self.number[self.i, self.j] = np.arange(len(self.i))
-        self.gain = net[self.i, self.j]
-        self.triples = np.zeros((0, 3), dtype=np.intp)
-
-    def minimize(self, relaxed: bool, deadline: float) -> tuple[Floats | None, Any]:
-        """Return the best x under the inequalities so far and a bound, or None on timeout."""
-        if not len(self.triples):
-            return (self.gain > 0) * 1.0, 0.0
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return None, None
-        n = len(self.triples)
-        coefficients = np.tile([1.0, 1.0, -1.0], n)
-        shape = (n, len(self.gain))
-        matrix = csr_matrix((coefficients, self.triples.ravel(), 3 * np.arange(n + 1)), shape=shape)
-        result = milp(
-            -self.gain,
-            integrality=np.full(len(self.gain), 0 if relaxed else 1),
-            bounds=Bounds(0, 1),
-            constraints=LinearConstraint(matrix, 0, 1),
-            options={"mip_rel_gap": 0.0} | ({} if np.isinf(left) else {"time_limit": left}),
-        )
-        if result.status != 0:
-            return None, None
-        bound = result.fun if relaxed else result.mip_dual_bound
-        return result.x, np.maximum(self.gain, 0.0).sum() + bound
-
-    def places(self, x: Floats) -> Array:
-        """Return for each document how many it is placed before, given the variables."""
-        return np.bincount(self.i, x, self.r) + np.bincount(self.j, 1 - x, self.r)
-
-    def add_violated(self, x: Floats, most: int) -> int:
-        """Add the inequalities that x violates most, and return how many it violates."""
-        before = np.zeros((self.r, self.r))
-        before[self.i, self.j] = x
-        new = []
-        for j in range(1, self.r - 1):
-            # All i < j and all k > j at once.
-            total = before[:j, j : j + 1] + before[j, j + 1 :] - before[:j, j + 1 :]
-            i, k = np.nonzero((total > 1 + 1e-6) | (total < -1e-6))
-            k += j + 1
-            excess = np.abs(total[i, k - j - 1] - 0.5)
-            triple = (self.number[i, j], self.number[j, k], self.number[i, k], excess)
-            new.append(np.column_stack(triple))
-        new = np.concatenate(new)
-        worst = new[np.argsort(-new[:, 3], kind="stable")[:most], :3].astype(np.intp)
-        self.triples = np.concatenate([self.triples, worst])
-        return len(new)
-
-
-def _integer_program(net: Floats, deadline: float, rng: np.random.Generator) -> tuple[Ints, float]:
-    """Solve the relaxation with violated inequalities, and the integer program if required."""
-    # Scale, because the tolerances of the solver are absolute.
-    scale = np.abs(net).max()
-    net = net / scale
-    program = _Triangles(net)
-    search = OrderSearch(net, rng)
-    tolerance = 1e-9 * np.abs(net).sum()
-    lower, relaxed = 0.0, True
-    while search.loss - lower > tolerance:
-        x, bound = program.minimize(relaxed, deadline)
-        if x is None:
-            break
-        lower = max(lower, bound)
-        search.add(np.argsort(-program.places(x), kind="stable"))
-        # If a relaxed solution violates nothing but is fractional, require integers.
-        relaxed &= program.add_violated(x, 20 * len(net)) > 0
-    gap = search.loss - lower
-    return search.best, scale * gap if gap > tolerance else 0.0
 
 
 def _exact_cost(r: int) -> float:

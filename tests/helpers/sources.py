@@ -40,7 +40,7 @@ NAMESPACES = {
 OPTIONAL = {
     *("pandas", "polars", "pyarrow", "matplotlib", "skops"),
     *("lightgbm", "xgboost", "catboost", "dask", "distributed"),
-    *("skl2onnx", "onnx", "onnxruntime", "duckdb"),
+    *("skl2onnx", "onnx", "onnxruntime", "duckdb", "highspy"),
 }
 
 

@@ -1,6 +1,7 @@
 """Each prediction map against what it is defined as."""
 
 import itertools
+import sys
 import time
 from functools import partial
 
@@ -42,11 +43,17 @@ def least_disagreement(U):
     return (U * (positions[:, :, None] > positions[:, None, :])).sum(axis=(1, 2)).min()
 
 
-@pytest.fixture(params=["subsets", "integers"])
+@pytest.fixture(params=["subsets", "integers", "cutting planes"])
 def solver(request, monkeypatch):
-    """Both exact solvers of a strongly connected component."""
-    if request.param == "integers":
+    """The exact solvers of a strongly connected component, large ones on small ones."""
+    if request.param != "subsets":
         monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
+        monkeypatch.setattr("skcalrank.preds._linear_ordering._FIRST_SEARCH", 0)
+        monkeypatch.setattr("skcalrank.preds._linear_ordering._LAST_SEARCH", 0)
+    if request.param == "integers":
+        monkeypatch.setitem(sys.modules, "highspy", None)
+    if request.param == "cutting planes":
+        pytest.importorskip("highspy")
 
 
 @every_kind
@@ -155,14 +162,14 @@ def test_components_in_a_stack_are_solved_side_by_side(rng):
         assert_one_by_one(partial(feedback_arc_positions, method=method), stack)
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 50])
+@pytest.mark.parametrize("limit", [1, 2, 3, 10_000])
 def test_the_time_limit_is_of_a_query_not_of_the_stack(limit, monkeypatch, rng):
     # A clock that goes on by a second whenever it is read.
     monkeypatch.setattr("skcalrank.preds._feedback_arc.time.monotonic", itertools.count().__next__)
     stack = rng.random((4, 15, 15))
     assert_one_by_one(partial(feedback_arc_positions, time_limit=limit), stack)
     proven = feedback_arc_positions(stack, time_limit=limit).proven
-    assert proven.all() == (limit == 50)
+    assert proven.all() == (limit == 10_000)
 
 
 def test_a_limit_below_a_second_leaves_that_time(monkeypatch):
@@ -173,6 +180,72 @@ def test_a_limit_below_a_second_leaves_that_time(monkeypatch):
     result = feedback_arc_positions(cycle, time_limit=0.9)
     assert result.proven
     assert result.positions.tolist() == [1, 2, 3]
+
+
+def paley(p):
+    """A tournament of p documents that all look alike: i beats j if j - i is a square."""
+    i = np.arange(p)
+    return np.isin((i - i[:, None]) % p, i[1:] ** 2 % p) + 0.0
+
+
+@pytest.mark.parametrize(("p", "best"), [(3, 1), (7, 7), (11, 20)])
+@pytest.mark.usefixtures("solver")
+def test_tournaments_whose_relaxation_is_fractional(p, best):
+    result = feedback_arc_positions(paley(p))
+    assert result.value == best
+    assert result.proven
+
+
+@pytest.mark.parametrize("sweeps", [1, 40])
+@every_kind
+def test_bounds_without_a_program_are_below_the_best(kind, sweeps, monkeypatch, rng):
+    stack = np.array([MATRICES[kind](9, rng) for _ in range(4)])
+    best = feedback_arc_positions(stack).value
+    # No sweep is skipped, and no program runs after them.
+    module = "skcalrank.preds._linear_ordering"
+    for name, number in (
+        ("_CYCLIC", -1),
+        ("_SWEEPS", sweeps),
+        ("_SWEEPS_ALONE", sweeps),
+    ):
+        monkeypatch.setattr(f"{module}.{name}", number)
+    for program in ("_branch_and_cut", "_integer_program"):
+        monkeypatch.setattr(f"{module}.{program}", lambda *_: None)
+    monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
+    result = feedback_arc_positions(stack)
+    assert (result.bound <= best + 1e-9).all()
+    assert (result.value >= best - 1e-9).all()
+    assert (result.value - result.bound >= 0).all()
+    assert result.value[result.proven] == pytest.approx(best[result.proven])
+    pairs = np.triu(np.minimum(stack, stack.swapaxes(1, 2)), 1).sum(axis=(1, 2))
+    assert (result.bound >= pairs - 1e-9).all()
+    if sweeps == 40:
+        assert np.mean(best - result.bound) <= 0.1 * np.mean(best - pairs) + 1e-9
+
+
+@pytest.mark.parametrize("step", [1, 3, 2.5])
+@pytest.mark.usefixtures("solver")
+def test_data_on_a_grid_are_proven(step, rng):
+    for _ in range(5):
+        U = step * rng.integers(0, 4, (8, 8))
+        result = feedback_arc_positions(U)
+        assert result.proven
+        assert result.value == pytest.approx(least_disagreement(U))
+
+
+@pytest.mark.usefixtures("solver")
+def test_preferences_of_very_different_size(rng):
+    for _ in range(5):
+        U = 10.0 ** rng.uniform(-6, 6, (7, 7))
+        result = feedback_arc_positions(U)
+        assert result.value == pytest.approx(least_disagreement(U), rel=1e-9)
+
+
+def test_the_optional_solver_prints_nothing(capfd, monkeypatch, rng):
+    pytest.importorskip("highspy")
+    monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
+    feedback_arc_positions(rng.random((12, 12)))
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, float("nan")])

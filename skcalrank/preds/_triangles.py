@@ -1,0 +1,154 @@
+r"""Triangle inequalities of orders, and their dual.
+
+An order has for each pair of documents i < j a number :math:`y_{ij}`, 1 if i comes first and else
+-1, and keeps :math:`\sum_{i<j} u_{ij} y_{ij}` of the net preferences. On a triple the numbers of an
+order satisfy :math:`-1 \le y_{ij} + y_{jk} - y_{ik} \le 1`. By duality no order keeps more than
+
+.. math:: \sum_t |\lambda_t| + \sum_{i<j} |w_{ij}| ,
+    \quad w = u - \sum_t \lambda_t (e_{ij} + e_{jk} - e_{ik}) ,
+
+whatever the multipliers of the triples are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..data.types import Bools, Floats, Ints
+
+# Of a smoothed absolute value, as a share of the mean net preference: first width, and its decay
+# with each sweep over the triples.
+_WIDTH, _DECAY = 0.3, 0.97
+
+# Steps of Newton's method to a multiplier.
+_STEPS = 3
+
+
+class Pairs:
+    """The pairs i < j of r documents, numbered by rows."""
+
+    def __init__(self, r: int) -> None:
+        self.r = r
+        self.i, self.j = np.triu_indices(r, 1)
+        self.number = np.zeros((r, r), dtype=np.intp)
+        self.number[self.i, self.j] = self.number[self.j, self.i] = np.arange(len(self.i))
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+    def order(self, y: Floats) -> Ints:
+        """Return the documents by the sums of the numbers of their pairs."""
+        wins = np.bincount(self.i, y, self.r) - np.bincount(self.j, y, self.r)
+        return np.argsort(-wins, kind="stable")
+
+    def triples(self, i: Ints, j: Ints, k: Ints) -> Ints:
+        """Return the pairs of triples i < j < k, of shape (n, 3); the third has a minus."""
+        return np.column_stack([self.number[i, j], self.number[j, k], self.number[i, k]])
+
+    def violated(self, y: Floats, tolerance: float) -> Ints:
+        """Return the triples whose inequality is violated, the most violated first."""
+        before = np.zeros((self.r, self.r))
+        before[self.i, self.j], before[self.j, self.i] = y, -y
+        triples, sizes = [], []
+        for j in range(1, self.r - 1):
+            # All i < j and all k > j at once.
+            total = np.abs(before[:j, j, None] + before[j, j + 1 :] - before[:j, j + 1 :])
+            i, k = np.nonzero(total > 1.0 + tolerance)
+            sizes.append(total[i, k])
+            triples.append(self.triples(i, np.full_like(i, j), k + j + 1))
+        worst = np.argsort(-np.concatenate(sizes), kind="stable")
+        return np.concatenate(triples)[worst]
+
+    def spread(self, triples: Ints, most: int) -> Ints:
+        """Return the first triples, of which at most so many share a pair."""
+        count, kept = [0] * len(self), []
+        for row, (a, b, c) in enumerate(triples.tolist()):
+            if count[a] < most and count[b] < most and count[c] < most:
+                count[a], count[b], count[c] = count[a] + 1, count[b] + 1, count[c] + 1
+                kept.append(row)
+        return triples[kept]
+
+
+def reduced(gain: Floats, triples: Ints, multipliers: Floats) -> Floats:
+    """Return the gains of the pairs that multipliers of triples leave."""
+    for column, sign in zip(triples.T, (1.0, 1.0, -1.0)):
+        gain = gain - np.bincount(column, sign * multipliers, len(gain))
+    return gain
+
+
+class DualAscent:
+    """Block coordinate descent on the dual of the triangle inequalities.
+
+    The triples with i + j + k = s (mod r) share no pair: their multipliers are set together. The
+    absolute values of the pairs are smoothed, or the descent would end early; the bound is valid
+    after every sweep.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    gain : ndarray of shape (n_pairs,)
+        Net preferences.
+    """
+
+    def __init__(self, pairs: Pairs, gain: Floats) -> None:
+        self.left = gain.copy()
+        self.width = _WIDTH * float(np.abs(gain).mean())
+        self.classes = []
+        for s in range(pairs.r):
+            k = (s - pairs.i - pairs.j) % pairs.r
+            i, j = pairs.i[k > pairs.j], pairs.j[k > pairs.j]
+            self.classes.append(pairs.triples(i, j, k[k > pairs.j]))
+        self.multipliers = [np.zeros(len(triples)) for triples in self.classes]
+
+    def sweep(self) -> float:
+        """Set all multipliers, and return a bound of what orders keep."""
+        left, total = self.left, 0.0
+        for triples, multipliers in zip(self.classes, self.multipliers):
+            values = left[triples.T]
+            values[2] *= -1.0
+            values += multipliers
+            multipliers[:] = _best_multipliers(values, self.width)
+            values -= multipliers
+            values[2] *= -1.0
+            left[triples.T] = values
+            total += np.abs(multipliers).sum()
+        self.width *= _DECAY
+        return total + float(np.abs(left).sum())
+
+    def active(self) -> Ints:
+        """Return the triples whose multipliers are not zero."""
+        return np.concatenate(
+            [triples[m != 0] for triples, m in zip(self.classes, self.multipliers)]
+        )
+
+
+def _best_multipliers(values: Floats, width: float) -> Floats:
+    """Return t with the least sum of ``|t|`` and smoothed ``|value - t|``, of three values each.
+
+    The absolute value is smoothed to the root of ``x^2 + width^2``.
+    """
+    slope = (values / np.sqrt(values**2 + width**2)).sum(axis=0)
+    t = np.zeros(values.shape[1])
+    active = np.flatnonzero(np.abs(slope) > 1.0)
+    sign = np.sign(slope[active])
+    values = np.sort(values[:, active] * sign, axis=0)
+    # With t between the two smaller values, the slopes of the three add up to about 1.
+    low = np.maximum(values[0] - 3.0 * width, 0.0)
+    high = np.maximum(values[1] + width, low)
+    guess = np.maximum(0.5 * (values[0] + values[1]), 0.0)
+    for _ in range(_STEPS):
+        away = values - guess
+        inverse = 1.0 / np.sqrt(away**2 + width**2)
+        excess = (away * inverse).sum(axis=0) - 1.0
+        _narrow(low, high, guess, excess > 0.0)
+        guess = guess + excess / (width**2 * (inverse**3).sum(axis=0))
+        outside = (guess < low) | (guess > high)
+        guess[outside] = 0.5 * (low + high)[outside]
+    t[active] = sign * guess
+    return t
+
+
+def _narrow(low: Floats, high: Floats, at: Floats, above: Bools) -> None:
+    """Move one end of each interval to the point inside it."""
+    np.copyto(low, at, where=above)
+    np.copyto(high, at, where=~above)
