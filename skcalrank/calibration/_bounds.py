@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..data import arrays
 from ..data.types import ArrayLike
 from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
-from ..preds import map_positions
+from ..preds import PredResult, map_positions
 from ._gap import calibration_gap, random_law
 from ._orders import all_positions
 from ._surrogates import conditional_risk
@@ -89,6 +90,7 @@ def regret_bound(
     threshold: float | None = None,
     smoothing: float | None = None,
     max_target: float | None = None,
+    results: PredResult | Sequence[PredResult] | None = None,
 ) -> float | Any:
     r"""Return the largest target regret that is possible with a given surrogate regret.
 
@@ -107,6 +109,16 @@ def regret_bound(
 
     where for pairwise disagreement, on all r(r-1) entries, the diameter is
     :math:`\sqrt{r(r-1)}`. The root is concave, so the bound also holds for means over queries.
+
+    A map that is not proven best adds its gap. With the mean targets U, their estimates u, the
+    positions :math:`\sigma` of the map and the best ones :math:`\sigma^*` for U,
+
+    .. math:: \langle U, \beta_{\sigma^*} - \beta_\sigma \rangle
+        = \langle U - u, \beta_{\sigma^*} - \beta_\sigma \rangle
+        + \langle u, \beta_{\sigma^*} - \beta_\sigma \rangle ,
+
+    where the second term is at most the gap (twice the gap for Kendall's tau, which counts a pair
+    as 1 or -1).
 
     Parameters
     ----------
@@ -128,6 +140,9 @@ def regret_bound(
     max_target : float, default=None
         Largest mean target of a document on any query, :math:`\max_i U_i`: required by
         "pairwise_logistic" and "pairwise_exponential", and checked against ``eta``.
+    results : PredResult or sequence of PredResult, default=None
+        Results of the prediction map of a measure of pairs on the queries, such as those of
+        ``ranker.solve(X, qid)``: the mean of their gaps is added. If None, the map is exact.
 
     Returns
     -------
@@ -156,6 +171,15 @@ def regret_bound(
     0.128
     >>> regret_bound([[0.0, 0.0], [3.0, 4.0]], "squared", 0.01, r=None)
     0.5
+
+    With a map that stops before it has proven its order:
+
+    >>> from skcalrank.preds import feedback_arc_positions
+    >>> result = feedback_arc_positions([[0, 3, 0], [0, 0, 2], [1, 0, 0]], method="local_search")
+    >>> result.gap
+    1.0
+    >>> round(regret_bound("neg_pairwise_disagreement", "squared", 0.01, r=3, results=result), 4)
+    1.2449
     """
     regret = arrays.as_array(surrogate_regret, "surrogate_regret").astype(float)
     wrong = ~((regret >= 0) & (regret < np.inf))
@@ -176,7 +200,25 @@ def regret_bound(
             _check_claim(measure, loss)
     # An infinite factor means that no bound is known, not even for a regret of 0.
     bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * np.sqrt(regret)
+    bound = bound + _mean_gap(measure, results)
     return bound if regret.ndim else float(bound)
+
+
+def _mean_gap(measure, results):
+    """Return the mean gap of results of a map of pairs, 0 without results, or raise."""
+    if results is None:
+        return 0.0
+    if getattr(measure, "shape", None) != "pairs":
+        raise ValueError(
+            "results must be None unless the measure is one of pairs, whose map may leave a gap."
+        )
+    results = [results] if isinstance(results, PredResult) else list(results)
+    if not results or not all(isinstance(result, PredResult) for result in results):
+        raise ValueError(f"results must be results of a prediction map, got {results!r}.")
+    gaps = np.concatenate([np.ravel(result.gap) for result in results])
+    # What a pair of documents in the wrong order costs.
+    unit = diameter(measure, 2) / np.sqrt(2.0) if measure.objective == "disagreement" else 1.0
+    return float(unit * gaps.mean())
 
 
 def _bounded(loss, max_target, **options):

@@ -38,7 +38,10 @@ class PredResult(NamedTuple):
 
     @property
     def gap(self) -> Any:
-        """Difference between value and bound."""
+        """How far the positions can be from the best, at most; never negative.
+
+        The bound minus the value of MAP, and the value minus the bound of pairwise disagreement.
+        """
         return abs(self.value - self.bound)
 
     def each(self) -> list[PredResult]:

@@ -20,6 +20,7 @@ from skcalrank.measures import (
     PositionalMeasure,
     get_measure,
 )
+from skcalrank.preds import preds_for
 
 POSITIONAL = [m for m in INSTANCES if isinstance(m, PositionalMeasure)]
 PAIRS = [m for m in INSTANCES if isinstance(m, PairMeasure)]
@@ -106,6 +107,49 @@ def test_diameter_of_a_pair_basis(measure):
         basis = measure.pair_basis(all_positions(r)).reshape(-1, r * r)
         diameter = np.sqrt(((basis[:, None] - basis) ** 2).sum(axis=2).max())
         assert regret_bound(measure, "squared", 1.0, r=r) == pytest.approx(diameter, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", [m for m in PAIRS if m.cutoff is None], ids=repr)
+def test_gaps_of_a_map_reach_the_bound(measure, rng):
+    for pred in preds_for(measure.objective).values():
+        for _ in range(20):
+            law = draw(measure, rng, r=4)
+            mean = law.expected_targets(measure, pairs=True)
+            estimate = mean + rng.normal(size=mean.shape) * rng.choice([0.0, 0.03, 1.0])
+            result = pred.solve(estimate)
+            signed = result.value - result.bound
+            assert result.gap == (-signed if pred.larger_is_better else signed)
+            assert result.gap >= 0
+            values = (mean * measure.pair_basis(all_positions(4))).sum(axis=(1, 2))
+            regret = values.max() - (mean * measure.pair_basis(result.positions[None])).sum()
+            apart = ((estimate - mean) ** 2).sum()
+            bound = regret_bound(measure, "squared", apart, r=4, results=result)
+            assert regret <= bound + 1e-9
+            exact = regret_bound(measure, "squared", apart, r=4)
+            unit = 2 if "kendall" in measure.name else 1
+            assert bound == pytest.approx(exact + unit * result.gap)
+
+
+def test_gaps_of_several_queries_are_averaged(rng):
+    solve = preds_for("disagreement")["local_search"].solve
+    stack = solve(rng.random((5, 4, 4)))
+    options = {"measure": "neg_pairwise_disagreement", "loss": "squared", "r": 4}
+    bounds = [
+        regret_bound(surrogate_regret=0.0, results=results, **options)
+        for results in (stack, stack.each(), [stack])
+    ]
+    assert bounds == pytest.approx([stack.gap.mean()] * 3)
+    assert bounds[0] > 0
+
+
+def test_results_are_of_a_map_of_pairs():
+    result = preds_for("map")["beam"].solve(np.eye(3))
+    for measure, r in (("ndcg", 3), (np.eye(3), None)):
+        with pytest.raises(ValueError, match="results must be None unless"):
+            regret_bound(measure, "squared", 0.1, r=r, results=result)
+    for wrong in ([], [0.5], 0.5):
+        with pytest.raises((TypeError, ValueError)):
+            regret_bound("map", "squared", 0.1, r=3, results=wrong)
 
 
 def test_diameters_in_closed_form():
