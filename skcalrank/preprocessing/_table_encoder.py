@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from itertools import accumulate, compress
+from itertools import accumulate, compress, islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +33,9 @@ from ._written import column_from_dict, column_to_dict
 
 # Rows of a block of a matrix that is filled column by column, small enough for the cache.
 _BLOCK = 4096
+
+# Columns of many rows that are read before they are copied to the matrix: a line of a cache.
+_AT_ONCE = 8
 
 
 @lazy_transformer
@@ -335,8 +338,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if _is_numeric(X) and all(type(column) in (Number, Flag) for column in self._used):
             out = self._of_numbers(X)
         else:
-            parts = [column.read(of_column) for column, of_column in zip(self._used, values)]
-            out = _joined(parts, tables.n_rows_of(X))
+            parts = (column.read(of_column) for column, of_column in zip(self._used, values))
+            sizes = [column.n_outputs for column in self._used]
+            out = _joined(parts, sizes, tables.n_rows_of(X))
         infinite = np.isinf(out)
         if infinite.any():
             number = int(infinite.any(axis=0).argmax())
@@ -491,18 +495,22 @@ def _is_numeric(X: Any) -> bool:
     return type(X) is np.ndarray and X.dtype.kind in "biuf"
 
 
-def _joined(parts: list[Floats], n_rows: int) -> Floats:
-    """Return the matrix that consists of columns, and of matrices of some columns."""
-    firsts = list(accumulate((1 if part.ndim == 1 else part.shape[1] for part in parts), initial=0))
-    out = np.empty((n_rows, firsts[-1]))
-    for start in range(0, n_rows, _BLOCK):
-        block = out[start : start + _BLOCK]
-        for first, part in zip(firsts, parts):
-            rows = part if n_rows <= _BLOCK else part[start : start + _BLOCK]
-            if part.ndim == 1:
-                block[:, first] = rows
-            else:
-                block[:, first : first + part.shape[1]] = rows
+def _joined(parts: Iterable[Floats], sizes: list[int], n_rows: int) -> Floats:
+    """Return the matrix that consists of columns, and of matrices of some columns.
+
+    Few of many rows are in memory beside it.
+    """
+    out, n_at_once = np.empty((n_rows, sum(sizes))), None if n_rows <= _BLOCK else _AT_ONCE
+    places = zip(parts, accumulate(sizes, initial=0))
+    while some := list(islice(places, n_at_once)):
+        for start in range(0, n_rows, _BLOCK):
+            block = out[start : start + _BLOCK]
+            for part, first in some:
+                rows = part if n_rows <= _BLOCK else part[start : start + _BLOCK]
+                if part.ndim == 1:
+                    block[:, first] = rows
+                else:
+                    block[:, first : first + part.shape[1]] = rows
     return out
 
 
