@@ -32,6 +32,10 @@ class ERRRanker(ScoreRanker):
         Highest grade of the scale. If None, the largest label seen in :meth:`fit`. Set it to score
         on grades above those of the training data. For clicks, None is the largest of the grades
         that :meth:`score` is given.
+    gain : "exponential", array-like or callable, default="exponential"
+        Stop probability of each grade, as in :class:`skcalrank.measures.ERR`.
+    discount : array-like or callable, default=None
+        Value of each position, as in :class:`skcalrank.measures.DCG`. If None, :math:`1/p`.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
@@ -48,7 +52,8 @@ class ERRRanker(ScoreRanker):
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     max_grade_ : float
-        Highest grade of the scale in use. Scoring larger labels is an error.
+        Highest grade of the scale in use. Scoring larger labels is an error. Only with the
+        exponential gain.
     penalty_scale_ : ndarray of shape (d,)
         Unit of `alpha_` for each feature; only with ``estimator=None``.
     n_items_ : int or None
@@ -73,8 +78,9 @@ class ERRRanker(ScoreRanker):
     -----
     Calibrated (Fisher-consistent) for ERR when the relevances of the documents are independent
     given the query (DMJ13, Lemma 1); with rows of documents, when in addition each relevance is
-    given by its row (:ref:`rows-and-context`). No order-preserving loss is calibrated for ERR under
-    every distribution of the labels (CUG13, Theorem 3.3).
+    given by its row (:ref:`rows-and-context`). The same holds for all stop probabilities `gain` and
+    discounts that do not increase (DMJ13, eq. 16). No order-preserving loss is calibrated for ERR
+    under every distribution of the labels (CUG13, Theorem 3.3).
 
     Examples
     --------
@@ -88,6 +94,8 @@ class ERRRanker(ScoreRanker):
     _parameter_constraints: ClassVar = {
         **ScoreRanker._parameter_constraints,
         "max_grade": [limits.Interval(Real, 0, 1000, closed="both"), None],
+        "gain": [limits.one_of("exponential"), "array-like", callable],
+        "discount": ["array-like", callable, None],
     }
 
     def __init__(
@@ -95,6 +103,8 @@ class ERRRanker(ScoreRanker):
         estimator: Any = None,
         *,
         max_grade: float | None = None,
+        gain: Any = "exponential",
+        discount: Any = None,
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
@@ -104,6 +114,8 @@ class ERRRanker(ScoreRanker):
             estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
         )
         self.max_grade = max_grade
+        self.gain = gain
+        self.discount = discount
 
     _judgments = (ClickSessions,)
     _measure_type = ERR
@@ -112,6 +124,12 @@ class ERRRanker(ScoreRanker):
         if not isinstance(y, ClickSessions):
             return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, name=name)
         self._check_silent(y, reset)
+        gain = plan.measure.gain
+        if not isinstance(gain, str):
+            raise ValueError(
+                "gain must be 'exponential' for ClickSessions, whose stop probabilities are "
+                f"estimated, got {gain!r}."
+            )
         qid, scale = check.carried_qid(y, qid), self._click_scale(plan.measure)
         grades = _grades(y, scale.max_grade)
         check.warn_of_cut_queries(y, type(self).__name__)
@@ -121,17 +139,20 @@ class ERRRanker(ScoreRanker):
 
     def _click_scale(self, measure):
         """Return the measure on the scale of grades that stand for click probabilities."""
-        return ERR(max_grade=_CLICK_GRADES) if measure.max_grade is None else measure
+        return measure if measure.is_scaled else replace(measure, max_grade=_CLICK_GRADES)
 
     @property
     def max_grade_(self) -> float:
         """Highest grade of the scale in use. Scoring larger labels is an error."""
-        return float(self._click_scale(self.record_.measure).max_grade)
+        highest = self._click_scale(self.record_.measure).max_grade
+        if highest is None:
+            raise AttributeError("max_grade_ is not defined for a gain of your own.")
+        return float(highest)
 
     def _scored_by(self, y):
         if isinstance(y, ClickSessions):
             grades = RankingTarget(_grades(y, self.max_grade_), y.qid)
-            return ERR(max_grade=self.max_grade_), grades
+            return replace(self.record_.measure, max_grade=self.max_grade_), grades
         return self.record_.measure, y
 
 
