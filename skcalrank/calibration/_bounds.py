@@ -90,6 +90,7 @@ def regret_bound(
     threshold: float | None = None,
     smoothing: float | None = None,
     max_target: float | None = None,
+    best_value: float | None = None,
     results: PredResult | Sequence[PredResult] | None = None,
 ) -> float | Any:
     r"""Return the largest target regret that is possible with a given surrogate regret.
@@ -99,7 +100,9 @@ def regret_bound(
 
     .. math:: \text{target regret} \le c \, C_\phi(2) \sqrt{\text{surrogate regret}} ,
 
-    for the worst breaking of ties. For MAP, Kendall's tau and pairwise disagreement with least
+    for the worst breaking of ties. A loss of your own may have an exponent q other than 2; then
+    :math:`C_\phi(p)` and the q-th root take their places, with 1/p + 1/q = 1 (CUG13, Theorem 5.2).
+    For MAP, Kendall's tau and pairwise disagreement with least
     squares on their targets of pairs and the exact prediction map (calibrated by RAT13, Theorem 3;
     the bound is the comparison inequality of Ciliberto, Rosasco and Rudi, 2016, and Osokin, Bach
     and Lacoste-Julien, 2017),
@@ -143,6 +146,10 @@ def regret_bound(
     results : PredResult or sequence of PredResult, default=None
         Results of the prediction map of a measure of pairs on the queries, such as those of
         ``ranker.solve(X, qid)``: the mean of their gaps is added. If None, the map is exact.
+    best_value : float, default=None
+        In place of ``max_target`` for these two losses, if no bound of the targets is known: the
+        best possible value of the measure, a mean over the queries, without the terms b(y). The
+        bound is then for means over these queries only (CUG13, Corollary A.2).
 
     Returns
     -------
@@ -191,15 +198,21 @@ def regret_bound(
         vectors = arrays.checked(measure, "measure")
         if get_loss(loss).name != "squared":
             raise ValueError(f"loss must be 'squared' for vectors, got {loss!r}.")
-        factor = float(pdist(vectors).max(initial=0.0))
+        factor, q = float(pdist(vectors).max(initial=0.0)), 2.0
     else:
         measure = get_measure(measure)
+        sizes = _check_sizes(r)
+        targets = dict.fromkeys(sizes.tolist(), max_target)
+        if best_value is not None:
+            targets = _largest_targets(measure, loss, sizes, best_value, max_target)
+            max_target = max(targets.values())
         loss = _bounded(loss, max_target, eta=eta, threshold=threshold, smoothing=smoothing)
-        factor = max(_factor(measure, loss, int(size), max_target) for size in _check_sizes(r))
+        factor = max(_factor(measure, loss, r, largest) for r, largest in targets.items())
+        q = loss.exponent
         if type(loss) not in LOSSES.values() and factor < np.inf:
             _check_claim(measure, loss)
     # An infinite factor means that no bound is known, not even for a regret of 0.
-    bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * np.sqrt(regret)
+    bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * regret ** (1.0 / q)
     bound = bound + _mean_gap(measure, results)
     return bound if regret.ndim else float(bound)
 
@@ -219,6 +232,26 @@ def _mean_gap(measure, results):
     # What a pair of documents in the wrong order costs.
     unit = diameter(measure, 2) / np.sqrt(2.0) if measure.objective == "disagreement" else 1.0
     return float(unit * gaps.mean())
+
+
+def _largest_targets(measure, loss, sizes, best_value, max_target):
+    """Return what stands for the largest target in CUG13, Corollary A.2, by number of documents.
+
+    The constant of the loss contains the root of the largest mean target B of a query. By the
+    inequality of Cauchy and Schwarz, the mean of B, at most the best value over the discount of the
+    first position, takes its place.
+    """
+    if max_target is not None:
+        raise ValueError("best_value must be None with max_target: give one of the two.")
+    if measure.shape != "documents" or get_loss(loss).name not in _OF_MAX_TARGET:
+        raise ValueError(
+            "best_value must be None unless the measure is positional and the loss one of "
+            f"{', '.join(_OF_MAX_TARGET)}, got {measure.name} and {get_loss(loss).name!r}."
+        )
+    if not isinstance(best_value, Real) or not 0 <= best_value < np.inf:
+        raise ValueError(f"best_value must be finite and non-negative, got {best_value!r}.")
+    first = np.ones(1, dtype=int)
+    return {r: float(best_value / measure.basis(first, np.array([r]))[0]) for r in sizes.tolist()}
 
 
 def _bounded(loss, max_target, **options):
@@ -252,7 +285,7 @@ def _factor(measure, loss, r, max_target):
         constant = loss.constant(max_target) if max_target is not None else loss.constant()
         if loss.name == "pairwise_squared":
             constant = min(constant, np.sqrt(2.0 / r))
-        spread = c_phi(measure, r)
+        spread = c_phi(measure, r, _conjugate(loss.exponent))
         # A single document has one order, so the factor is 0 even if the constant is infinite.
         return constant * spread if spread else 0.0
     if measure.shape is None:
@@ -268,6 +301,13 @@ def _factor(measure, loss, r, max_target):
     return diameter(measure, r)
 
 
+def _conjugate(q):
+    """Return p with 1/p + 1/q = 1."""
+    if not isinstance(q, Real) or not 1 <= q < np.inf:
+        raise ValueError(f"exponent of the loss must be a number >= 1, got {q!r}.")
+    return np.inf if q == 1 else q / (q - 1.0)
+
+
 def _check_claim(measure, loss):
     """Raise if a distribution is found under which the bound of a custom loss is violated."""
     rng = np.random.RandomState(0)
@@ -279,7 +319,8 @@ def _check_claim(measure, loss):
         scaled = conditional_risk(loss, law, measure).loss
         result = calibration_gap(loss, "sort", measure, law)
         constant = scaled.constant(float(law.expected_targets(measure).max()))
-        bound = constant * c_phi(measure, r) * np.sqrt(result.gap)
+        q = scaled.exponent
+        bound = constant * c_phi(measure, r, _conjugate(q)) * result.gap ** (1.0 / q)
         if result.regret > bound * (1 + 1e-6) + 1e-9:
             raise ValueError(
                 f"The constant of the loss {loss.name!r} must bound the regret, got a bound of "

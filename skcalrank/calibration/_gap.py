@@ -14,7 +14,12 @@ from ..data.types import Seed
 from ..losses import Loss
 from ..measures import Measure, PairwiseDisagreement, get_measure
 from ..preds import PREDS, Pred
-from ._conditions import dag_condition, low_noise_condition, reinforce_condition
+from ._conditions import (
+    dag_condition,
+    low_noise_condition,
+    reinforce_condition,
+    score_condition,
+)
 from ._distribution import LabelDistribution
 from ._orders import all_positions, is_best
 from ._rows import SharedRows, random_rows, regret_stays
@@ -182,10 +187,12 @@ def check_pred(pred, risk):
     return name
 
 
-# Conditions by name: "reinforce" is on the mean targets of MAP, the others on mean preferences.
+# Conditions by name: "reinforce" is on the mean targets of MAP, the others on mean preferences, and
+# "score" on net preferences too.
 _CONDITIONS = {
     "low_noise": low_noise_condition,
     "dag": dag_condition,
+    "score": score_condition,
     "reinforce": reinforce_condition,
 }
 
@@ -223,9 +230,10 @@ def find_counterexample(
         they are a function of one row, and queries share rows: the exact fit to the population is
         computed for a few queries of documents of four kinds, whose relevances are independent,
         such that another function of the row has no regret.
-    condition : {"low_noise", "dag", "reinforce"}, default=None
+    condition : {"low_noise", "score", "dag", "reinforce"}, default=None
         Noise condition that the distribution must meet: :func:`low_noise_condition`,
-        :func:`dag_condition` or :func:`reinforce_condition`. If None, any distribution.
+        :func:`score_condition` (P_f, of net preferences), :func:`dag_condition` or
+        :func:`reinforce_condition`. If None, any distribution.
     draw : callable, default=None
         Function from a ``RandomState`` to a :class:`LabelDistribution`, or to :class:`SharedRows`
         with ``form="rows"``. If None, :meth:`LabelDistribution.random` draws preferences for
@@ -302,7 +310,10 @@ def _holds(condition, distribution, measure):
         return True
     if condition != "reinforce" and not measure.reads_preferences:
         measure = PairwiseDisagreement()
-    return _CONDITIONS[condition](distribution.expected_targets(measure, pairs=True))
+    means = [distribution.expected_targets(measure, pairs=True)]
+    if condition == "score":
+        means.append(distribution.expected_targets(measure))
+    return _CONDITIONS[condition](*means)
 
 
 def _marked(distribution, surrogate, pred, measure):

@@ -56,6 +56,9 @@ class Loss(ABC):
     family : {"squared", "logistic", None}
         Linear model of scikit-learn that minimizes the loss: ``Ridge`` ("squared") or
         ``LogisticRegression`` ("logistic"); None if there is none.
+    exponent : float
+        Exponent q >= 1 of the regret bound: with ``constant()`` as c, the regret is at most
+        :math:`c\,C_\phi(p)` times the q-th root of the regret of the loss (CUG13, Theorem 5.2).
     largest_curvature : float or None
         Largest second derivative of the term of a document, for losses whose curvature is zero at
         points where the slope is not; None for other losses.
@@ -72,6 +75,7 @@ class Loss(ABC):
     separable: ClassVar[bool] = False
     summed_over: ClassVar[str] = "documents"
     family: ClassVar[str | None] = None
+    exponent: ClassVar[float] = 2.0
 
     # Whether the loss is unbounded below for negative targets.
     _positive_only: ClassVar[bool] = True

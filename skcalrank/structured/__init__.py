@@ -3,7 +3,7 @@
 from ._f_measure import FMeasure, FMeasureClassifier
 from ._factors import Factors
 from ._low_rank import LowRankLossClassifier
-from ._orders import OrderHamming
+from ._orders import HitLoss, OrderHamming, RPrecisionLoss
 from ._predictor import StructuredPredictor
 from ._registry import FACTORS, get_factors
 
@@ -12,8 +12,10 @@ __all__ = [
     "FMeasure",
     "FMeasureClassifier",
     "Factors",
+    "HitLoss",
     "LowRankLossClassifier",
     "OrderHamming",
+    "RPrecisionLoss",
     "StructuredPredictor",
     "get_factors",
 ]

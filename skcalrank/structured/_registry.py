@@ -10,7 +10,7 @@ from ..data import check
 from ..data.types import Array, Floats
 from ._f_measure import FMeasure
 from ._factors import Factors
-from ._orders import OrderHamming
+from ._orders import HitLoss, OrderHamming, RPrecisionLoss
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,10 @@ class FactorPair(Factors):
         return self.of_predictions(t)
 
 
+_CLASSES = (FMeasure, OrderHamming, HitLoss, RPrecisionLoss)
+
 #: Factors by name.
-FACTORS: dict[str, type[Any]] = {cls.name: cls for cls in (FMeasure, OrderHamming)}
+FACTORS: dict[str, type[Any]] = {cls.name: cls for cls in _CLASSES}
 
 
 def get_factors(factors: str | Factors | tuple[Any, Any]) -> Factors:
@@ -37,8 +39,9 @@ def get_factors(factors: str | Factors | tuple[Any, Any]) -> Factors:
     Parameters
     ----------
     factors : str, Factors or pair of callables
-        Name of factors, such as ``"hamming"``. Factors are returned unchanged. Of a pair, the first
-        function returns the vectors of labels, and the second those of predictions.
+        Name of factors, such as ``"hamming"``, or ``"hit@3"`` with a cutoff. Factors are
+        returned unchanged. Of a pair, the first function returns the vectors of labels, and the
+        second those of predictions.
 
     Returns
     -------
@@ -64,6 +67,7 @@ def get_factors(factors: str | Factors | tuple[Any, Any]) -> Factors:
             "factors must be a name, Factors, or a pair of functions of labels and of predictions, "
             f"got {factors!r}."
         )
-    check.option("factors", factors, FACTORS)
-    made: Factors = FACTORS[factors]()
+    name, _, cutoff = factors.partition("@")
+    check.option("factors", name if name == "hit" else factors, FACTORS)
+    made: Factors = FACTORS[name](int(cutoff)) if cutoff.isdecimal() else FACTORS[name]()
     return made

@@ -247,6 +247,7 @@ TESTS = [
     "rankers/test_aggregated_ranker.py: test_is_the_ranker_fitted_to_the_scores_of_the_structure",
     *["test_every_loss_leads_every_measure_to_its_best_order"] * 2,
     "test_the_best_order_for_r_precision_is_an_assignment",
+    "structured/test_predictor.py: test_best_order_for_measures_of_the_top",
     "test_baselines_fail_under_low_noise",
     "test_a_loss_matrix_of_labels_is_that_of_its_classes",
     "structured/test_f_measure.py: test_classifier_learns_the_best_sets_of_a_law",

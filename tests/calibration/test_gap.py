@@ -449,3 +449,15 @@ def test_ones_own_measure_loss_and_distributions():
     # t U / eta.
     mean = drawn[0].probabilities @ drawn[0].labels
     np.testing.assert_allclose(drawn[0].surrogate_minimizer(loss, Harmonic()), mean / 2)
+
+
+def test_condition_of_the_score_form():
+    """On P_f the net preference is calibrated (RAT13, Theorem 6), and RankSVM is not."""
+    measure = get_measure("neg_pairwise_disagreement")
+    options = {"r": 3, "n_tries": 60, "condition": "score", "random_state": 0}
+    assert find_counterexample("value_regularized", "sort", measure, **options) is None
+    law = find_counterexample("preference_hinge", "sort", measure, **options)
+    assert score_condition(law.expected_targets(measure, pairs=True), law.expected_targets(measure))
+    # Without the condition the net preference fails too.
+    options |= {"condition": None, "n_tries": 300}
+    assert find_counterexample("value_regularized", "sort", measure, **options) is not None

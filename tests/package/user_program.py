@@ -179,6 +179,7 @@ def classifiers() -> None:
     assert_type(predictor.score(X, orders), float)
     assert_type(structured.get_factors("hamming"), structured.Factors)
     assert structured.FACTORS["hamming"] is structured.OrderHamming
+    assert structured.get_factors("hit@2") == structured.HitLoss(2) != structured.RPrecisionLoss()
     assert structured.get_factors("f_measure") == structured.FMeasure()
 
 

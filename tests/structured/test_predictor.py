@@ -16,8 +16,9 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 from skcalrank import LowRankLossClassifier, StructuredPredictor
 from skcalrank.calibration import regret_bound
-from skcalrank.metrics import hit_at_k_score
-from skcalrank.structured import Factors, OrderHamming, get_factors
+from skcalrank.measures import get_measure
+from skcalrank.metrics import hit_at_k_score, measure_score
+from skcalrank.structured import Factors, HitLoss, OrderHamming, get_factors
 
 EXACT = LinearRegression()
 
@@ -185,6 +186,44 @@ def test_regret_is_below_the_diameter_times_the_root_of_the_surrogate_regret(rng
     assert positive > 50
 
 
+@pytest.mark.parametrize("name", ["r_precision", "hit@1", "hit@2", "hit@3"])
+def test_best_order_for_measures_of_the_top(name, rng):
+    measure = get_measure(name)
+    labels, every = subsets(4), orders(4)
+    X, y, weight, law = laws(rng, labels, 40)
+    model = StructuredPredictor(factors=name, estimator=EXACT).fit(X, y, sample_weight=weight)
+    values = np.empty((16, 24))
+    for column, positions in enumerate(every):
+        scores = np.tile(-positions, (16, 1))
+        values[:, column] = measure_score(measure, labels, scores, empty="zero", average=False)
+    expected, chosen = law @ values, model.predict(np.eye(40))
+    column = [np.flatnonzero((every == order).all(axis=1))[0] for order in chosen]
+    reached = expected[np.arange(40), column]
+    np.testing.assert_allclose(reached, expected.max(axis=1), atol=1e-9)
+    # Their means of single items do not tell the best order.
+    if name == "hit@2":
+        by_mean = -np.argsort(np.argsort(-(law @ labels), axis=1), axis=1)
+        sorted_by_mean = [
+            law[i]
+            @ measure_score(
+                measure, labels, np.tile(by_mean[i], (16, 1)), empty="zero", average=False
+            )
+            for i in range(40)
+        ]
+        assert (expected.max(axis=1) > np.array(sorted_by_mean) + 0.01).any()
+    assert model.score(X, y, weight) == pytest.approx(reached.mean())
+
+
+def test_hits_are_of_fewer_items_than_there_are(rng):
+    y = rng.integers(0, 2, size=(8, 3))
+    with pytest.raises(ValueError, match=r"k must be less than the number of items \(3\).*got 3"):
+        StructuredPredictor(factors="hit@3").fit(X, y)
+    with pytest.raises(ValueError, match="must be at most 20000 sets"):
+        StructuredPredictor(factors="hit@9").fit(X, np.ones((8, 30)))
+    with pytest.raises(ValueError, match="k must be"):
+        HitLoss(0)
+
+
 def alpha_of_sums(y):
     return np.column_stack([y, y.prod(axis=1)])
 
@@ -246,7 +285,7 @@ X, Y = np.arange(8.0)[:, None], np.arange(8) % 3
 ERRORS = {
     "loss must be None with factors": {"loss": pairwise_distances, "factors": "hamming"},
     "argmin must be None without factors": {"argmin": np.sign},
-    r"factors must be one of 'f_measure', 'hamming'.*got 'hummingbird'": {"factors": "hummingbird"},
+    r"factors must be one of 'f_measure', 'hamming', 'hit'.*got 'humming'": {"factors": "humming"},
     "factors must be a name, Factors, or a pair of functions": {"factors": (1, 2)},
     r"losses of 3 labels and 3 predictions, of shape \(3, 3\), got shape \(2,\)": {
         "loss": lambda *_: np.ones(2)
