@@ -14,14 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data.types import Bools, Floats, Ints
+from ..data.types import Floats, Ints
 
 # Of a smoothed absolute value, as a share of the mean net preference: first width, and its decay
 # with each sweep over the triples.
-_WIDTH, _DECAY = 0.3, 0.97
-
-# Steps of Newton's method to a multiplier.
-_STEPS = 3
+_WIDTH, _DECAY = 1.0, 0.96
 
 
 class Pairs:
@@ -131,24 +128,16 @@ def _best_multipliers(values: Floats, width: float) -> Floats:
     t = np.zeros(values.shape[1])
     active = np.flatnonzero(np.abs(slope) > 1.0)
     sign = np.sign(slope[active])
-    values = np.sort(values[:, active] * sign, axis=0)
-    # With t between the two smaller values, the slopes of the three add up to about 1.
-    low = np.maximum(values[0] - 3.0 * width, 0.0)
-    high = np.maximum(values[1] + width, low)
-    guess = np.maximum(0.5 * (values[0] + values[1]), 0.0)
-    for _ in range(_STEPS):
-        away = values - guess
-        inverse = 1.0 / np.sqrt(away**2 + width**2)
-        excess = (away * inverse).sum(axis=0) - 1.0
-        _narrow(low, high, guess, excess > 0.0)
-        guess = guess + excess / (width**2 * (inverse**3).sum(axis=0))
-        outside = (guess < low) | (guess > high)
-        guess[outside] = 0.5 * (low + high)[outside]
-    t[active] = sign * guess
+    values = values[:, active] * sign
+    # With t between the two smaller values, the slopes of the three add up to about 1. One step of
+    # Newton's method from their middle is enough, as the sweeps repeat it.
+    least = values.min(axis=0)
+    middle = values.sum(axis=0) - least - values.max(axis=0)
+    start = np.maximum(0.5 * (least + middle), 0.0)
+    away = values - start
+    inverse = 1.0 / np.sqrt(away**2 + width**2)
+    excess = (away * inverse).sum(axis=0) - 1.0
+    step = excess / (width**2 * (inverse**3).sum(axis=0))
+    low = np.maximum(least - 3.0 * width, 0.0)
+    t[active] = sign * np.clip(start + step, low, np.maximum(middle + width, low))
     return t
-
-
-def _narrow(low: Floats, high: Floats, at: Floats, above: Bools) -> None:
-    """Move one end of each interval to the point inside it."""
-    np.copyto(low, at, where=above)
-    np.copyto(high, at, where=~above)
