@@ -12,6 +12,13 @@ full of cycles, and on estimated preferences of 40 documents: what they lose of 
 best order keeps, ``u_ij`` of all i before j, and of the net weight, without what every order keeps.
 Least, median and largest of 49 instances.
 
+Tables of proofs (``--proofs``): all input-output instances, and five of 75 sectors (``lolib/sgb``),
+with highspy and without it, and the bound after a second; made instances of the kinds of LOLIB, on
+which the map has ten seconds: random entries ("RandA1", uniform integers from 0 to 100), counts of
+random orders ("RandA2"), entries drawn from an input-output instance ("mixed"), and triangles of
+different sizes of Mitchell and Borchers ("MB"), with a fifth of zeros. The value is compared with
+the best one that local search finds in ``--long`` seconds.
+
 A last table, which needs no data (``--batched``): ``predict`` of fitted rankers, which runs each
 map on stacks of queries of one size, beside the map on the same matrices one by one.
 
@@ -26,8 +33,10 @@ from __future__ import annotations
 import io
 import json
 import lzma
+import sys
 import tarfile
 import time
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -102,6 +111,93 @@ def lolib_row(folder):
     right = sum(ok for _, ok in found)
     note = f"{right} of {len(found)} proven and equal, slowest {max(s for s, _ in found):.2f} s"
     return ["LOLIB, exact, all, wall time", f"{total:.2f} s", "10 s", note]
+
+
+def sectors(folder):
+    """The instances of 75 sectors by name."""
+    for path in sorted((folder / "lolib" / "sgb").iterdir()):
+        n, *numbers = path.read_text().split()
+        matrix = np.array(numbers[: int(n) ** 2], dtype=float).reshape(int(n), int(n))
+        np.fill_diagonal(matrix, 0)
+        yield path.name, matrix
+
+
+@contextmanager
+def without(module):
+    """Let a module seem not to be installed."""
+    kept = sys.modules.get(module)
+    sys.modules[module] = None
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+        if kept is not None:
+            sys.modules[module] = kept
+
+
+def proof_rows(folder):
+    """Instances that are proven, and bounds of those after a second without highspy."""
+    optional("highspy")
+    instances = read_lolib(folder)
+    for name, solver in (("with highspy", nullcontext()), ("without", without("highspy"))):
+        with solver:
+            start = time.process_time()
+            right = sum(solve_lolib(matrix.copy(), best)[1] for matrix, best in instances.values())
+            seconds = time.process_time() - start
+        note = f"{right} of {len(instances)} proven and equal"
+        yield [f"LOLIB, input-output, all, {name}", f"{seconds:.2f} s", "5 s", note]
+    for name, U in sectors(folder):
+        start = time.process_time()
+        result = feedback_arc_positions(U, time_limit=100)
+        seconds = time.process_time() - start
+        with without("highspy"):
+            bound = feedback_arc_positions(U, time_limit=1).bound
+        note = "proven" if result.proven else f"gap {100 * result.gap / result.value:.2f} %"
+        note += f"; bound without highspy after 1 s {100 * (1 - bound / result.value):.1f} % below"
+        yield [name, f"{seconds:.2f} s", "5 s", note]
+
+
+def mitchell_borchers(r, rng):
+    """Larger entries above the diagonal than below, a fifth of them zero, in a random order."""
+    U = np.triu(rng.integers(0, 100, (r, r)), 1) + np.tril(rng.integers(0, 40, (r, r)), -1)
+    return shuffled(U * (rng.random((r, r)) > 0.2), rng)
+
+
+def shuffled(U, rng):
+    """The same documents in a random order."""
+    order = rng.permutation(len(U))
+    return U[np.ix_(order, order)] + 0.0
+
+
+def counts_of_orders(r, rng):
+    """How many of r / 2 random orders place i before j."""
+    places = np.argsort(rng.random((r // 2, r)), axis=1)
+    return (places[:, :, None] < places[:, None]).sum(axis=0) + 0.0
+
+
+def hard_instances(folder, rng):
+    """Instances by their names."""
+    for r in (50, 100, 200, 450):
+        yield f"RandA1, r={r}", rng.integers(0, 101, (r, r)) * (1.0 - np.eye(r))
+    for r in (50, 100, 200):
+        yield f"RandA2, r={r}", counts_of_orders(r, rng)
+    for r in (100, 250, 450):
+        yield f"MB, r={r}", mitchell_borchers(r, rng)
+    entries = read_lolib(folder)["stabu2"][0]
+    entries = entries[~np.eye(len(entries), dtype=bool)]
+    for r in (150, 250):
+        yield f"mixed, r={r}", rng.choice(entries, (r, r)) * (1.0 - np.eye(r))
+
+
+def hard_row(name, U, long):
+    """What ten seconds of the exact map reach."""
+    with threadpool_limits(1):
+        result = feedback_arc_positions(U, time_limit=10)
+        search = feedback_arc_positions(U, method="local_search", time_limit=long, random_state=1)
+    kept, best, most = (U.sum() - x for x in (result.value, search.value, result.bound))
+    best = max(best, kept)
+    note = "proven" if result.proven else f"{100 * (most / kept - 1):.2f} %"
+    return [name, f"{kept:.0f}", f"{100 * (1 - kept / best):.3f} %", note]
 
 
 def sorted_by_net(U):
@@ -335,6 +431,8 @@ def main():
     arguments = parser(__doc__, data=True)
     arguments.add_argument("--batched", action="store_true", help="only the table without data")
     arguments.add_argument("--map", action="store_true", help="only the table of exact MAP")
+    arguments.add_argument("--proofs", action="store_true", help="only the tables of proofs")
+    arguments.add_argument("--long", type=float, default=600, help="seconds of long searches")
     args = arguments.parse_args()
     if args.map:
         print(describe_environment("numpy", "scipy", threads=args.threads), "\n")
@@ -345,8 +443,18 @@ def main():
         print_table(["", *columns, "% beam below exact"], rows)
         return
     folder = None if args.batched else data_folder(args.data, NEEDED)
-    print(describe_environment("numpy", "scipy", "networkx", threads=args.threads), "\n")
+    print(describe_environment("numpy", "scipy", "highspy", "networkx", threads=args.threads), "\n")
     rng = np.random.default_rng(0)
+    if args.proofs:
+        with threadpool_limits(args.threads):
+            rows = list(proof_rows(folder))
+        say("Instances of LOLIB, proven\n")
+        print_table(["", "CPU time", "goal", ""], rows)
+        say(f"\nTen seconds of the exact map against {args.long:.0f} of local search\n")
+        instances = list(hard_instances(folder, rng))
+        rows = Parallel(n_jobs=2)(delayed(hard_row)(*pair, args.long) for pair in instances)
+        print_table(["", "kept weight", "below the best found", "gap of the bound"], rows)
+        return
     if not args.batched:
         rows = [lolib_row(folder)]
         with threadpool_limits(args.threads):
