@@ -28,6 +28,7 @@ from ..data import (
     naming_eval_set,
     refuse_lazy,
     tables,
+    workers_of_fit,
 )
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
 from ..losses import Loss
@@ -557,7 +558,10 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         """
         self._check_params()
         name = "y" if method == "fit" else "targets"
-        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, name=name)
+        workers = workers_of_fit()
+        plan, rows = self._check_problem(
+            self._plan(), X, y, qid, sample_weight, name=name, workers=workers
+        )
         measure = plan.measure
         if name == "targets":
             check_without_labels(self, measure, False)
@@ -569,6 +573,8 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         watch = Watch([], X, y, qid=qid, sample_weight=sample_weight)
         self._grow(plan, rows, masks, rng, engine, measure, {}, sizes, watch)
         for mask, model in zip(masks, self._models()):
+            if not mask.any():
+                continue  # other workers hold these rows
             test = rows.take(mask)
             scores[test.numbers] = self.n_models * self._scores_of(model, test, test.codes)
         return scores

@@ -12,6 +12,10 @@ def run(estimator, method, *args, **kwargs):
     call = signature(method).bind(estimator, *args, **kwargs)
     call.apply_defaults()
     (_, estimator), *given = call.arguments.items()
+    if getattr(estimator, "trains_in_parts", False):
+        from . import _trees  # imports the libraries of trees
+
+        return _trees.METHODS[method.__name__](*call.args, **call.kwargs)
     in_rounds = getattr(estimator, "fits_in_rounds", None)
     if method.__name__ == "fit" and in_rounds is not None:
         if in_rounds:
@@ -19,6 +23,4 @@ def run(estimator, method, *args, **kwargs):
         return method(*call.args, **call.kwargs)  # which refuses collections
     room = _transformers if hasattr(estimator, "transform") else _rankers
     room = _tables if isinstance(estimator, TableEncoder) else room
-    if hasattr(estimator, "trains_in_parts"):
-        from . import _trees as room  # imports the libraries of trees
     return room.METHODS[method.__name__](*call.args, **call.kwargs)

@@ -1,4 +1,8 @@
-"""Boosted rankers on dask collections: each worker trains on the rows that it holds."""
+"""Boosted rankers, and stacks of them, on dask collections.
+
+Each worker trains on the rows that it holds. Linear rankers of a stack add up their sums, and
+held-out scores stay where they are.
+"""
 
 import warnings
 
@@ -6,20 +10,33 @@ import numpy as np
 from sklearn.base import clone
 
 from ..boosting import Place, check_fit_part, fit_part
-from ..data import EvalSet, check, eval_sets, in_memory, warn
+from ..data import EvalSet, among, check, eval_sets, in_memory, warn
 from . import _rankers
 from ._blocks import check_disjoint, compute, join, names_of
 from ._cluster import client_in_use, run_on_holders
 from ._cut import partitions
 
 
-def fit_trees(ranker, X, y, qid, sample_weight, eval_set, X_val, y_val, qid_val, callbacks):
+def fit_trees(
+    ranker,
+    X,
+    y,
+    qid,
+    sample_weight,
+    *,
+    eval_set=None,
+    X_val=None,
+    y_val=None,
+    qid_val=None,
+    callbacks=None,
+):
     """Fit a ranker whose trees are grown by the workers that hold the rows."""
     evals = {
         name: EvalSet(*in_memory(X=X, y=y, qid=qid, sample_weight=weight))
         for name, (X, y, qid, weight) in eval_sets(eval_set, X_val, y_val, qid_val).items()
     }
-    check_fit_part(ranker, bool(evals), callbacks)
+    if not _asks_workers(ranker):
+        check_fit_part(ranker, bool(evals), callbacks)
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     _rankers.check_named(parts, y, qid)
     results = _trained((clone(ranker), evals), parts.map(_block))
@@ -31,6 +48,19 @@ def fit_trees(ranker, X, y, qid, sample_weight, eval_set, X_val, y_val, qid_val,
     vars(ranker).pop("feature_names_in_", None)
     vars(ranker).update(learned)
     return ranker
+
+
+def _asks_workers(ranker):
+    """Return whether a fit asks the workers of its context, as that of a stack does."""
+    return getattr(ranker, "fits_in_rounds", False)
+
+
+def _numbers_of_threads(ranker):
+    """Return the names of parameters that leave the number of threads of trees open."""
+    params = ranker.get_params(deep=True)
+    names = [name for name in params if name.split("__")[-1] == "n_jobs" and params[name] is None]
+    # Of a list of rankers, it is the number of those to fit at a time.
+    return [name for name in names if name != "n_jobs" or params.get("rankers") is None]
 
 
 def _trained(given, blocks):
@@ -69,14 +99,17 @@ def _train(given, place, blocks):
     """Return the ranker, fitted if this is the first worker, and what it would warn of."""
     ranker, evals = given
     ranker = clone(ranker)
-    if ranker.n_jobs is None:
-        ranker.set_params(n_jobs=_n_threads())
+    ranker.set_params(**dict.fromkeys(_numbers_of_threads(ranker), _n_threads()))
     blocks = [block for block in blocks if block["X"].shape[0]]
     # Inside of the context others know if this worker fails.
     with place.workers() as workers, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         columns = {name: _joined([block[name] for block in blocks]) for name in blocks[0]}
-        fit_part(ranker, workers, EvalSet(**columns), evals)
+        if _asks_workers(ranker):
+            with among(workers):
+                ranker.fit(**columns, eval_set=evals or None)
+        else:
+            fit_part(ranker, workers, EvalSet(**columns), evals)
     told = {(warning.category, str(warning.message)) for warning in told}
     return (None if place.rank else ranker), told
 

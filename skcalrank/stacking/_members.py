@@ -49,7 +49,8 @@ def fit_members(members: list, plan: Plan, by_query: bool, n_jobs, verbose: bool
     tasks = [fit(verbose, *members[k], small, small.of_member[k]) for k in alone]
     if views:
         tasks.append(fit_together(verbose, [members[k] for k in views], plan))
-    fits = Parallel(n_jobs=n_jobs)(tasks)
+    # Several workers fit the same ranker at a time.
+    fits = Parallel(n_jobs=n_jobs if plan.rows.workers.size == 1 else None)(tasks)
     if views:
         fits = [*fits[:-1], *fits[-1]]
     if plan.sample is not None:

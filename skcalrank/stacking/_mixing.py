@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from ..boosting import held_out
+from ..boosting import BoostedRanker, check_fit_part, held_out
 from ..data import EvalSet, Queries, Rows, tables
 from ..data.types import Bools, Floats
 from ..rankers import make_splits
@@ -58,13 +58,8 @@ def make_plan(
     workers = rows.workers
     alone = workers.size == 1 and rows.queries.n_queries == 1
     together = [] if cv is not None or alone else fitted_together(members, as_numbers)
-    if workers.size > 1 and len(together) < len(members):
-        others = [name for k, (name, _) in enumerate(members) if k not in together]
-        raise ValueError(
-            "rankers must be linear views, which learn from sums over the rows of all partitions, "
-            f"for dask collections, got {others}: leave these out, as TabularRanker(trees=None) "
-            "does, or pass X.compute()."
-        )
+    if workers.size > 1:
+        _refuse_others([members[k] for k in range(len(members)) if k not in together], evals)
     rows = rows.by_contents(with_features=streamed is not None or len(together) < len(members))
     targets = rows_of_fit.in_order(targets)[rows.numbers]
     if cv is not None:
@@ -95,6 +90,28 @@ def make_plan(
     X = as_numbers.X if streamed is None else streamed
     plan = Plan(rows, targets, folds, of_member, splits, evals, method, X, together)
     return plan if streamed is None else _with_sample(plan, sampled)
+
+
+def _refuse_others(members, evals):
+    """Raise for rankers, other than linear views, that workers cannot fit together."""
+    others = [
+        name
+        for name, ranker in members
+        if type(ranker) is not BoostedRanker or not stops_early(ranker)
+    ]
+    if others:
+        raise ValueError(
+            "rankers must be linear views, which learn from sums over the rows of all partitions, "
+            "or a BoostedRanker with validation_fraction, for dask collections, got "
+            f"{others}: leave these out, or pass X.compute()."
+        )
+    for _, ranker in members:
+        check_fit_part(ranker, False, None)
+    if evals:
+        raise ValueError(
+            "eval_set must be None for dask collections, because trees that are stopped on other "
+            "queries would be fitted twice: leave it out, or pass X.compute()."
+        )
 
 
 def _with_sample(plan, sampled):

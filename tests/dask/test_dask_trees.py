@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from boosting_cases import ENGINES, FIRST, boosted, made_queries
 from dask_cases import as_dask, da, dd, pd, whole_queries
+from sklearn.base import clone
 
-from skcalrank import BoostedRanker, NDCGRanker
+from skcalrank import BoostedRanker, NDCGRanker, StackingRanker, TabularRanker
 
 LIBRARIES = [name for name in ENGINES if name != "sklearn"]
 pytestmark = [
@@ -108,3 +109,32 @@ def test_what_cannot_be_fitted_is_refused_and_changes_nothing():
     ]:
         with pytest.raises(ValueError, match=message):
             BoostedRanker(**params).fit(*lazy)
+
+
+def test_stacks_are_those_in_memory(rng):
+    frame = offers(rng)
+    lazy = dd.from_pandas(frame.set_index(np.arange(len(frame))), npartitions=4)
+    lazy = lazy.repartition(divisions=[0, 120, 240, 360, len(frame) - 1])
+    names = ["price", "brand", "sold", "title"]
+    stack = TabularRanker(trees=boosted(FIRST))
+    ours, local = (
+        clone(stack).fit(d[names], d["y"], d["qid"], sample_weight=d["weight"])
+        for d in (lazy, frame)
+    )
+    np.testing.assert_array_equal(ours.weights_, local.weights_)
+    qid = frame["qid"]
+    np.testing.assert_array_equal(ours.predict(frame[names], qid), local.predict(frame[names], qid))
+    scores = ours.predict(lazy[names], lazy["qid"]).compute()
+    np.testing.assert_allclose(scores, local.predict(frame[names], qid))
+
+
+def test_a_stack_of_any_rankers_is_fitted_in_this_process():
+    X, y, qid = made_queries(30, seed=0)
+    lazy = as_dask(150, X, y, qid)
+    stack = StackingRanker([("trees", boosted(FIRST)), ("linear", NDCGRanker())])
+    ours, local = clone(stack).fit(*lazy), clone(stack).fit(X, y, qid)
+    np.testing.assert_array_equal(ours.predict(X), local.predict(X))
+    stop = made_queries(20, seed=1)
+    again = clone(stack).fit(*lazy, eval_set=tuple(as_dask(150, *stop)))
+    local = clone(stack).fit(X, y, qid, eval_set=stop)
+    np.testing.assert_array_equal(again.predict(X), local.predict(X))

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from test_dask_trees import check_equal
 
-from skcalrank import BoostedRanker
+from skcalrank import BoostedRanker, NDCGRanker, StackingRanker, TabularRanker
 from skcalrank.data import Queries, Rows
 from skcalrank.losses import PairwiseSquared
 from skcalrank.metrics import ndcg_score
@@ -241,3 +241,27 @@ def test_tables_of_workers(client, engine):
     assert ours.encoder_.describe() == local.encoder_.describe()
     values = [r.score(frame[names], y, frame["qid"]) for r in (ours, local)]
     assert values[0] == pytest.approx(values[1], abs=0.03)
+
+
+@every_library
+def test_stacks_of_linear_views_and_trees(client, engine):
+    columns, test = made_queries(300, seed=0), made_queries(300, seed=1)
+    stack = TabularRanker(trees=boosted(engine, n_estimators=40, learning_rate=0.2))
+    local = clone(stack).fit(*columns)
+    ours = fitted_by(client, clone(stack), in_halves(columns, 2, by_grade=True))
+    for name, view in local.linear_.items():
+        np.testing.assert_allclose(ours.linear_[name][-1].coef_, view[-1].coef_, rtol=1e-8)
+    np.testing.assert_allclose(ours.spreads_[:3], local.spreads_[:3], rtol=1e-9)
+    # Trees are other ones, whose thresholds come from the rows of two workers.
+    np.testing.assert_allclose(ours.weights_, local.weights_, atol=0.1)
+    values = [ndcg_score(test[1], r.predict(*test[::2]), qid=test[2], k=10) for r in (ours, local)]
+    assert values[0] == pytest.approx(values[1], abs=0.015)
+
+
+def test_rankers_of_a_stack_that_workers_cannot_fit(client):
+    shards = in_halves(made_queries(30, seed=0), 2)
+    trees = boosted(LIBRARIES[0])
+    with pytest.raises(ValueError, match=r"linear views.*got \['linear'\]: leave these out"):
+        fitted_by(client, StackingRanker([("trees", trees), ("linear", NDCGRanker())]), shards)
+    with pytest.raises(ValueError, match="engine must be 'lightgbm' or 'xgboost' for dask"):
+        fitted_by(client, TabularRanker(trees="sklearn"), shards)
