@@ -125,7 +125,8 @@ def main():
     options.add_argument("--draws", type=int, default=5)
     options.add_argument("--queries", type=int, default=300, help="to train on (default 300)")
     args = options.parse_args()
-    packages = args.engine, "dask", "distributed", "numpy"
+    library = {"xgboost": "xgboost-cpu"}.get(args.engine, args.engine)
+    packages = library, "dask", "distributed", "numpy"
     print(describe_environment(*packages, threads=args.threads))
     say(f"{args.engine}: {args.queries:,} queries of {N_DOCUMENTS} documents, {args.draws} draws")
     columns = ["rows in", "NDCG@10", "difference", "± s.e.", "best rounds", f"> {GOAL}"]
