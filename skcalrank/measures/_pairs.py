@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Queries, Ranked, arrays, check_preference_weights
-from ..data.types import Bools, Floats, Ints
+from ..data import Queries, Ranked, arrays, check, check_preference_weights
+from ..data.types import Array, Bools, Floats, Ints
 from ._base import Measure, PairMeasure
 from ._inversions import disagreement
-from ._positional import mid_ranks
+from ._positional import mean_positions, mid_ranks
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,36 @@ class PairwiseDisagreement(PairMeasure):
 
 @dataclass(frozen=True)
 class Kendall(PairMeasure):
-    """Kendall's tau-a: agreeing minus disagreeing pairs, divided by all :math:`r(r-1)/2` pairs.
+    r"""Kendall's tau: agreeing minus disagreeing pairs, divided by their number.
 
-    A pair with equal labels contributes 0, and a pair with equal scores contributes 0 in
-    expectation. Undefined (0/0) for a single document. Up to a term that depends only on the
-    labels, it is :math:`4/(r(r-1))` times :class:`PairwiseDisagreement` with unit weights, so that
-    the prediction maps of RAT13, section 7, apply to it too.
+    With C agreeing and D disagreeing pairs of :math:`n = r(r-1)/2`, of which :math:`n_y` have equal
+    labels, :math:`n_s` equal scores and :math:`n_{ys}` both,
+
+    .. math:: \tau_a = \frac{C - D}{n}, \quad
+        \tau_b = \frac{C - D}{\sqrt{(n - n_y)(n - n_s)}}, \quad
+        \tau_x = \frac{C - D + n_{ys}}{n} .
+
+    Without equal labels and scores, the three are the same. Without equal scores,
+    :math:`\tau_x = \tau_a` and :math:`\tau_b = \tau_a \sqrt{n / (n - n_y)}`. Equal scores are an
+    order drawn at random for :math:`\tau_a`, whose expectation is 0, and a statement that the
+    documents are tied for the others: with ``ties="average"``, the default of metrics, those are no
+    expectations. Undefined (0/0) for a single document, :math:`\tau_b` also if all labels are
+    equal; if all scores are, it is 0.
+
+    Up to a term that depends only on the labels, :math:`\tau_a` is :math:`4/(r(r-1))` times
+    :class:`PairwiseDisagreement` with unit weights, so that the prediction maps of RAT13, section
+    7, apply to it and, since they return orders without ties, to :math:`\tau_x`.
+
+    Parameters
+    ----------
+    variant : {"a", "b", "x"}, default="a"
+        Which tau; "x" is that of Emond and Mason (2002). A PreferenceTarget, which does not tell
+        ties from pairs that are not compared, has "a" only.
+
+    Raises
+    ------
+    ValueError
+        If ``variant`` is unknown.
 
     See Also
     --------
@@ -136,30 +160,70 @@ class Kendall(PairMeasure):
     >>> from skcalrank.metrics import measure_score
     >>> round(measure_score(Kendall(), [3, 2, 1], [0.2, 0.9, 0.1]), 4)
     0.3333
+
+    A tie that is predicted as such counts for tau-x:
+
+    >>> y, scores = [[3, 2, 2]], [[0.9, 0.1, 0.1]]
+    >>> [round(measure_score(Kendall(v), y, scores), 4) for v in ("a", "b", "x")]
+    [0.6667, 1.0, 1.0]
     """
 
     name: ClassVar[str] = "kendall"
     reads_orders: ClassVar[bool] = True
     objective: ClassVar[str | None] = "disagreement"
+    variant: str = "a"
+
+    def __post_init__(self) -> None:
+        check.option("variant", self.variant, ("a", "b", "x"))
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
-        return queries.sizes < 2
+        single = queries.sizes < 2
+        return single if self.variant != "b" else queries.max(y) == -queries.max(-y)
 
     def _targets_key(self) -> tuple[type[Measure], dict[str, Any]]:
+        if self.variant == "b":
+            return super()._targets_key()
         # Equal to the negative unit disagreement, up to a factor and a shift per query.
         return PairwiseDisagreement(weights="unit")._targets_key()
 
     def pair_targets(self, y: Floats) -> Floats:
-        r = y.shape[-1]
-        return (y[..., :, None] > y[..., None, :]) / max(r * (r - 1) / 2, 1)
+        before = (y[..., :, None] > y[..., None, :]) * 1.0
+        pairs = max(y.shape[-1] * (y.shape[-1] - 1) / 2, 1)
+        if self.variant != "b":
+            return before / pairs
+        return arrays.safe_divide(before, np.sqrt(pairs * before.sum(axis=(-1, -2), keepdims=True)))
 
     def pair_basis(self, positions: Ints) -> Floats:
         return 1.0 - 2.0 * (positions[..., :, None] > positions[..., None, :])
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         total, lost = disagreement(y, ranked, "unit")
-        sizes = ranked.queries.sizes
-        return arrays.safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2)
+        queries, net = ranked.queries, total - 2.0 * lost
+        pairs = queries.sizes * (queries.sizes - 1) / 2
+        if self.variant == "a":
+            return arrays.safe_divide(net, pairs)
+        place = mean_positions(ranked)
+        if self.variant == "x":
+            return arrays.safe_divide(net + _tied_pairs(queries, y, place), pairs)
+        return arrays.safe_divide(net, np.sqrt(total * (pairs - _tied_pairs(queries, place))))
 
     def of_preferences(self, total: Floats, lost: Floats, sizes: Ints) -> Floats:
+        if self.variant != "a":
+            raise ValueError(
+                "variant must be 'a' for a PreferenceTarget, which does not tell ties from pairs "
+                f"that are not compared, got {self.variant!r}: pass y=-positions."
+            )
         return arrays.safe_divide(total - 2.0 * lost, sizes * (sizes - 1) / 2, np.nan)
+
+
+def _tied_pairs(queries: Queries, *values: Floats) -> Floats:
+    """Return the number of pairs of each query that are equal in all of the values."""
+    codes = queries.repeat(np.arange(queries.n_queries))
+    order = np.lexsort((*values, codes))
+    starts = np.ones(queries.n_rows, dtype=bool)
+    ordered = [column[order] for column in (codes, *values)]
+    starts[1:] = np.any([column[1:] != column[:-1] for column in ordered], axis=0)
+    first = np.flatnonzero(starts)
+    length = np.diff(first, append=queries.n_rows)
+    tied: Array = np.bincount(codes[order[first]], length * (length - 1) / 2, queries.n_queries)
+    return tied

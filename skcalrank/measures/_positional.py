@@ -449,7 +449,12 @@ class Spearman(PositionalMeasure):
 
 def mid_ranks(y: Floats, queries: Queries) -> Floats:
     """Return the position of each document by decreasing label, averaged over equal labels."""
-    out = np.empty(queries.n_rows + 1)
-    for block in Ranked(y, queries).blocks():
+    return mean_positions(Ranked(y, queries))
+
+
+def mean_positions(ranked: Ranked) -> Floats:
+    """Return the position of each document, averaged over those that share positions."""
+    out = np.empty(ranked.queries.n_rows + 1)
+    for block in ranked.blocks():
         out[block.rows] = block.mean_position if block.tied else block.positions
     return out[:-1]

@@ -200,11 +200,11 @@ def spearman_score() -> None:
     m.Kendall, y_true="array-like of shape (n_rows,) or (n, r), or PreferenceTarget of orders"
 )
 def kendall_score() -> None:
-    """Compute Kendall's tau-a.
+    """Compute Kendall's tau-a, tau-b or tau-x.
 
     Number of agreeing minus disagreeing pairs, divided by the number of all pairs; pairs with equal
-    labels or scores count 0. Undefined (0/0) for a single document.
-    RAT13, section 7.
+    labels or scores count 0 (tau-a). Undefined (0/0) for a single document.
+    RAT13, section 7; tau-x: Emond and Mason, 2002.
 
     >>> round(kendall_score([[3, 2, 1]], [[0.9, 0.2, 0.5]]), 4)
     0.3333

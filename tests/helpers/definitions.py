@@ -123,14 +123,17 @@ def err(y, position, k=None, max_grade=None, gain_kind="exponential", discount=N
     return value
 
 
-def kendall(y, position):
+def kendall(y, position, variant="a"):
     r = len(y)
     agree = sum(
         np.sign(y[i] - y[j]) * np.sign(position[j] - position[i])
         for i in range(r)
         for j in range(i)
     )
-    return agree / (r * (r - 1) / 2) if r > 1 else NAN
+    pairs = r * (r - 1) / 2
+    # Positions are without ties.
+    untied = sum(a > b for a in y for b in y) if variant == "b" else pairs
+    return agree / np.sqrt(pairs * untied) if pairs * untied else NAN
 
 
 def preferences(y, weights="difference"):
