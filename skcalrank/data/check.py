@@ -179,19 +179,14 @@ def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
     labels of the label-ranking form may be NaN, for an item that a row does not rank.
     """
     with arrays.naming(name):
-        arrays.as_array(y, name)
+        raw = arrays.as_array(y, name)
         arrays.refuse_rounding(y, name)
-    finite = {"ensure_all_finite": "allow-nan"} if unranked and _n_columns(y) > 1 else {}
+    has_items = raw.ndim == 2 and raw.shape[1] > 1
+    finite = {"ensure_all_finite": "allow-nan"} if unranked and has_items else {}
     values: Floats = arrays.checked(y, name, ensure_2d=False, allow_nd=True, **finite)
     if values.ndim > 2:
         raise ValueError(f"{name} must have one or two dimensions, got shape {values.shape}.")
     return values
-
-
-def _n_columns(y: Any) -> int:
-    """Return the number of columns of a matrix, 1 for other arrays."""
-    shape = y.shape if hasattr(y, "shape") else np.shape(y)
-    return int(shape[1]) if len(shape) == 2 else 1
 
 
 def one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:
