@@ -35,7 +35,9 @@ _UNIT, _ROUNDING = 1e-6, 1e-9
 def solve_exactly(net: Floats, deadline: float, rng: np.random.Generator) -> tuple[Ints, float]:
     """Return an order of a component, and a bound on what a better one could save."""
     problem = _Problem(net, deadline, rng)
-    problem.look(_FIRST_SEARCH if problem.is_hard else 0, _SHARE)
+    # Programs of very many documents would not end, so that all time is left to the search.
+    share = _SHARE if problem.pairs.r <= _ASCENT_UP_TO else 1.0
+    problem.look(_FIRST_SEARCH if problem.is_hard else 0, share)
     highspy = _highspy()
     triples = problem.ascend(_SWEEPS if highspy else _SWEEPS_ALONE)
     if not problem.is_proven:

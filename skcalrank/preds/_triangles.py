@@ -20,6 +20,9 @@ from ..data.types import Floats, Ints
 # with each sweep over the triples.
 _WIDTH, _DECAY = 1.0, 0.96
 
+# Violated triples with a document in the middle that are told, for each document.
+_MOST = 8
+
 
 class Pairs:
     """The pairs i < j of r documents, numbered by rows."""
@@ -43,7 +46,10 @@ class Pairs:
         return np.column_stack([self.number[i, j], self.number[j, k], self.number[i, k]])
 
     def violated(self, y: Floats, tolerance: float) -> Ints:
-        """Return the triples whose inequality is violated, the most violated first."""
+        """Return triples whose inequality is violated, the most violated first.
+
+        All of them, unless there are far more than pairs.
+        """
         before = np.zeros((self.r, self.r))
         before[self.i, self.j], before[self.j, self.i] = y, -y
         triples, sizes = [], []
@@ -51,6 +57,9 @@ class Pairs:
             # All i < j and all k > j at once.
             total = np.abs(before[:j, j, None] + before[j, j + 1 :] - before[:j, j + 1 :])
             i, k = np.nonzero(total > 1.0 + tolerance)
+            if len(i) > _MOST * self.r:
+                worst = np.argpartition(-total[i, k], _MOST * self.r)[: _MOST * self.r]
+                i, k = i[worst], k[worst]
             sizes.append(total[i, k])
             triples.append(self.triples(i, np.full_like(i, j), k + j + 1))
         worst = np.argsort(-np.concatenate(sizes), kind="stable")
