@@ -164,7 +164,7 @@ class StructuredPredictor(LeastSquaresDecisions):
         check_consistent_length(X, y)
         weight = check.sample_weight(sample_weight, X.shape[0])
         self._factors = self._given_factors()
-        self._argmin = None if self._factors is None else (self.argmin or self._factors.argmin)
+        self._given_argmin = self.argmin
         if self._argmin is None:
             self.candidates_ = self._candidates(y)
         if self._factors is None:
@@ -173,6 +173,13 @@ class StructuredPredictor(LeastSquaresDecisions):
             targets = self._of_factors(self._factors, y)
         self._fit_means(X, targets, weight)
         return self
+
+    @property
+    def _argmin(self) -> Callable[[Floats], Array] | None:
+        # Not kept, because model files hold no methods.
+        if self._factors is None or self._given_argmin is not None:
+            return self._given_argmin
+        return self._factors.argmin
 
     def _given_factors(self) -> Factors | None:
         if self.factors is None:

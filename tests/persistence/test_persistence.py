@@ -41,10 +41,12 @@ from sklearn.preprocessing import (
 import skcalrank
 from skcalrank import (
     ExternalRanker,
+    FMeasureClassifier,
     LeastSquaresRankerCV,
     LowRankLossClassifier,
     NDCGRanker,
     QueryKFold,
+    StructuredPredictor,
 )
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import get_scorer
@@ -145,6 +147,15 @@ def test_classifier_and_label_form(rng, path):
     X, y = rng.normal(size=(40, 3)), rng.integers(0, 3, 40)
     classifier = LowRankLossClassifier(1.0 - np.eye(3)).fit(X, y)
     assert np.array_equal(there_and_back(classifier, path).predict(X), classifier.predict(X))
+    orders = np.argsort(rng.normal(size=(40, 4))) + 1
+    for model, labels in (
+        (StructuredPredictor(), y),
+        (StructuredPredictor(factors="hamming"), orders),
+        (StructuredPredictor(factors="hit@2"), orders > 2),
+        (FMeasureClassifier(), orders > 2),
+    ):
+        twin = there_and_back(model.fit(X, labels), path)
+        assert np.array_equal(twin.predict(X), model.predict(X))
     ranker = NDCGRanker().fit(X, rng.integers(0, 3, (40, 4)))
     assert np.array_equal(there_and_back(ranker, path).rank(X), ranker.rank(X))
 
