@@ -9,6 +9,7 @@ import numpy as np
 
 from ..data import ClickSessions, PositionModel, arrays, check_probabilities
 from ..data.types import ArrayLike, Floats
+from ._propensities import fit_propensities
 
 
 class PositionEstimate(NamedTuple):
@@ -37,7 +38,7 @@ class PositionEstimate(NamedTuple):
 @overload
 def position_based(
     sessions: ClickSessions,
-    propensity: ArrayLike,
+    propensity: ArrayLike | str,
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = ...,
     prior: ArrayLike | None = ...,
@@ -47,7 +48,7 @@ def position_based(
 @overload
 def position_based(
     sessions: ClickSessions,
-    propensity: ArrayLike,
+    propensity: ArrayLike | str,
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = ...,
     prior: ArrayLike | None = ...,
@@ -56,7 +57,7 @@ def position_based(
 ) -> PositionEstimate: ...
 def position_based(
     sessions: ClickSessions,
-    propensity: ArrayLike,
+    propensity: ArrayLike | str,
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = None,
     prior: ArrayLike | None = None,
@@ -78,9 +79,10 @@ def position_based(
     ----------
     sessions : ClickSessions
         Click sessions of one or more queries.
-    propensity : array-like of shape (n_positions,)
-        Probability :math:`\theta_k` that position k is examined, in (0, 1], for k = 1, 2, ... A
-        common factor of all propensities divides all estimates.
+    propensity : array-like of shape (n_positions,), or "fit"
+        Probability :math:`\theta_k` > 0 that position k is examined, for k = 1, 2, ... A common
+        factor of all propensities divides all estimates. "fit" is
+        ``fit_propensities(sessions).propensity``.
     trust : pair of numbers or arrays of shape (n_positions,), default=None
         Probabilities :math:`\epsilon^+_k, \epsilon^-_k` that an examined document at position k is
         clicked if it is relevant and if it is not, :math:`\epsilon^+_k > \epsilon^-_k`. Then a
@@ -113,6 +115,7 @@ def position_based(
 
     See Also
     --------
+    fit_propensities : Propensities of documents that were shown at several positions.
     cascade : Estimates for users who read from the top to the first click.
     skcalrank.AggregatedRanker : Ranker of these estimates.
 
@@ -157,6 +160,10 @@ def position_based(
     if not isinstance(strength, Real) or not 0 < strength < np.inf:
         raise ValueError(f"strength must be a finite number > 0, got {strength!r}.")
     shrunk_to = None if prior is None else _prior(prior, len(sessions))
+    if isinstance(propensity, str):
+        if propensity != "fit":
+            raise ValueError(f'propensity must be an array or "fit", got {propensity!r}.')
+        propensity = fit_propensities(sessions).propensity
     slope, offset = PositionModel.of(propensity, trust).at(sessions.position)
 
     def total(values: Floats) -> Floats:
@@ -169,7 +176,7 @@ def position_based(
     relevance = arrays.safe_divide(answered, divisor)
     if not return_counts:
         return relevance
-    clicked = slope * np.clip(relevance, 0.0, 1.0)[sessions.shown_rows] + offset
+    clicked = np.minimum(slope * np.clip(relevance, 0, 1)[sessions.shown_rows] + offset, 1.0)
     noise = np.sqrt(total(clicked * (1 - clicked)))
     error = arrays.safe_divide(noise, np.where(examinations > 0, divisor, 0.0), np.inf)
     return PositionEstimate(relevance, clicks.astype(np.intp), examinations, error)

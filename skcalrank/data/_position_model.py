@@ -19,13 +19,20 @@ class PositionModel(NamedTuple):
     @classmethod
     def of(cls, propensity: ArrayLike, trust: tuple[ArrayLike, ArrayLike] | None) -> PositionModel:
         """Return the model of validated propensities and trust bias."""
-        examined = check_probabilities(propensity, "propensity", "one for each position from 1 on")
-        if not len(examined) or (examined == 0).any():
-            at = f"0 at position {np.argmin(examined) + 1}" if len(examined) else "none"
+        examined = arrays.as_array(propensity, "propensity")
+        if examined.dtype.kind not in "biuf" or examined.ndim != 1 or not len(examined):
             raise ValueError(
-                f"propensity must hold probabilities > 0, got {at}: a position that nobody "
-                "examines tells nothing. Leave out its impressions."
+                "propensity must hold one number for each position from 1 on, got shape "
+                f"{examined.shape} of {examined.dtype}."
             )
+        wrong = ~((examined > 0) & (examined < np.inf))
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise ValueError(
+                f"propensity must hold numbers > 0, got {examined[at]:g} at position {at + 1}. A "
+                "position that nobody examines tells nothing: leave out its impressions."
+            )
+        examined = examined.astype(np.float64)
         if trust is None:
             return cls(examined, np.zeros(len(examined)))
         if not isinstance(trust, (tuple, list)) or len(trust) != 2:
@@ -62,12 +69,12 @@ class PositionModel(NamedTuple):
         return PositionModel(self.slope[position - 1], self.offset[position - 1])
 
 
-def check_probabilities(values: Any, name: str, what: str = "") -> Floats:
-    """Return an array of probabilities, of one dimension if `what` says what they are."""
+def check_probabilities(values: Any, name: str) -> Floats:
+    """Return an array of probabilities of any shape, or raise ValueError."""
     out = arrays.as_array(values, name)
     is_number = out.dtype.kind in "biuf"
-    if not is_number or (what and out.ndim != 1) or not ((out >= 0) & (out <= 1)).all():
+    if not is_number or not ((out >= 0) & (out <= 1)).all():
         wrong = out[~((out >= 0) & (out <= 1))] if is_number else out[:0]
         got = f"{wrong[0]:g}" if len(wrong) else f"shape {out.shape} of {out.dtype}"
-        raise ValueError(f"{name} must hold probabilities{what and ', ' + what}, got {got}.")
+        raise ValueError(f"{name} must hold probabilities, got {got}.")
     return out.astype(np.float64)

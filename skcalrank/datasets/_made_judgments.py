@@ -182,6 +182,8 @@ def sample_sessions(
     else:
         position = np.arange(1, len(shown) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
         examined = 1 / np.arange(1, position.max() + 1) if propensity is None else propensity
+        if np.max(examined, initial=0) > 1:
+            raise ValueError(f"propensity must hold probabilities, got {np.max(examined):g}.")
         slope, offset = PositionModel.of(examined, trust).at(position)
         clicked = rng.random_sample(len(shown)) < slope * p[shown] + offset
     rows = shown if queries.order is None else queries.order[shown]

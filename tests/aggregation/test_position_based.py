@@ -251,11 +251,19 @@ def one_list():
 ERRORS = [
     (lambda: position_based(one_list(), [1.0, 0.5]), r"each position up to 3, .* got 2"),
     (lambda: position_based(one_list(), [1.0, 0.0, 0.5]), "> 0, got 0 at position 2"),
-    (lambda: position_based(one_list(), []), "> 0, got none"),
-    (lambda: position_based(one_list(), [1.0, 0.5, 1.5]), "propensity must .*, got 1.5"),
+    (lambda: position_based(one_list(), []), r"got shape \(0,\) of float64"),
+    (lambda: position_based(one_list(), [1.0, np.inf, 0.5]), "propensity must .*, got inf"),
+    (lambda: position_based(one_list(), "swap"), "propensity must be an array or .*got 'swap'"),
+    (
+        lambda: sample_sessions([0.5], model="position", propensity=[1.5]),
+        "propensity must hold probabilities, got 1.5",
+    ),
     (lambda: position_based(one_list(), [1.0, np.nan, 0.5]), "propensity must .*, got nan"),
     (lambda: position_based(one_list(), 0.5), r"propensity must .*, got shape \(\)"),
-    (lambda: position_based(one_list(), ["a"]), "propensity must hold probabilities, one for each"),
+    (
+        lambda: position_based(one_list(), ["a"]),
+        "propensity must hold one number for each position",
+    ),
     (lambda: position_based(one_list(), THETA, trust=0.9), "trust must be a pair"),
     (lambda: position_based(one_list(), THETA, trust=(0.9, 1.2)), "trust must .*, got 1.2"),
     (

@@ -223,6 +223,7 @@ def targets() -> None:
     assert_type(aggregation.position_based(sessions, np.ones(9), prior=0.5), Floats)
     counts = aggregation.position_based(sessions, np.ones(9), trust=(0.9, 0.1), return_counts=True)
     assert_type(counts.examinations, Floats)
+    assert_type(aggregation.fit_propensities(sessions).group, np.ndarray)
     assert_type(skcalrank.ERRRanker().fit(X, sessions).predict(X), Floats)
     assert_type(skcalrank.PreferenceTarget.from_relevance(y, qid), skcalrank.PreferenceTarget)
     assert_type(judged().net_preference(), Floats)

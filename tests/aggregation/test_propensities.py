@@ -1,0 +1,179 @@
+"""Propensities of positions: what identifies them, the estimates and their errors."""
+
+import numpy as np
+import pytest
+
+from skcalrank import AggregatedRanker, ClickSessions, PreferenceTarget, sample_sessions
+from skcalrank.aggregation import fit_propensities, position_based
+
+THETA = np.array([1.0, 0.5, 0.25, 0.2])
+
+
+def counted(cells, n_rows, qid=None):
+    """Return sessions of one document each: (row, position, impressions, clicks)."""
+    shown, position, clicked = [], [], []
+    for row, k, n, c in cells:
+        shown += [row] * n
+        position += [k] * n
+        clicked += [True] * c + [False] * (n - c)
+    order = np.random.default_rng(0).permutation(len(shown))
+    return ClickSessions.unchecked(
+        np.zeros(n_rows) if qid is None else np.asarray(qid),
+        np.array(shown)[order],
+        np.arange(len(shown) + 1),
+        np.array(clicked)[order],
+        np.array(position)[order],
+    )
+
+
+def expectation(theta=THETA, relevance=(0.8, 0.4, 0.2), n=100):
+    """Return sessions in which each document was shown everywhere, with the expected clicks."""
+    cells = [
+        (row, k, n, round(n * t * r))
+        for row, r in enumerate(relevance)
+        for k, t in enumerate(theta, start=1)
+    ]
+    return counted(cells, len(relevance))
+
+
+def by_iteration(y, n_steps=4000):
+    """Return the estimate by the iteration of Hunter (2004) for competitions."""
+    n = np.zeros((len(y), y.position.max()))
+    c = n.copy()
+    np.add.at(n, (y.shown_rows, y.position - 1), 1)
+    np.add.at(c, (y.shown_rows, y.position - 1), y.clicked)
+    several = (n > 0).sum(axis=1) > 1
+    n, c = n[several], c[several]
+    theta = np.ones(n.shape[1])
+    for _ in range(n_steps):
+        theta = c.sum(axis=0) / (n * (c.sum(axis=1) / (n @ theta))[:, None]).sum(axis=0)
+        theta /= theta[0]
+    return theta
+
+
+# -- estimates -----------------------------------------------------------------------------
+
+
+def test_expected_clicks_give_the_propensities():
+    # The gradient is linear in the clicks: if it is 0 at their expectation, it is unbiased.
+    found = fit_propensities(expectation())
+    np.testing.assert_allclose(found.propensity, THETA, rtol=1e-7)
+    assert found.group.tolist() == [0, 1, 2, 3]
+    assert found.standard_error[0] == 0
+
+
+def test_estimates_are_those_of_another_algorithm(rng):
+    qid = np.repeat(np.arange(20), 6)
+    y = sample_sessions(
+        rng.uniform(0.2, 0.9, 120), qid, n_sessions=800, model="position", random_state=0
+    )
+    np.testing.assert_allclose(fit_propensities(y).propensity, by_iteration(y), rtol=1e-4)
+    rows = rng.permutation(120)
+    moved = fit_propensities(y[rows])
+    np.testing.assert_allclose(moved.propensity, fit_propensities(y).propensity, rtol=1e-6)
+    np.testing.assert_allclose(moved.standard_error, fit_propensities(y).standard_error, rtol=1e-6)
+
+
+def test_errors_are_standard_errors(rng):
+    qid = np.repeat(np.arange(100), 6)
+    p, z = rng.uniform(0.1, 0.9, 600), []
+    theta = 1 / np.arange(1, 7)
+    for seed in range(25):
+        y = sample_sessions(
+            p, qid, n_sessions=2000, order_scores=2 * p, model="position", random_state=seed
+        )
+        found = fit_propensities(y)
+        z.append(((found.propensity - theta) / np.where(theta < 1, found.standard_error, 1))[1:])
+    assert 0.8 < np.sqrt(np.mean(np.square(z))) < 1.2
+    assert np.abs(np.mean(z, axis=0)).max() < 1
+
+
+def test_errors_of_one_query_are_those_of_rare_clicks():
+    # Shares of 400 and 200 clicks at positions with as many impressions: a binomial.
+    found = fit_propensities(counted([(0, 1, 10_000, 400), (0, 2, 10_000, 200)], 1))
+    assert found.standard_error[1] == pytest.approx(0.5 * np.sqrt(1 / 400 + 1 / 200))
+
+
+def test_positions_where_nothing_was_shown_are_between_their_neighbors():
+    cells = [(0, 1, 100, 80), (0, 2, 100, 40), (0, 4, 100, 10)]
+    found = fit_propensities(counted(cells, 1))
+    np.testing.assert_allclose(found.propensity, [1, 0.5, 0.25, 0.125])
+    assert np.isnan(found.standard_error).tolist() == [False, False, True, False]
+    assert found.group.tolist() == [0, 1, -1, 2]
+
+
+def test_documents_at_one_position_do_not_count():
+    y = expectation()
+    cells = [(3, 4, 50, 50), (4, 1, 50, 0)]
+    more = counted(cells, 5)
+    both = ClickSessions.unchecked(
+        np.zeros(5),
+        np.append(y.shown_rows, more.shown_rows),
+        np.arange(len(y.shown_rows) + 101),
+        np.append(y.clicked, more.clicked),
+        np.append(y.position, more.position),
+    )
+    np.testing.assert_allclose(fit_propensities(both).propensity, THETA, rtol=1e-7)
+
+
+def test_rankers_fit_propensities(rng):
+    qid = np.repeat(np.arange(60), 6)
+    X = rng.normal(size=(360, 3))
+    p = 1 / (1 + np.exp(-X[:, 0]))
+    y = sample_sessions(p, qid, n_sessions=3000, model="position", random_state=0)
+    theta = fit_propensities(y).propensity
+    np.testing.assert_array_equal(position_based(y, "fit"), position_based(y, theta))
+    ranker = AggregatedRanker("position_based", structure_options={"propensity": "fit"}).fit(X, y)
+    other = AggregatedRanker("position_based", structure_options={"propensity": theta}).fit(X, y)
+    np.testing.assert_allclose(ranker.coef_, other.coef_)
+
+
+# -- identification ------------------------------------------------------------------------
+
+
+def two_parts():
+    """Positions 1 and 2 share a document, as 3 and 4 do, and nothing joins the two pairs."""
+    return counted(
+        [(0, 1, 100, 80), (0, 2, 100, 40), (1, 3, 100, 20), (1, 4, 100, 10), (2, 3, 9, 5)], 3
+    )
+
+
+def test_logs_that_do_not_join_positions_are_refused():
+    with pytest.raises(ValueError, match=r"got 2 groups .* both directions: 1-2; 3-4\. Show"):
+        fit_propensities(two_parts())
+    with pytest.raises(ValueError, match=r"got 4 groups .*: 1; 2; 3; 4"):
+        fit_propensities(counted([(k, k + 1, 9, 5) for k in range(4)], 4))
+
+
+def test_positions_must_be_joined_in_both_directions():
+    # No click at position 2: its estimate would be 0.
+    with pytest.raises(ValueError, match=r"got 2 groups .*: 1; 2"):
+        fit_propensities(counted([(0, 1, 50, 9), (0, 2, 50, 0)], 1))
+    # All clicks on another document do not help.
+    with pytest.raises(ValueError, match=r"got 2 groups .*: 1; 2"):
+        fit_propensities(counted([(0, 1, 50, 9), (0, 2, 50, 0), (1, 2, 50, 9)], 2))
+
+
+def test_neighbors_are_merged_until_positions_are_joined():
+    with pytest.warns(UserWarning, match=r"1-2; 3-4\. They have one propensity within 2-3"):
+        found = fit_propensities(two_parts(), merge=True)
+    np.testing.assert_allclose(found.propensity, [1, 0.5, 0.5, 0.25])
+    assert found.group.tolist() == [0, 1, 1, 2]
+    # Position 4 has no click: it is merged with 3.
+    cells = [(0, 1, 100, 80), (0, 2, 100, 40), (0, 3, 100, 20), (0, 4, 100, 0)]
+    with pytest.warns(UserWarning, match="within 3-4"):
+        found = fit_propensities(counted(cells, 1), merge=True)
+    np.testing.assert_allclose(found.propensity, [1, 0.5, 0.125, 0.125])
+    with pytest.raises(ValueError, match="got one group of positions after merging"):
+        fit_propensities(counted([(k, k + 1, 9, 5) for k in range(4)], 4), merge=True)
+
+
+def test_bad_input_is_a_clear_error():
+    with pytest.raises(TypeError, match="sessions must be ClickSessions for fit_propensities"):
+        fit_propensities(PreferenceTarget.from_relevance([1, 0], [1, 1]))
+    with pytest.raises(ValueError, match="at position 1, got none"):
+        fit_propensities(counted([(0, 2, 3, 1), (0, 3, 3, 1)], 1))
+    with pytest.raises(ValueError, match="at position 1, got none"):
+        fit_propensities(ClickSessions([1, 1], [], []))
+    alone = fit_propensities(counted([(0, 1, 3, 1)], 1))
+    assert (alone.propensity.tolist(), alone.standard_error.tolist()) == ([1.0], [0.0])
