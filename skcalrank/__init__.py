@@ -64,7 +64,7 @@ if TYPE_CHECKING:
         StochasticAggregatedRanker,
         ValueRegularizedRanker,
     )
-    from .reliability import GuaranteedCutoff
+    from .reliability import CalibratedRankerCV, GuaranteedCutoff
     from .stacking import StackingRanker, TabularRanker
     from .structured import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 
@@ -73,6 +73,7 @@ __all__ = [
     "AggregatedRanker",
     "AveragePrecisionRanker",
     "BoostedRanker",
+    "CalibratedRankerCV",
     "ClickSessions",
     "CutQueriesWarning",
     "DCGRanker",
@@ -152,7 +153,7 @@ _NAMES = {
     ),
     "metrics": "get_scorer get_scorer_names",
     "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",
-    "reliability": "GuaranteedCutoff",
+    "reliability": "CalibratedRankerCV GuaranteedCutoff",
     "stacking": "StackingRanker TabularRanker",
     "structured": "FMeasureClassifier LowRankLossClassifier StructuredPredictor",
 }

@@ -8,7 +8,7 @@ from sklearn.utils import get_tags
 
 from .boosting import BoostedRanker, ExternalRanker
 from .rankers import RANKERS, MultiLabelRanker, is_ranker, why_weights_do_not_repeat
-from .reliability import GuaranteedCutoff
+from .reliability import CalibratedRankerCV, GuaranteedCutoff
 from .stacking import StackingRanker, TabularRanker
 
 __all__ = ["all_rankers", "expected_failed_checks"]
@@ -125,10 +125,16 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
             reasons["check_regressors_train"] = (
                 "the check sets alpha to a promise that one query cannot make"
             )
-            if estimator.by != "score":
-                reasons["check_methods_subset_invariance"] = (
-                    "values depend on the other documents of the query"
-                )
+        is_calibrated = isinstance(estimator, CalibratedRankerCV)
+        if is_calibrated or getattr(estimator, "by", "score") != "score":
+            reasons["check_methods_subset_invariance"] = (
+                "values depend on the other documents of the query"
+            )
+        if is_calibrated:
+            reasons |= dict.fromkeys(
+                ["check_estimator_sparse_array", "check_estimator_sparse_matrix"],
+                "the checks take estimators with predict_proba for classifiers",
+            )
         if getattr(estimator, "estimator", None) is not None:
             reasons["check_regressors_train"] = (
                 "the check sets alpha, which is an error if a regressor is given"

@@ -10,6 +10,7 @@ from ._scorer import (
     predict_with_queries,
     warn_of_queries,
 )
+from ._unit_errors import document_calibration_error, query_calibration_error
 from ._values import (
     EMPTY,
     CheckedTarget,
@@ -22,4 +23,4 @@ from ._values import (
 )
 
 __all__ = ["RankingScorer", "evaluate", "get_scorer", "get_scorer_names", "measure_score"]
-__all__ += _functions.__all__
+__all__ += ["document_calibration_error", "query_calibration_error", *_functions.__all__]

@@ -3,6 +3,7 @@
 Nothing here is about losses: :mod:`skcalrank.calibration` is.
 """
 
+from ._calibrated import CalibratedRankerCV
 from ._cutoff import GuaranteedCutoff
 
-__all__ = ["GuaranteedCutoff"]
+__all__ = ["CalibratedRankerCV", "GuaranteedCutoff"]

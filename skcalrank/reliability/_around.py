@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from inspect import isclass
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -122,6 +123,9 @@ def test_folds(cv: Any, rows: Rows, given: Rows, qid: Any) -> list[Bools]:
     qid : array-like or None
         Query of each row as given.
     """
+    if isinstance(cv, Integral):
+        parts = [test for _, test in rows.folds(int(cv))]
+        return [np.isin(np.arange(rows.n_rows), test) for test in parts]
     splits = make_splits(cv, given, qid)
     counts = np.bincount(np.concatenate([s.test for s in splits]), minlength=given.n_rows)
     if (counts != 1).any() or any(split.train is not None for split in splits):

@@ -14,6 +14,7 @@ from ..data import (
     QuerySizes,
     all_or_nothing,
     arrays,
+    call_step,
     check,
     limits,
     positions,
@@ -24,6 +25,7 @@ from ..data import (
 )
 from ..data.types import ArrayLike, Bools, Floats, Ints, Labels, Matrix, Seed, Self
 from ._around import RankerAround, ranker_scores, test_folds, with_numbers
+from ._calibrated import CalibratedRankerCV
 from ._masses import OTHERS, Judged, depths, masses, shares_of
 from ._promise import Promise, p_value, safe_threshold
 
@@ -72,9 +74,12 @@ class GuaranteedCutoff(RankerAround):
         If None, the loss is at most `alpha` in expectation over new and calibration queries. Else
         it is at most `alpha` in expectation over new queries for this share of the draws of
         calibration queries at least, by the bound of Hoeffding and Bentkus [BAL21]_.
-    by : {"score", "depth"}, default="score"
-        Values that the threshold is about: the scores of the ranker, or the number of documents
-        from the top. Documents of equal score are kept or cut together.
+    by : {"target", "score", "depth"}, default="target"
+        Values that the threshold is about: the expected mass of a document, estimated by a
+        :class:`CalibratedRankerCV` whose target is the loss, which keeps the fewest documents that
+        a promise allows (of precision and "no_answer": probabilities of relevance); the scores of
+        the ranker; or the number of documents from the top. Documents of equal score are kept or
+        cut together.
     relevance_level : float, default=None
         Documents with labels of at least this level are relevant. If None, labels must be 0 and 1.
         Not used by "dcg", "best" and measures.
@@ -83,14 +88,15 @@ class GuaranteedCutoff(RankerAround):
         of all queries, each by a ranker fitted to the other folds, calibrate the threshold, and the
         ranker is fitted again to all queries. This uses all queries, but the promise is
         *approximate* then, since the ranker that predicts is another one. Not used with a
-        FrozenEstimator.
+        FrozenEstimator. With ``by="target"`` the map is fitted where the ranker is; for a frozen
+        ranker that is no CalibratedRankerCV with the loss as its target, to half of the queries.
     random_state : int, RandomState instance or None, default=None
         Seed for the draw of queries. If None, the draw depends on the values in X and y alone.
 
     Attributes
     ----------
     ranker_ : ranker
-        The fitted ranker.
+        The fitted ranker; a :class:`CalibratedRankerCV` of it with ``by="target"``.
     threshold_ : float or dict
         Documents are kept if :meth:`decision_function` is at least the threshold. With groups, the
         threshold of each.
@@ -106,6 +112,7 @@ class GuaranteedCutoff(RankerAround):
 
     See Also
     --------
+    CalibratedRankerCV : Scores with a unit.
     skcalrank.evaluation.cross_compare : Which ranker is better, on held-out queries.
     sklearn.model_selection.TunedThresholdClassifierCV : A threshold of a classifier, without a
         promise.
@@ -147,7 +154,7 @@ class GuaranteedCutoff(RankerAround):
         "loss": limits.OWN_ERROR,
         "alpha": [limits.Interval(Real, 0, 1, closed="neither")],
         "confidence": [limits.Interval(Real, 0, 1, closed="neither"), None],
-        "by": [limits.one_of("score", "depth")],
+        "by": [limits.one_of("target", "score", "depth")],
         "relevance_level": [limits.FINITE, None],
         "cv": limits.OWN_ERROR,
         "random_state": ["random_state"],
@@ -160,7 +167,7 @@ class GuaranteedCutoff(RankerAround):
         alpha: float = 0.1,
         *,
         confidence: float | None = None,
-        by: str = "score",
+        by: str = "target",
         relevance_level: float | None = None,
         cv: Any = None,
         random_state: Seed = None,
@@ -187,7 +194,8 @@ class GuaranteedCutoff(RankerAround):
             )
         if self._loss_name() == "no_answer" and self.by == "depth":
             raise ValueError(
-                "by must be 'score' with loss='no_answer', got 'depth': all lists have a top."
+                "by must be 'target' or 'score' with loss='no_answer', got 'depth': every list has "
+                "a top."
             )
         return plan
 
@@ -260,13 +268,19 @@ class GuaranteedCutoff(RankerAround):
         rows = given if self._is_frozen() else given.by_contents()
         seed = self._seed()
         if not self._is_frozen() and self.cv is not None:
-            tests = test_folds(self.cv, rows, given, qid)
-            scores = self._out_of_fold(rows, tests)
-            self.ranker_ = self._fitted_to(rows)
+            if self.by == "target":
+                self.ranker_ = self._calibrated(self.cv)
+                labels = given.in_order(given.y)
+                values = self.ranker_._fit_values(given.as_given(), labels, given.qid)  # noqa: SLF001
+                scores = values[rows.numbers]
+            else:
+                scores = self._out_of_fold(rows, test_folds(self.cv, rows, given, qid))
+                self.ranker_ = self._fitted_to(rows)
         else:
             if self._is_frozen():
-                self.ranker_ = self.ranker.estimator
                 self._warn_of_training_queries(given.queries)
+            if self._is_used_as_it_is():
+                self.ranker_ = self.ranker.estimator
             else:
                 mask = rows.held_out(_HALF, seed, informative=self._matters(rows))[0]
                 self.ranker_ = self._fitted_to(rows.take(~mask))
@@ -277,6 +291,33 @@ class GuaranteedCutoff(RankerAround):
             tunes = queries.max(queries.group(rows.held_out(_HALF, seed)[0]))
         return rows, Judged(queries, rows.y, queries.group(scores), self.relevance_level, tunes)
 
+    def _is_used_as_it_is(self) -> bool:
+        """Return whether nothing is fitted but the threshold."""
+        if not self._is_frozen() or self.by != "target":
+            return self._is_frozen()
+        frozen = self.ranker.estimator
+        return isinstance(frozen, CalibratedRankerCV) and frozen.target == self._target()
+
+    def _target(self) -> Any:
+        """Return the target whose expectation is compared with the threshold."""
+        return "relevant" if self._loss_name() in OTHERS else self.loss
+
+    def _calibrated(self, cv: Any = 5) -> CalibratedRankerCV:
+        """Return a ranker that estimates the target."""
+        return CalibratedRankerCV(
+            self.ranker,
+            self._target(),
+            relevance_level=self.relevance_level,
+            cv=cv,
+            random_state=self.random_state,
+        )
+
+    def _fitted_to(self, rows):
+        if self.by != "target":
+            return super()._fitted_to(rows)
+        labels = rows.in_order(rows.y)
+        return call_step(self._calibrated(), "fit", rows.as_given(), labels, qid=rows.qid)
+
     def _matters(self, rows) -> Bools:
         """Return which queries have something to lose, whatever the order."""
         judged = Judged(rows.queries, rows.y, np.zeros(rows.n_rows), self.relevance_level)
@@ -284,7 +325,7 @@ class GuaranteedCutoff(RankerAround):
         return matters
 
     def _warn_of_training_queries(self, queries):
-        record = getattr(self.ranker_, "record_", None)
+        record = getattr(self.ranker.estimator, "record_", None)
         sizes = getattr(record, "sizes", None)
         if isinstance(sizes, QuerySizes) and 2 * sizes.n_common(queries) > queries.n_queries:
             warn(
@@ -356,7 +397,8 @@ class GuaranteedCutoff(RankerAround):
         needed = promise.n_needed
         if n >= needed:
             return promise
-        n_parts *= 1 if self._is_frozen() or self.cv is not None else 2
+        is_whole = self.cv is not None and not self._is_frozen()
+        n_parts *= 1 if is_whole or self._is_used_as_it_is() else 2
         confidence = "" if self.confidence is None else f" with confidence={self.confidence:g}"
         kind = "" if self._loss_name() == "precision" else " with something to lose"
         in_all = "" if n_parts == 1 else f": pass at least {n_parts * needed} such queries in all"
@@ -405,7 +447,7 @@ class GuaranteedCutoff(RankerAround):
         """Validate rows for a method that reads the queries, if the rule does."""
         refuse_lazy(type(self).__name__, _LAZY.format(method), X=X, qid=qid)
         check_is_fitted(self)
-        if self._rule != ("score", self._rule[1]) or self._rule[1] == "no_answer":
+        if self._rule[0] != "score" or self._rule[1] == "no_answer":
             self._require_qid(qid, method)
         return self._check_rows(X, qid, method)
 
@@ -420,8 +462,10 @@ class GuaranteedCutoff(RankerAround):
         Returns
         -------
         values : ndarray of shape (n_rows,)
-            The score; minus the number of documents from the top, for ``by="depth"``; the highest
-            score of the query, for ``loss="no_answer"``.
+            The expected mass, for ``by="target"``; the score; minus the number of documents from
+            the top, for ``by="depth"``. For ``loss="no_answer"`` the value of the query: the
+            probability that something is relevant, were documents independent, or the highest
+            score.
         """
         if tables.is_empty(X):
             return self._of_no_rows(X, qid)
@@ -523,6 +567,8 @@ class GuaranteedCutoff(RankerAround):
 def _values(by: str, loss: str, scores: Floats, queries: Queries) -> Floats:
     """Return the values that a threshold is about, in grouped order."""
     if loss == "no_answer":
+        if by == "target":
+            return queries.repeat(-np.expm1(queries.sum(np.log1p(-scores))))
         return queries.repeat(queries.max(scores))
     return -depths(scores, queries) if by == "depth" else scores
 

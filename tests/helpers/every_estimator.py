@@ -9,7 +9,7 @@ import numpy as np
 from boosting_cases import ENGINES, boosted
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import Lasso, Ridge
+from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
@@ -17,6 +17,7 @@ import skcalrank
 from skcalrank import (
     AveragePrecisionRanker,
     BoostedRanker,
+    CalibratedRankerCV,
     ExternalRanker,
     FMeasureClassifier,
     GuaranteedCutoff,
@@ -181,6 +182,12 @@ def others():
             f"QueryPipeline-{type(step).__name__}-{getattr(step, 'method', '')}",
             lambda step=step: make_query_pipeline(step, NDCGRanker()),
             of_query=SCALED,
+        )
+    for level in (None, LogisticRegression(max_iter=1000)):
+        yield Case(
+            f"CalibratedRankerCV-{type(level).__name__}",
+            lambda level=level: CalibratedRankerCV(relevance_level=1, level=level),
+            of_query="values depend on the scores of the query",
         )
     for by in ("score", "depth"):
         yield Case(

@@ -21,6 +21,7 @@ from sklearn.utils.validation import has_fit_parameter
 from skcalrank import (
     AggregatedRanker,
     AveragePrecisionRanker,
+    CalibratedRankerCV,
     GuaranteedCutoff,
     LeastSquaresRankerCV,
     NDCGRanker,
@@ -65,6 +66,8 @@ def drawing():
             f"cutoff-{seed}",
             GuaranteedCutoff(loss="dcg", by="score", alpha=0.2, random_state=seed),
         )
+        values = CalibratedRankerCV(target="grade", level=None, cv=3, random_state=seed)
+        yield f"calibrated-{seed}", values
     yield "stack-folds", StackingRanker(linear_members(), cv=3)
     yield "stack-trees", StackingRanker(linear_members(("trees", small_boosted(ENGINES[0]))))
     for trees in (None, *ENGINES):

@@ -128,6 +128,7 @@ def test_what_is_public_is_documented():
 NO_RANKERS = {
     **dict.fromkeys(["BaseRanker", "ScoreRanker", "PairRanker", "LinearScorer"], "base class"),
     "FMeasureClassifier": "classifier of sets of labels",
+    "CalibratedRankerCV": "scores of another ranker with a unit: it has a file of laws of its own",
     "GuaranteedCutoff": "cuts the lists of another ranker: it has a file of laws of its own",
     "GramRidge": "regressor, inside a ranker",
     "FixedQueries": "ranker of queries that are given, for tools that pass no qid",

@@ -63,8 +63,14 @@ def judged() -> skcalrank.PreferenceTarget:
     return skcalrank.sample_comparisons(y, qid, n_comparisons=3000, random_state=0)
 
 
-def cut_offs() -> None:
+def scores_with_a_meaning() -> None:
     X, y, qid = made()
+    calibrated = skcalrank.CalibratedRankerCV(skcalrank.NDCGRanker(), relevance_level=1)
+    assert_type(calibrated.fit(X, y, qid).predict(X, qid), Floats)
+    assert_type(calibrated.predict_proba(X, qid), Floats)
+    p = calibrated.predict(X, qid)
+    assert_type(metrics.document_calibration_error(y >= 1, p), float)
+    assert_type(metrics.query_calibration_error(y >= 1, p, qid=qid), float)
     cutoff = skcalrank.GuaranteedCutoff(
         skcalrank.NDCGRanker(), "recall", 0.2, by="score", relevance_level=1
     ).fit(X, y, qid)

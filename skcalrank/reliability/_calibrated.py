@@ -1,0 +1,372 @@
+"""Rankers whose scores have a unit, such as the probability of relevance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from ..data import Rows, all_or_nothing, available_if, check, limits, query_factors
+from ..data.types import ArrayLike, Bools, Floats, Labels, Matrix, Seed, Self
+from ..measures import get_measure
+from ..preprocessing import encoded, fit_encoded
+from ._around import RankerAround, ranker_scores, test_folds, with_numbers
+from ._map import QueryMap, covariates, isotonic, levels
+from ._masses import Judged, masses, shares_of
+
+# Targets that are no masses of a loss.
+_UNITS = ("relevant", "grade", "gain")
+
+# By how much the held-out log loss must fall for the level to be kept.
+_GAIN = 2e-4
+
+# An isotonic regression needs many queries, which are what is independent.
+_FEWEST = 500
+
+
+class CalibratedRankerCV(RankerAround):
+    r"""A ranker whose scores have a unit, and whose order is that of another ranker.
+
+    Scores of rankers order the documents of a query, and do not tell how likely any of them is to
+    be relevant. Here out-of-fold scores s of whole queries are mapped to a value p,
+
+    .. math:: \mathrm{logit}(p) = a s + b z + c^T x + d, \quad a > 0, b \ge 0,
+
+    where z is the score standardized within its query, and x are properties of the query: mean,
+    spread and maximum of its scores, the logarithm of its number of documents, and its *level*,
+    the mean logit of a plain classifier of rows, which knows what scores of a ranker do not tell:
+    whether a query has anything relevant at all. The penalty of c is chosen on held-out queries.
+    Everything but the score is constant within a query, so the order of the ranker is kept exactly,
+    ties included. Values are right on average over queries like those of `fit`.
+
+    Parameters
+    ----------
+    ranker : ranker, default=None
+        As in :class:`GuaranteedCutoff`. A FrozenEstimator is not fitted: the map is fitted to its
+        scores of the queries of `fit`, which must be others than those that trained it.
+    target : str or Measure, default="relevant"
+        What :meth:`predict` estimates: "relevant", the probability of relevance; "grade", the
+        label; "gain", :math:`2^y - 1`; or a loss of :class:`GuaranteedCutoff`, whose mass of a
+        document is estimated.
+    relevance_level : float, default=None
+        As in :class:`GuaranteedCutoff`.
+    level : "auto", None or classifier, default="auto"
+        Classifier of rows for the level of a query. "auto":
+        ``HistGradientBoostingClassifier(random_state=0)``, kept if the log loss on held-out
+        queries falls by it; without level for masses, in which it cancels, and for sparse X.
+    method : {"sigmoid", "isotonic"}, default="sigmoid"
+        The map as above, or an isotonic regression on its logits, for at least 500 queries.
+    cv : int, splitter or iterable, default=5
+        Folds of whole queries, each of which tests a row once. With a FrozenEstimator they are
+        for the level and the penalty.
+    query_weight : {"equal", "documents", "pairs"}, default="equal"
+        What a query of n documents counts in the fit of the map: 1, n or n ** 2.
+    random_state : int, RandomState instance or None, default=None
+        Seed of classifiers that are drawn from; folds depend on the contents of the rows alone.
+
+    Attributes
+    ----------
+    ranker_ : ranker
+        The ranker, fitted to all queries.
+    map_ : QueryMap
+        The fitted map, with `coef` and `held_out_loss`.
+    level_ : classifier or None
+        Classifier for the level, fitted to all rows; None if the map does without.
+    unit_ : float
+        Value of a document whose estimate is 1: the largest label for "grade".
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    GuaranteedCutoff : Cut-offs with a promise.
+    sklearn.calibration.CalibratedClassifierCV : Probabilities of classifiers, row by row.
+
+    Notes
+    -----
+    The minimizer of the log loss of a target in [0, 1] is its conditional mean, so that any target
+    of this kind goes through the same map; grades and gains are divided by the largest.
+
+    Values are strictly between 0 and 1. Where the map is flat in floating point numbers, or
+    isotonic, documents of different scores differ by about 1e-6 divided by the number of documents.
+
+    Examples
+    --------
+    >>> from skcalrank import CalibratedRankerCV, NDCGRanker, load_digits_queries
+    >>> X, y, qid = load_digits_queries(n_queries=100, n_documents=30)
+    >>> ranker = CalibratedRankerCV(NDCGRanker(), level=None).fit(X, y, qid)
+    >>> p = ranker.predict(X, qid)
+    >>> bool(abs(p.mean() - y.mean()) < 0.02), bool(p[y == 1].mean() > 2 * p[y == 0].mean())
+    (True, True)
+    """
+
+    # Values depend on scores of the other documents.
+    _scores_by_query = True
+
+    _parameter_constraints: ClassVar[dict] = {
+        "ranker": limits.OWN_ERROR,
+        "target": limits.OWN_ERROR,
+        "relevance_level": [limits.FINITE, None],
+        "level": limits.OWN_ERROR,
+        "method": [limits.one_of("sigmoid", "isotonic")],
+        "cv": limits.OWN_ERROR,
+        "query_weight": [limits.one_of("equal", "documents", "pairs")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        ranker: Any = None,
+        target: Any = "relevant",
+        *,
+        relevance_level: float | None = None,
+        level: Any = "auto",
+        method: str = "sigmoid",
+        cv: Any = 5,
+        query_weight: str = "equal",
+        random_state: Seed = None,
+    ) -> None:
+        self.ranker = ranker
+        self.target = target
+        self.relevance_level = relevance_level
+        self.level = level
+        self.method = method
+        self.cv = cv
+        self.query_weight = query_weight
+        self.random_state = random_state
+
+    def _check_params(self):
+        plan = super()._check_params()
+        if not self._is_unit():
+            shares_of(self.target)
+        if not (
+            self.level is None
+            or (isinstance(self.level, str) and self.level == "auto")
+            or hasattr(self.level, "predict_proba")
+        ):
+            raise ValueError(
+                f"level must be 'auto', None or a classifier with predict_proba, got "
+                f"{self.level!r}."
+            )
+        return plan
+
+    def _is_unit(self) -> bool:
+        return isinstance(self.target, str) and self.target in _UNITS
+
+    # -- fit ------------------------------------------------------------------------
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the map to out-of-fold scores, and the ranker to all queries.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents of whole queries, in the form that the ranker takes.
+        y : array-like of shape (n_rows,)
+            Relevances, higher is better. May carry its queries, as in
+            :meth:`LeastSquaresRanker.fit`.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row, of any hashable type, in any order. If None, all rows are one query.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows, in the ranker, the classifier and the map.
+
+        Returns
+        -------
+        self : CalibratedRankerCV
+            The fitted ranker.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, the input is not a ranking problem, or there are too few
+            queries.
+
+        Warns
+        -----
+        OneQueryWarning
+            If y of several rows has no qid.
+        """
+        self._fit_values(X, y, qid, sample_weight)
+        return self
+
+    def _fit_values(self, X: Matrix, y: Labels, qid: Any, sample_weight: Any = None) -> Floats:
+        """Fit, and return the values of all rows by the map of their out-of-fold scores."""
+        plan, given = self._check_problem(self._check_params(), X, y, qid, sample_weight)
+        plan.measure.labels(given.y)
+        if given.n_rows < 2:
+            raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")
+        numbered = with_numbers(given)
+        rows, values = self._fit_rows(numbered, check.carried_qid(y, qid))
+        self.record_ = self._record(plan, given)
+        out = np.zeros(given.n_rows)
+        out[rows.numbers] = values
+        return out
+
+    def _fit_rows(self, given: Rows, qid: Any) -> tuple[Rows, Floats]:
+        """Fit to rows; return those of positive weight, and values by their out-of-fold scores."""
+        rows = given.weighted().by_contents()
+        tests = test_folds(self.cv, rows, given, qid)
+        if self._is_frozen():
+            self.ranker_ = self.ranker.estimator
+            scores = ranker_scores(self.ranker_, rows)
+        else:
+            scores = self._out_of_fold(rows, tests)
+            self.ranker_ = self._fitted_to(rows)
+        judged = Judged(rows.queries, rows.y, rows.queries.group(scores), self.relevance_level)
+        targets, counts = self._targets_of(judged)
+        if not counts.any():
+            raise ValueError(f"y must have a query with a mass of {self.target!r}, got none.")
+        weight = np.ones(rows.n_rows) if rows.weight is None else rows.queries.group(rows.weight)
+        factors = query_factors(rows.queries, self.query_weight, "documents")
+        weight = weight if factors is None else weight * rows.queries.repeat(factors)
+        self._read_level(rows)
+        level = self._out_of_fold_level(rows, targets, tests)
+        counted = rows.queries.repeat(counts)
+        folds = [rows.queries.group(test)[counted] for test in tests]
+        folds = [test for test in folds if test.any() and not test.all()]
+
+        def fitted(level):
+            columns = covariates(judged.scores, rows.queries, level)
+            return columns, QueryMap.fitted(
+                columns[counted], targets[counted], weight[counted], folds
+            )
+
+        columns, self.map_ = fitted(None)
+        self.level_ = None
+        if level is not None:
+            other = fitted(level)
+            if self.level != "auto" or (other[1].held_out_loss < self.map_.held_out_loss - _GAIN):
+                columns, self.map_ = other
+                self.level_ = self._fitted_level(rows, targets)
+        if self.method == "isotonic":
+            if counts.sum() < _FEWEST:
+                raise ValueError(
+                    f"method must be 'sigmoid' for fewer than {_FEWEST} queries, got 'isotonic' "
+                    f"for {counts.sum()}."
+                )
+            logits = self.map_.logits(columns)[counted]
+            steps = isotonic(logits, targets[counted], weight[counted])
+            self.map_ = replace(self.map_, isotonic=steps)
+        return rows, self.map_.values(columns, judged.scores, rows.queries)
+
+    def _targets_of(self, judged: Judged) -> tuple[Floats, Bools]:
+        """Return targets in [0, 1], and which queries count; set the unit of the values."""
+        self.unit_ = 1.0
+        counts = np.ones(judged.queries.n_queries, dtype=bool)
+        if not self._is_unit():
+            shares = shares_of(self.target)(judged)
+            return masses(shares, judged.queries), judged.queries.max(shares) > 0
+        if self.target == "relevant":
+            return judged.relevance, counts
+        values = judged.labels if self.target == "grade" else _gains(judged)
+        if values.min() < 0:
+            raise ValueError(
+                f"y must be non-negative for target={self.target!r}, got {values.min():g}."
+            )
+        self.unit_ = float(values.max()) or 1.0
+        return values / self.unit_, counts
+
+    # -- the level ------------------------------------------------------------------
+
+    def _read_level(self, rows):
+        """Fit the reader of tables for the classifier of the level."""
+        table = rows.as_given()
+        self.encoder_ = None
+        if self._level_estimator() is not None and not issparse(table):
+            self.encoder_ = getattr(fit_encoded(table, None, None, None), "encoder", None)
+
+    def _level_estimator(self) -> Any:
+        if not isinstance(self.level, str):
+            return self.level
+        return HistGradientBoostingClassifier(random_state=0) if self._is_unit() else None
+
+    def _level_features(self, rows: Rows) -> Any:
+        encoder = self.encoder_
+        return rows.X if encoder is None else encoded(rows.as_given(), encoder).matrix
+
+    def _fitted_level(self, rows: Rows, targets: Floats) -> Any:
+        """Return a classifier of rows whose targets in [0, 1] are shares of two classes."""
+        X, targets = self._level_features(rows), rows.in_order(targets)
+        weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
+        labels = (targets > 0).astype(int)
+        if ((targets > 0) & (targets < 1)).any():
+            twice = np.tile(np.arange(rows.n_rows), 2)
+            X, labels = X[twice], np.repeat([0, 1], rows.n_rows)
+            weight = np.append((1 - targets) * weight, targets * weight)
+            X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
+        if len(np.unique(labels)) < 2:
+            return float(labels[0])
+        given = {} if np.ptp(weight) == 0 else {"sample_weight": weight}
+        return clone(self._level_estimator()).fit(X, labels, **given)
+
+    def _level_of(self, classifier: Any, rows: Rows) -> Floats:
+        """Return the level of each query, in the order of the queries."""
+        if isinstance(classifier, float):
+            p = np.full(rows.n_rows, classifier)
+        else:
+            p = classifier.predict_proba(self._level_features(rows))[:, 1]
+        return levels(rows.queries.group(p), rows.queries)
+
+    def _out_of_fold_level(self, rows, targets, tests) -> Floats | None:
+        """Return the level of each query by classifiers that have not seen it."""
+        if self._level_estimator() is None or (self.level == "auto" and issparse(rows.X)):
+            return None
+        out = np.zeros(rows.queries.n_queries)
+        grouped = rows.queries.codes
+        in_rows = rows.in_order(targets)
+        for test in tests:
+            train, tested = rows.take(~test), rows.take(test)
+            classifier = self._fitted_level(train, train.queries.group(in_rows[~test]))
+            # Queries of a part come in order of first appearance.
+            _, first = np.unique(grouped[test], return_index=True)
+            out[grouped[test][np.sort(first)]] = self._level_of(classifier, tested)
+        return out
+
+    # -- what was fitted --------------------------------------------------------------
+
+    def _scores(self, rows: Rows) -> Floats:
+        scores = rows.queries.group(super()._scores(rows))
+        level = None if self.level_ is None else self._level_of(self.level_, rows)
+        columns = covariates(scores, rows.queries, level)
+        values = self.map_.values(columns, scores, rows.queries)
+        return rows.queries.ungroup(self.unit_ * values)
+
+    @available_if(lambda self: self.target == "relevant")
+    def predict_proba(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return the probability of relevance of each document, for ``target="relevant"``.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`rank`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, 2)
+            Probabilities of being irrelevant, and relevant.
+
+        Raises
+        ------
+        MissingQidError
+            If the ranker was fitted with a qid and gets none.
+        """
+        p = self.predict(X, qid)
+        return np.column_stack([1 - p, p])
+
+
+def _gains(judged: Judged) -> Floats:
+    measure = get_measure("dcg")
+    return measure.score_targets(measure.labels(judged.labels), judged.queries)

@@ -1,0 +1,161 @@
+"""The map from scores of queries to values between 0 and 1, which keeps the order exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
+
+from ..data import Queries
+from ..data.types import Bools, Floats
+from ._masses import runs
+
+# Penalties of the terms of queries, of which the held-out loss chooses one.
+_PENALTIES = (0.3, 3.0, 30.0, 300.0, 3e4)
+
+# Share of the values that tells documents apart whose values would be equal otherwise.
+_STRICT = 1e-6
+
+# Spreads below this share of the largest score of a query are rounding.
+_ROUNDING = 1e-9
+
+# Scores and their standardized values, whose slopes are not negative.
+_OF_DOCUMENT = 2
+
+
+def covariates(scores: Floats, queries: Queries, level: Floats | None) -> Floats:
+    """Return what the map is linear in, in grouped order.
+
+    The score, the score standardized within the query, and of the query: mean, spread and maximum
+    of the scores, the logarithm of the number of documents, and the level.
+    """
+    centered = scores - queries.repeat(queries.mean(scores))
+    spread = np.sqrt(queries.mean(centered**2))
+    is_flat = spread <= _ROUNDING * queries.max(np.abs(scores))
+    z = np.where(queries.repeat(is_flat), 0.0, centered)
+    z = z / queries.repeat(np.where(is_flat, 1.0, spread))
+    of_query = [queries.mean(scores), spread, queries.max(scores), np.log(queries.sizes)]
+    of_query += [] if level is None else [level]
+    return np.column_stack([scores, z, queries.repeat(np.column_stack(of_query))])
+
+
+def levels(probabilities: Floats, queries: Queries) -> Floats:
+    """Return the mean logit of each query."""
+    return queries.mean(logit(np.clip(probabilities, 1e-3, 1 - 1e-3)))
+
+
+@dataclass(frozen=True)
+class QueryMap:
+    """Logits that are linear in covariates of documents and queries, with increasing scores.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_covariates,)
+        Units of the covariates.
+    coef : ndarray of shape (n_covariates + 1,)
+        Slopes, and the constant.
+    held_out_loss : float
+        Mean log loss on held-out queries.
+    """
+
+    center: Floats
+    scale: Floats
+    coef: Floats
+    held_out_loss: float
+    isotonic: Any = None
+
+    @classmethod
+    def fitted(cls, columns: Floats, targets: Floats, weight: Floats, tests: list[Bools]) -> Any:
+        """Return the map that minimizes the log loss of targets in [0, 1].
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_documents, n_covariates)
+            Covariates.
+        targets, weight : ndarray of shape (n_documents,)
+            Targets and weights.
+        tests : list of ndarray of bool of shape (n_documents,)
+            Documents of held-out queries, on which the penalty is chosen.
+        """
+        weight = weight * (len(weight) / weight.sum())
+        center, scale = columns.mean(axis=0), columns.std(axis=0)
+        scale = np.where(scale > _ROUNDING * np.abs(columns).max(axis=0), scale, 1.0)
+        design = _design(columns, center, scale)
+        losses = np.zeros(len(_PENALTIES))
+        for test in tests:
+            train, start = ~test, None
+            for number, penalty in enumerate(_PENALTIES):
+                parts = design[train], targets[train], weight[train]
+                start = _minimizer(*parts, penalty, start)
+                losses[number] += _log_loss(design[test] @ start, targets[test], weight[test])
+        best = int(np.argmin(losses))
+        coef = _minimizer(design, targets, weight, _PENALTIES[best], None)
+        return cls(center, scale, coef, float(losses[best] / len(weight)))
+
+    def logits(self, columns: Floats) -> Floats:
+        """Return the logits of covariates."""
+        logits: Floats = _design(columns, self.center, self.scale) @ self.coef
+        return logits
+
+    def values(self, columns: Floats, scores: Floats, queries: Queries) -> Floats:
+        """Return values in (0, 1) in the order of the scores of each query."""
+        logits = self.logits(columns)
+        made = expit(logits) if self.isotonic is None else self.isotonic.predict(logits)
+        return strictly(np.clip(made, 0.0, 1.0), scores, queries)
+
+
+def isotonic(logits: Floats, targets: Floats, weight: Floats) -> IsotonicRegression:
+    """Return the increasing step function of the logits that is closest to the targets."""
+    steps = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+    return steps.fit(logits, targets, sample_weight=weight)
+
+
+def _design(columns, center, scale):
+    return np.column_stack([(columns - center) / scale, np.ones(len(columns))])
+
+
+def _log_loss(logits, targets, weight):
+    return weight @ (np.logaddexp(0, logits) - targets * logits)
+
+
+def _minimizer(design, targets, weight, penalty, start):
+    """Return the coefficients of least penalized loss, with slopes that are not negative."""
+    n = design.shape[1]
+    penalties = np.full(n, float(penalty))
+    penalties[[0, -1]] = 1e-6
+    start = np.append(0.5, np.zeros(n - 1)) if start is None else start
+
+    def objective(coef):
+        logits = design @ coef
+        slope = design.T @ (weight * (expit(logits) - targets)) + penalties * coef
+        return _log_loss(logits, targets, weight) + penalties @ coef**2 / 2, slope
+
+    bounds = [(1e-6, None), (0.0, None)] + [(None, None)] * (n - _OF_DOCUMENT)
+    return minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+
+
+def strictly(values: Floats, scores: Floats, queries: Queries) -> Floats:
+    """Return values in (0, 1) that are ordered within a query exactly as the scores.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_documents,)
+        Values in [0, 1], in the order of the scores up to rounding, and equal where a map is flat.
+    scores : ndarray of shape (n_documents,)
+        Scores, whose ties are kept.
+    queries : Queries
+    """
+    order, starts = runs(-scores, queries)
+    lengths = np.diff(np.append(starts, len(order)))
+    increasing = values[np.lexsort((values, queries.repeat(np.arange(queries.n_queries))))]
+    first = np.searchsorted(starts, queries.ptr[:-1])
+    n_runs = np.diff(np.append(first, len(starts)))
+    place = np.arange(len(starts)) - np.repeat(first, n_runs) + 1
+    step = _STRICT / (np.repeat(n_runs, n_runs) + 1)
+    out = np.empty(len(values))
+    out[order] = np.repeat((1 - _STRICT) * increasing[starts] + step * place, lengths)
+    return out
