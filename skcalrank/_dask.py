@@ -11,9 +11,10 @@ from types import ModuleType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 _LAZY_FITS = (
-    "Rankers that learn scores by least squares, such as NDCGRanker(), can be fitted to dask "
-    "collections. After any fit, score and rank accept them, and so does predict of rankers that "
-    "score each document by itself."
+    "Rankers that learn from sums over the rows of all partitions, such as NDCGRanker(), "
+    "OrderPreservingRanker() and TabularRanker(), and BoostedRanker() can be fitted to dask "
+    "collections; others need all rows at once. After any fit, score and rank accept them, and so "
+    "does predict of rankers that score each document by itself."
 )
 
 Self = TypeVar("Self")
