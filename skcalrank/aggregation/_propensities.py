@@ -28,7 +28,7 @@ class PropensityEstimate(NamedTuple):
 
     propensity: np.ndarray
     standard_error: np.ndarray
-    group: np.ndarray
+    group: Ints
 
 
 def fit_propensities(sessions: ClickSessions, *, merge: bool = False) -> PropensityEstimate:

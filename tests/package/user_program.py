@@ -185,7 +185,8 @@ def classifiers() -> None:
     assert_type(predictor.score(X, orders), float)
     assert_type(structured.get_factors("hamming"), structured.Factors)
     assert structured.FACTORS["hamming"] is structured.OrderHamming
-    assert structured.get_factors("hit@2") == structured.HitLoss(2) != structured.RPrecisionLoss()
+    assert structured.get_factors("hit@2") == structured.HitLoss(2)
+    assert structured.get_factors("r_precision") == structured.RPrecisionLoss()
     assert structured.get_factors("f_measure") == structured.FMeasure()
 
 
@@ -229,7 +230,7 @@ def targets() -> None:
     assert_type(aggregation.position_based(sessions, np.ones(9), prior=0.5), Floats)
     counts = aggregation.position_based(sessions, np.ones(9), trust=(0.9, 0.1), return_counts=True)
     assert_type(counts.examinations, Floats)
-    assert_type(aggregation.fit_propensities(sessions).group, np.ndarray)
+    assert_type(aggregation.fit_propensities(sessions).group, Ints)
     assert_type(skcalrank.ERRRanker().fit(X, sessions).predict(X), Floats)
     assert_type(skcalrank.PreferenceTarget.from_relevance(y, qid), skcalrank.PreferenceTarget)
     assert_type(judged().net_preference(), Floats)
