@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, overload
 import numpy as np
 
 from ..data import ClickSessions, PositionModel, arrays, check_probabilities
-from ..data.types import ArrayLike, Floats
+from ..data.types import ArrayLike, Floats, Ints
 from ._propensities import fit_propensities
 
 
@@ -29,10 +29,10 @@ class PositionEstimate(NamedTuple):
         a document that was never clicked, without prior and trust bias; that is not reliable.
     """
 
-    relevance: np.ndarray
-    clicks: np.ndarray
-    examinations: np.ndarray
-    standard_error: np.ndarray
+    relevance: Floats
+    clicks: Ints
+    examinations: Floats
+    standard_error: Floats
 
 
 @overload

@@ -26,8 +26,8 @@ class PropensityEstimate(NamedTuple):
         Positions with the same number were merged; -1 where nothing was shown.
     """
 
-    propensity: np.ndarray
-    standard_error: np.ndarray
+    propensity: Floats
+    standard_error: Floats
     group: Ints
 
 
