@@ -2,6 +2,7 @@
 
     python benchmarks/quality_tables.py --data DIR --cells CELLS
     python benchmarks/quality_tables.py --data DIR --cells CELLS --summary --save
+    python benchmarks/quality_tables.py --data DIR --cells CELLS --come --save quality_tables_come
 
 The sets of _sets.py are in two halves, fixed before any fit. Defaults of the package are chosen on
 the selecting half; only the other is reported. What follows was written before any figure.
@@ -585,10 +586,10 @@ def untagged(label):
     return label.partition(" [")[0]
 
 
-def show_against(sets, label):
+def show_against(sets, label, peers=PICKED | COME):
     """One of ours against every peer; costs are those of the peer."""
     rows, missing = [], []
-    for peer, labels in (PICKED | COME).items():
+    for peer, labels in peers.items():
         found = compared(sets, [label], labels)
         if len(found) < len(sets):
             missing.append(peer)
@@ -669,6 +670,14 @@ def summarize(options):
         say("\nSelecting half: defaults were chosen on these sets, which prove nothing")
         tell_failures(selecting.values())
         show_ours(selecting, ours_in(selecting, options.tag), "lambdarank, picked")
+
+
+def summarize_come(options):
+    """Peers and a regression as they come, on the reported half."""
+    label = f"TabularRanker() [{options.tag}]"
+    sets = read_half(REPORTED, options)
+    tell_failures(sets.values())
+    show_against(sets, label, COME)
 
 
 def summarize_few(options):
@@ -766,6 +775,7 @@ def main(argv=None):
     arguments.add_argument("--draws", type=int, help="first draws only")
     arguments.add_argument("--few", action="store_true", help="few training queries")
     arguments.add_argument("--summary", action="store_true", help="print what the cells say")
+    arguments.add_argument("--come", action="store_true", help="summary of peers as they come")
     arguments.add_argument("--compare", metavar="DEFAULT", help="the rule for defaults")
     options = arguments.parse_args(argv)
     options.data = options.data or os.environ.get("SKCALRANK_DATA")
@@ -774,6 +784,8 @@ def main(argv=None):
     print(describe_environment(*PACKAGES, threads=1))
     if options.compare:
         return compare(options)
+    if options.come:
+        return summarize_come(options)
     if options.summary:
         summarize(options)
         return summarize_few(options) if options.few else None

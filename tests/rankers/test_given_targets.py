@@ -42,14 +42,16 @@ from skcalrank.losses import LOSSES
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import make_query_pipeline
 
-# Targets of pairs, judgments that are drawn, rankers of several kinds at once, classes, and rankers
-# of other libraries that read queries.
+# Targets of pairs, judgments that are drawn, rankers of several kinds at once, classes, rankers of
+# other libraries that read queries, and what is calibrated on the scores of a ranker.
 WITHOUT = {
     "AggregatedRanker",
     "AveragePrecisionRanker-pairwise",
+    "CalibratedRankerCV",
     "DifferenceGraphRanker",
     "ExternalRanker",
     "FMeasureClassifier",
+    "GuaranteedCutoff",
     "LowRankLossClassifier",
     "PairwiseDisagreementRanker-pairwise",
     "PairwiseHingeRanker",
