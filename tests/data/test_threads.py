@@ -54,6 +54,13 @@ def four(monkeypatch):
     monkeypatch.setattr(_threads, "n_threads", lambda _: 4)
 
 
+@pytest.fixture
+def main_thread():
+    """Skip in another thread: signals arrive in the main one, and forks end from it."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("the test must run in the main thread, got another one")
+
+
 @pytest.mark.usefixtures("threads")
 def test_results_are_merged_in_order():
     found = []
@@ -182,7 +189,7 @@ def test_an_error_holds_nothing_alive():
 
 
 @pytest.mark.skipif(not hasattr(signal, "raise_signal"), reason="no signals")
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("main_thread", "threads")
 def test_an_interrupt_ends_the_work():
     main, begun = get_ident(), []
     # A process in the background of a shell ignores interrupts.
@@ -307,7 +314,7 @@ def test_warnings_arrive():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.usefixtures("threads")
+@pytest.mark.usefixtures("main_thread", "threads")
 def test_a_fork_in_the_middle_of_the_work():
     before, main, forked = blas_threads(), get_ident(), []
 
