@@ -144,7 +144,7 @@ class CalibratedRankerCV(RankerAround):
     def _check_params(self):
         plan = super()._check_params()
         if not self._is_unit():
-            shares_of(self.target)
+            shares_of(self.target, "target", _UNITS)
         if not (
             self.level is None
             or (isinstance(self.level, str) and self.level == "auto")
@@ -198,6 +198,8 @@ class CalibratedRankerCV(RankerAround):
         -----
         OneQueryWarning
             If y of several rows has no qid.
+        UserWarning
+            If most queries seem to have trained the ranker of a FrozenEstimator.
         """
         self._fit_values(X, y, qid, sample_weight)
         return self
@@ -218,8 +220,10 @@ class CalibratedRankerCV(RankerAround):
     def _fit_rows(self, given: Rows, qid: Any) -> tuple[Rows, Floats]:
         """Fit to rows; return those of positive weight, and values by their out-of-fold scores."""
         rows = given.weighted().by_contents()
+        self._check_enough(rows.queries.n_queries)
         tests = test_folds(self.cv, rows, given, qid)
         if self._is_frozen():
+            self._warn_of_training_queries(given.queries)
             self.ranker_ = self.ranker.estimator
             scores = ranker_scores(self.ranker_, rows)
         else:
@@ -229,6 +233,7 @@ class CalibratedRankerCV(RankerAround):
         targets, counts = self._targets_of(judged)
         if not counts.any():
             raise ValueError(f"y must have a query with a mass of {self.target!r}, got none.")
+        self._check_enough(int(counts.sum()))
         weight = np.ones(rows.n_rows) if rows.weight is None else rows.queries.group(rows.weight)
         factors = query_factors(rows.queries, self.query_weight, "documents")
         weight = weight if factors is None else weight * rows.queries.repeat(factors)
@@ -252,15 +257,17 @@ class CalibratedRankerCV(RankerAround):
                 columns, self.map_ = other
                 self.level_ = self._fitted_level(rows, targets)
         if self.method == "isotonic":
-            if counts.sum() < _FEWEST:
-                raise ValueError(
-                    f"method must be 'sigmoid' for fewer than {_FEWEST} queries, got 'isotonic' "
-                    f"for {counts.sum()}."
-                )
             logits = self.map_.logits(columns)[counted]
             steps = isotonic(logits, targets[counted], weight[counted])
             self.map_ = replace(self.map_, isotonic=steps)
         return rows, self.map_.values(columns, judged.scores, rows.queries)
+
+    def _check_enough(self, n_queries: int) -> None:
+        if self.method == "isotonic" and n_queries < _FEWEST:
+            raise ValueError(
+                f"method must be 'sigmoid' for fewer than {_FEWEST} queries, got 'isotonic' for "
+                f"{n_queries}."
+            )
 
     def _targets_of(self, judged: Judged) -> tuple[Floats, Bools]:
         """Return targets in [0, 1], and which queries count; set the unit of the values."""

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
     Queries,
-    QuerySizes,
     all_or_nothing,
     arrays,
     call_step,
@@ -323,17 +322,6 @@ class GuaranteedCutoff(RankerAround):
         judged = Judged(rows.queries, rows.y, np.zeros(rows.n_rows), self.relevance_level)
         matters: Bools = rows.queries.max(self._shares(judged)) > 0
         return matters
-
-    def _warn_of_training_queries(self, queries):
-        record = getattr(self.ranker.estimator, "record_", None)
-        sizes = getattr(record, "sizes", None)
-        if isinstance(sizes, QuerySizes) and 2 * sizes.n_common(queries) > queries.n_queries:
-            warn(
-                "Most queries of fit seem to have trained the ranker, by their names and numbers "
-                "of rows, so that nothing is promised: calibrate on other queries. If these are "
-                "other queries, give them other names.",
-                UserWarning,
-            )
 
     # -- calibration ----------------------------------------------------------------
 

@@ -127,14 +127,14 @@ SHARES: dict[str, Shares] = {
 OTHERS = ("precision", "no_answer")
 
 
-def shares_of(loss: Any) -> Shares:
+def shares_of(loss: Any, parameter: str = "loss", others: tuple[str, ...] = OTHERS) -> Shares:
     """Return the shares of documents in what a loss, named or a measure, counts."""
     if isinstance(loss, str) and loss in SHARES:
         return SHARES[loss]
     if getattr(loss, "objective", None) == "positional" and hasattr(loss, "basis"):
         return _of_measure(loss)
-    names = ", ".join(map(repr, [*SHARES, *OTHERS]))
-    raise ValueError(f"loss must be one of {names}, or a positional measure, got {loss!r}.")
+    names = ", ".join(map(repr, [*SHARES, *others]))
+    raise ValueError(f"{parameter} must be one of {names}, or a positional measure, got {loss!r}.")
 
 
 def masses(shares: Floats, queries: Queries) -> Floats:

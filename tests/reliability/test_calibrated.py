@@ -182,7 +182,7 @@ def test_the_order_of_rows_and_names_do_not_matter(digits, rng):
 def test_bad_parameters_are_refused(rng):
     X, y, qid = drawn_law(rng)
     for params, message in (
-        ({"target": "probability"}, "loss must be one of"),
+        ({"target": "precision"}, "target must be one of 'recall', .* 'gain', or a"),
         ({"level": "none"}, "level must be 'auto', None or a classifier"),
         ({"level": NDCGRanker()}, "level must be 'auto', None or a classifier"),
         ({"method": "platt"}, "method"),

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skcalrank import (
+    CalibratedRankerCV,
     CutQueriesWarning,
     GuaranteedCutoff,
     MissingQidError,
@@ -436,6 +437,13 @@ def test_queries_that_trained_the_ranker_warn(digits):
     with pytest.warns(UserWarning, match="seem to have trained the ranker"):
         GuaranteedCutoff(ranker, by="score").fit(X, y, qid)
     GuaranteedCutoff(ranker, by="score").fit(X, y, qid + 1000)
+    with pytest.warns(UserWarning, match="seem to have trained the ranker"):
+        CalibratedRankerCV(ranker, level=None).fit(X, y, qid)
+    # The map knows other queries than the ranker inside of it.
+    mapped = CalibratedRankerCV(ranker, "recall", level=None).fit(X, y, qid + 1000)
+    with pytest.warns(UserWarning, match="seem to have trained the ranker"):
+        GuaranteedCutoff(FrozenEstimator(mapped)).fit(X, y, qid)
+    GuaranteedCutoff(FrozenEstimator(mapped)).fit(X, y, qid + 2000)
 
 
 def test_dask_is_refused_with_a_remedy(digits):
