@@ -4,6 +4,7 @@ import gc
 import os
 import secrets
 import sys
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -50,6 +51,11 @@ else:
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+def pytest_addoption(parser):
+    text = "of each parametrized test, run the first cases only; pytest-randomly draws them"
+    parser.addoption("--cases", type=int, metavar="N", help=text)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     """Give the slow profile a seed, which the summary prints."""
@@ -72,6 +78,19 @@ def pytest_generate_tests(metafunc):
         if mark.name in ("product", "pairs"):
             slow_too = "not slow" not in metafunc.config.option.markexpr
             return covering.parametrize(metafunc, mark, slow_too)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """Run few cases of each test, in the order that other plugins have made."""
+    if config.option.cases:
+        kept, beyond, n_kept = [], [], Counter()
+        for item in items:
+            test = item.nodeid.split("[")[0]
+            n_kept[test] += 1
+            (beyond if n_kept[test] > config.option.cases else kept).append(item)
+        config.hook.pytest_deselected(items=beyond)
+        items[:] = kept
 
 
 @pytest.fixture
