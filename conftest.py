@@ -33,6 +33,8 @@ if not find_spec("pandas"):
     collect_ignore_glob += ["skcalrank/datasets/_made_offers.py"]
 if not (find_spec("lightgbm") and find_spec("xgboost")):
     collect_ignore_glob += ["doc/coming_from.rst", "doc/own_measure.rst"]
+if not (find_spec("pandas") and find_spec("pyarrow")):
+    collect_ignore_glob += ["doc/index.rst"]
 if not (find_spec("skl2onnx") and find_spec("onnxruntime")):
     collect_ignore_glob += ["doc/exporting.rst"]
 

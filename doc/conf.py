@@ -4,6 +4,7 @@ import os
 import pkgutil
 import re
 import sys
+from importlib.metadata import metadata
 from pathlib import Path
 
 import matplotlib
@@ -53,6 +54,10 @@ if os.environ.get("SKCALRANK_DOC_INTERSPHINX"):
         "numpy": ("https://numpy.org/doc/stable", None),
         "sklearn": ("https://scikit-learn.org/stable", None),
     }
+
+# The address of the sources: of the environment, or of [project.urls] in pyproject.toml.
+_URLS = (url.split(", ") for url in metadata("skcalrank").get_all("Project-URL") or ())
+SOURCE = os.environ.get("SKCALRANK_SOURCE_URL") or dict(_URLS).get("Source")
 
 # -- API reference -------------------------------------------------------------------------
 
@@ -124,16 +129,24 @@ bibtex_cite_id = "{key}"
 html_theme = "pydata_sphinx_theme"
 html_title = f"skcalrank {release}"
 html_static_path = ["_static"]
+html_favicon = "_static/logo.svg"
 html_css_files = ["skcalrank.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
+    "logo": {
+        "text": f"skcalrank {release}",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+        "alt_text": "Four bars, the longest first",
+    },
+    "icon_links": [{"name": "Source", "url": SOURCE, "icon": "fa-solid fa-code"}] * bool(SOURCE),
     "navigation_with_keys": False,
     "show_prev_next": True,
     "show_nav_level": 1,
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["theme-switcher", "navbar-icon-links"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],

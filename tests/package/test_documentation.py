@@ -187,7 +187,7 @@ def test_links_to_examples_and_pages_exist():
 
 def calls_in_tables():
     """Return calls such as ``NDCGRanker(k=10)`` that the pages with tables of rankers name."""
-    for page in ("user_guide", "which_ranker", "what_is_calibrated"):
+    for page in ("which_ranker", "what_is_calibrated"):
         text = (DOC / f"{page}.rst").read_text()
         yield from re.findall(r"``((?:\w+Ranker|LowRank\w+)\([^`]*\))``", text)
 

@@ -1,0 +1,68 @@
+"""The picture of the first page: TabularRanker beside its peers, from the file of the benchmark."""
+
+import json
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+RESULTS = Path(__file__).parent / "benchmark_results" / "quality_tables.json"
+PEERS = {
+    "lambdarank, picked": "LightGBM, lambdarank",
+    "lambdarank, linear leaves, picked": "LightGBM, linear leaves",
+    "rank:ndcg, picked": "XGBoost, rank:ndcg",
+    "QueryRMSE, picked": "CatBoost, QueryRMSE",
+    "YetiRank, picked": "CatBoost, YetiRank",
+    "picked peer": "best of 24, picked per table",
+}
+FEW = {"lambdarank, picked": "LightGBM, lambdarank", "QueryRMSE, picked": "CatBoost, QueryRMSE"}
+
+
+def _tables():
+    shown = json.loads(RESULTS.read_text(encoding="utf-8"))["shown"]
+    return [item for item in shown if isinstance(item, dict)]
+
+
+def _difference(cell):
+    """Return a difference and its standard error."""
+    value, error = re.match(r"([+-][\d.]+) ± ([\d.]+)", cell).groups()
+    return float(value), float(error)
+
+
+def to_peers():
+    """Return differences to each peer, in the mean over the reported tables."""
+    table = next(table for table in _tables() if table["columns"][0] == "peer")
+    rows = {row[0]: _difference(row[1]) for row in table["rows"]}
+    return {name: rows[key] for key, name in PEERS.items()}
+
+
+def with_few_queries():
+    """Return numbers of training queries, and differences to two peers for each."""
+    tables = [t for t in _tables() if t["columns"][1].startswith("10 queries")]
+    numbers = [int(column.split()[0]) for column in tables[-1]["columns"][1:]]
+    rows = {row[0]: [_difference(cell) for cell in row[1:]] for row in tables[-1]["rows"]}
+    return numbers, {name: rows[key] for key, name in FEW.items()}
+
+
+def draw():
+    """Draw both, with two standard errors."""
+    _, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.2), layout="constrained")
+    peers = to_peers()
+    values, errors = zip(*peers.values())
+    left.errorbar(values, list(peers), xerr=[2 * e for e in errors], fmt="o", capsize=4)
+    left.axvline(0, color="0.5", linewidth=1)
+    left.invert_yaxis()
+    left.set(title="18 tables, all training queries", xlabel="gain in NDCG@10, ± 2 std. errors")
+    numbers, lines = with_few_queries()
+    for shift, (name, found) in zip((0.97, 1.03), lines.items()):
+        values, errors = zip(*found)
+        at = [shift * number for number in numbers]
+        right.errorbar(at, values, yerr=[2 * e for e in errors], fmt="o-", capsize=4, label=name)
+    right.axhline(0, color="0.5", linewidth=1)
+    right.set(title="9 tables, few training queries", xlabel="training queries", xscale="log")
+    right.set_xticks(numbers, map(str, numbers))
+    right.minorticks_off()
+    right.legend(title="gain over")
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    plt.show()
