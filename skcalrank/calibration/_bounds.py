@@ -335,13 +335,13 @@ def diameter(measure, r):
     if measure.objective == "disagreement":
         # Two orders may disagree on every pair.
         others = first[None, ::-1]
-    elif measure.objective == "map" and measure.cutoff is None:
+    elif measure.objective == "map":
         if r > _LARGEST_MAP:
             raise ValueError(
                 f"r must be at most {_LARGEST_MAP} for MAP, got {r}: larger bounds are not known."
             )
         # All bases have the same norm, so the farthest one has the smallest inner product.
-        others = map_positions(-measure.pair_basis(first)).positions[None]
+        others = map_positions(-measure.pair_basis(first), **measure.problem).positions[None]
     else:
         others = all_positions(r)
     apart = measure.pair_basis(others) - measure.pair_basis(first)

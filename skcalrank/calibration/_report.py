@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -142,17 +143,19 @@ def noise_report(
             "ranker must be fitted with surrogate='pairwise', because prediction maps of pairs are "
             f"compared, got {ranker!r}."
         )
-    cheap, best = _maps(pred, measure_of(ranker).objective)
+    measure = measure_of(ranker)
+    cheap, best = _maps(pred, measure.objective)
+    solve = partial(_solve, options={"time_limit": time_limit}, problem=measure.problem)
     values = ranker.decision_function(X, qid)
     if score_ranker is None:
-        tried = [(_holds(cheap.condition, u), _solve(cheap, u, time_limit).value) for u in values]
+        tried = [(_holds(cheap.condition, u), solve(cheap, u).value) for u in values]
         condition, name = cheap.condition, cheap.name
     else:
         if pred is not None:
             raise ValueError(f"pred must be None with score_ranker, which is sorted, got {pred!r}.")
         condition = "P_f" if best.objective == "disagreement" else None
-        tried, name = _sorted(score_ranker, X, qid, values, condition, best), "score"
-    exact = [_solve(best, u, time_limit) for u in values]
+        tried, name = _sorted(score_ranker, X, qid, values, condition, best, solve), "score"
+    exact = [solve(best, u) for u in values]
     holds, reached = zip(*tried)
     objective = np.array([reached, [e.value for e in exact]])
     sign = 1.0 if best.larger_is_better else -1.0
@@ -167,7 +170,7 @@ def noise_report(
     )
 
 
-def _sorted(score_ranker, X, qid, values, condition, best):
+def _sorted(score_ranker, X, qid, values, condition, best, solve):
     """Return for each query whether P_f holds, and the value of the sort by scores."""
     scores = score_ranker.predict(X, qid)
     if np.ndim(scores) == 1:
@@ -179,7 +182,7 @@ def _sorted(score_ranker, X, qid, values, condition, best):
         holds = condition is not None and bool(score_condition(np.maximum(u - u.T, 0.0), s))
         positions = sort_positions(s)
         sort = Pred.from_positions(lambda _, positions=positions: positions, best.objective)
-        out.append((holds, sort.solve(u).value))
+        out.append((holds, solve(sort, u).value))
     return out
 
 
@@ -202,7 +205,7 @@ def _holds(condition, u):
     return bool(CONDITIONS[condition](u))
 
 
-def _solve(pred, u, time_limit):
-    """Run a prediction map on one matrix, with a time limit if the map accepts one."""
-    options = {"time_limit": time_limit} if "time_limit" in pred.options else {}
-    return pred.solve(u, **options)
+def _solve(pred, u, options, problem):
+    """Run a prediction map of a problem on one matrix, with the options that the map accepts."""
+    options = {name: options[name] for name in options if name in pred.options}
+    return pred.solve(u, **options, **problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 from inspect import isclass, signature
-from numbers import Number
+from numbers import Number, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -430,6 +430,12 @@ def cutoff(k: Any, name: str = "k") -> None:
         return
     if not _is_integer(k) or k < 1:
         raise ValueError(f"{name} must be an integer >= 1, or None for all documents, got {k!r}.")
+
+
+def time_limit(seconds: float | None) -> None:
+    """Raise ValueError unless a time limit is None or a positive number of seconds."""
+    if seconds is not None and not (isinstance(seconds, Real) and seconds > 0):
+        raise ValueError(f"time_limit must be a positive number or None, got {seconds!r}.")
 
 
 def _is_integer(value: object) -> bool:

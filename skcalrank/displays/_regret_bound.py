@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -309,8 +308,4 @@ def _points(measure, loss, law, rng):
 
 
 def _exact_positions(measure, u):
-    if measure.cutoff is None:
-        return get_pred("exact", measure.objective).solve(u).positions
-    # The prediction maps of MAP have no cutoff.
-    orders = np.array(list(permutations(range(1, len(u) + 1))))
-    return orders[(measure.pair_basis(orders) * u).sum(axis=(1, 2)).argmax()]
+    return get_pred("exact", measure.objective).solve(u, **measure.problem).positions

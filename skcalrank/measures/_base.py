@@ -47,6 +47,8 @@ class Measure(ABC):
     objective : {"positional", "map", "disagreement", None}
         Name of the optimization problem that prediction maps solve to find the best positions
         (:func:`skcalrank.preds.preds_for`); None if no prediction map is known.
+    problem : dict
+        Parameters of that problem, such as a cutoff, which prediction maps take as keywords.
     calibration : str or None
         Condition on the distribution of the labels under which sorting by the regressed score
         targets is calibrated: "always", or the name of a sufficient condition. None if no theorem
@@ -139,6 +141,11 @@ class Measure(ABC):
     def condition(self) -> str | None:
         """`calibration` of the measure with these parameters: that of hit@1 is that of P@1."""
         return self.calibration
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """Parameters of the problem that prediction maps solve."""
+        return {}
 
     @property
     def full_name(self) -> str:

@@ -80,6 +80,10 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
         super().__post_init__()
         check.option("divisor", self.divisor, ("relevant", "attainable"))
 
+    @property
+    def problem(self) -> dict[str, Any]:
+        return {} if self.k is None else {"k": self.k}
+
     def _divisors(self, relevant: Floats) -> Floats:
         if self.k is None or self.divisor == "relevant":
             return relevant

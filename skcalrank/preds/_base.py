@@ -39,7 +39,7 @@ class Pred:
     solve : callable
         Function from a matrix of shape (r, r), or a stack of shape (n, r, r), to a
         :class:`PredResult`. If the objective is "positional", from values of shape (r,) or (n, r)
-        to positions.
+        to positions. Parameters of the problem, such as the cutoff k of MAP@k, are keywords.
     exact : bool, default=False
         Whether the positions are best for the objective.
     condition : str, default=None
@@ -116,7 +116,7 @@ class Pred:
         check.option("objective", objective, OBJECTIVES)
         solve = function
         if OBJECTIVES[objective].shape == "pairs":
-            solve = _OneByOne(function, objective, name)
+            solve = _OneByOne(function, objective, name, tuple(facts.get("options", ())))
         return cls(name, objective, solve, **facts)
 
     @property
@@ -163,14 +163,17 @@ class _OneByOne:
     function: Callable[..., Any]
     objective: str
     name: str
+    options: tuple[str, ...]
 
     def __call__(self, U: ArrayLike, **options: Any) -> Any:
         return on_stack(lambda stack: self._solve(stack, options), U)
 
     def _solve(self, stack: Floats, options: dict[str, Any]) -> PredResult:
-        settled = without_rounding(stack, stack)
-        positions = np.array([self._positions(U, options) for U in settled])
-        return OBJECTIVES[self.objective].result(stack, positions, self.name)
+        settled, objective = without_rounding(stack, stack), OBJECTIVES[self.objective]
+        own = {name: options[name] for name in options if name in self.options}
+        problem = {name: options[name] for name in options if name in objective.parameters}
+        positions = np.array([self._positions(U, own) for U in settled])
+        return objective.result(stack, positions, self.name, **problem)
 
     def _positions(self, U: Floats, options: dict[str, Any]) -> Ints:
         returned, r = self.function(U, **options), len(U)

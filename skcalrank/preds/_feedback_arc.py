@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -91,8 +90,7 @@ def feedback_arc_positions(
     (array([1, 2, 3]), 1.0, True)
     """
     check.option("method", method, ("exact", "local_search", "auto"))
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise ValueError(f"time_limit must be a positive number or None, got {time_limit!r}.")
+    check.time_limit(time_limit)
     exact_up_to = {"exact": np.inf, "auto": _AUTO_UP_TO, "local_search": 0}[method]
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     return on_stack(partial(_solve, limits=_Limits(exact_up_to, time_limit, seed)), U)

@@ -41,31 +41,31 @@ class _Layer(NamedTuple):
 
 
 def search_layers(weights: Floats, order: Ints, deadline: float) -> tuple[Ints, float]:
-    """Return an order that is at least as good for MAP, and a bound of the values of all others.
+    """Return first documents that are at least as good, and a bound of the values of all others.
 
-    The bound is minus infinity once the order is known to be best.
+    The bound is minus infinity once they are known to be best.
 
     Parameters
     ----------
     weights : ndarray of shape (r, r)
         Symmetric matrix.
-    order : ndarray of shape (r,)
-        The order to start from.
+    order : ndarray of shape (k,)
+        The first documents to start from: MAP has the cutoff k.
     deadline : float
         Time of ``time.monotonic`` at which the search stops.
     """
-    r, best = len(weights), _value(weights, order)
+    r, k, best = len(weights), len(order), _value(weights, order)
     tolerance = 1e-12 * np.abs(weights).sum()
-    shares, bound = _shares(weights, best + tolerance, deadline)
+    shares, bound = _shares(weights, k, best + tolerance, deadline)
     # Depth first, so that few sets of each size are kept.
     pending = [_Layer(np.zeros((1, 0), dtype=np.int16), np.zeros(1), np.array([bound]))]
-    while pending and (time.monotonic() < deadline or pending[-1].order.shape[1] == r):
+    while pending and (time.monotonic() < deadline or pending[-1].order.shape[1] == k):
         layer = pending.pop()
         layer = layer.take(layer.bound > best + tolerance)
         size = layer.order.shape[1]
         if not len(layer.value):
             continue
-        if size == r:
+        if size == k:
             order = layer.order[layer.value.argmax()].astype(np.intp)
             best = _value(weights, order)
             continue
@@ -74,7 +74,7 @@ def search_layers(weights: Floats, order: Ints, deadline: float) -> tuple[Ints, 
             by_bound = np.argsort(-layer.bound, kind="stable")
             pending.append(layer.take(by_bound[most:]))
             layer = layer.take(by_bound[:most])
-        pending.append(_next_layer(layer, weights, shares, best + tolerance))
+        pending.append(_next_layer(layer, weights, shares, k, best + tolerance))
     left = [layer.bound.max(initial=-np.inf) for layer in pending]
     left = max(left, default=-np.inf)
     return order, left if left > best + tolerance else -np.inf
@@ -84,14 +84,14 @@ def _value(weights: Floats, order: Ints) -> float:
     return float(map_value(weights[None], order[None])[0])
 
 
-def _shares(weights: Floats, enough: float, deadline: float) -> tuple[Floats, float]:
+def _shares(weights: Floats, k: int, enough: float, deadline: float) -> tuple[Floats, float]:
     """Return shares of the links and the bound of all values that follows from them."""
     diagonal = weights.diagonal()
     shares = smallest = 0.5 * (weights - np.diag(diagonal))
     direction = np.zeros(shares.shape)
     bound, length, waited = np.inf, 0.5, 0
     for _ in range(_STEPS):
-        value, slope = assignment_bound(diagonal, shares)
+        value, slope = assignment_bound(diagonal, shares, k)
         waited += 1
         if value < bound:
             bound, smallest, waited = value, shares, 0
@@ -106,34 +106,35 @@ def _shares(weights: Floats, enough: float, deadline: float) -> tuple[Floats, fl
     return smallest, bound
 
 
-def assignment_bound(diagonal: Floats, shares: Floats) -> tuple[float, Floats]:
-    """Return the bound of the best value for given shares, and a subgradient of it."""
+def assignment_bound(diagonal: Floats, shares: Floats, k: int) -> tuple[float, Floats]:
+    """Return the bound of the best MAP@k for given shares, and a subgradient of it."""
     r = len(shares)
     others = np.where(np.eye(r, dtype=bool), -np.inf, shares)
     rank = np.argsort(-others, axis=1)[:, :-1]
     ordered = np.take_along_axis(shares, rank, axis=1)
     place = np.arange(1, r + 1)
-    # At place p, the p - 1 largest shares count 1 / p each, and the others 1 / (p + 1), ..., 1 / r.
+    count = (place <= k) / place
+    # At place p, the p - 1 largest shares count 1 / p each, and the others 1 / (p + 1), ..., 1 / k.
     gain = np.zeros((r, r))
     np.cumsum(ordered, axis=1, out=gain[:, 1:])
-    gain = (gain + diagonal[:, None]) / place
-    gain[:, :-1] += np.cumsum((ordered / place[1:])[:, ::-1], axis=1)[:, ::-1]
+    gain = (gain + diagonal[:, None]) * count
+    gain[:, :-1] += np.cumsum((ordered * count[1:])[:, ::-1], axis=1)[:, ::-1]
     rows, column = linear_sum_assignment(gain, maximize=True)
     slope = np.zeros((r, r))
-    np.put_along_axis(slope, rank, 1.0 / np.maximum(place[column, None], place[1:]), axis=1)
+    np.put_along_axis(slope, rank, count[np.maximum(column[:, None], place[:-1])], axis=1)
     return float(gain[rows, column].sum()), slope
 
 
-def _next_layer(layer: _Layer, weights: Floats, shares: Floats, enough: float) -> _Layer:
+def _next_layer(layer: _Layer, weights: Floats, shares: Floats, k: int, enough: float) -> _Layer:
     """Return the sets with one document more from which a value above `enough` is possible."""
     r, size = len(weights), layer.order.shape[1]
     step = max(1, CACHE_CELLS // (r - size) ** 2)
     starts = range(0, len(layer.value), step)
-    larger = [_grown(layer.take(slice(s, s + step)), weights, shares, enough) for s in starts]
+    larger = [_grown(layer.take(slice(s, s + step)), weights, shares, k, enough) for s in starts]
     return _distinct(_Layer(*map(np.concatenate, zip(*larger))))
 
 
-def _grown(layer: _Layer, weights: Floats, shares: Floats, enough: float) -> _Layer:
+def _grown(layer: _Layer, weights: Floats, shares: Floats, k: int, enough: float) -> _Layer:
     """Return the sets with one document more, with repetitions."""
     n, size = layer.order.shape
     inside = np.zeros((n, len(weights)), dtype=bool)
@@ -141,7 +142,7 @@ def _grown(layer: _Layer, weights: Floats, shares: Floats, enough: float) -> _La
     left = np.nonzero(~inside)[1].reshape(n, -1)
     gains = np.take_along_axis(inside @ weights, left, axis=1) + weights.diagonal()[left]
     within = shares[left[:, :, None], left[:, None, :]]
-    bound = layer.value[:, None] + bound_of_rest(gains, within, size)
+    bound = layer.value[:, None] + bound_of_rest(gains, within, size, k)
     bound = np.minimum(bound, layer.bound[:, None])
     row, column = np.nonzero(bound > enough)
     order = np.empty((len(row), size + 1), dtype=layer.order.dtype)
@@ -150,13 +151,14 @@ def _grown(layer: _Layer, weights: Floats, shares: Floats, enough: float) -> _La
     return _Layer(order, value, bound[row, column])
 
 
-def bound_of_rest(gains: Floats, shares: Floats, size: int) -> Floats:
+def bound_of_rest(gains: Floats, shares: Floats, size: int, k: int) -> Floats:
     r"""Return bounds of what the other documents add to a set, for each of them placed next.
 
     In the set of the first m documents, document i counts at most :math:`v_{im}`, which is its gain
     behind the present set and its largest shares, and the set counts :math:`1 / (m (m + 1))`, the
-    last one :math:`1 / r`. Any prices of the places, here sums of the thresholds that let the
-    right number of documents into each set, bound the assignment of documents to places.
+    one of k documents :math:`1 / k`, and larger ones 0. Any prices of the places, here sums of the
+    thresholds that let the right number of documents into each set, bound the assignment of
+    documents to places.
 
     Parameters
     ----------
@@ -165,19 +167,22 @@ def bound_of_rest(gains: Floats, shares: Floats, size: int) -> Floats:
     shares : ndarray of shape (n, q, q)
         Shares of the links between them; overwritten.
     size : int
-        Number of documents in the present set.
+        Number of documents in the present set, below k.
+    k : int
+        Cutoff, at most size + q.
     """
     q = gains.shape[1]
-    number = np.arange(q)
+    number = np.arange(min(q, k - size + 1))
     count = 1.0 / ((size + 1.0 + number) * (size + 2.0 + number))
-    count[-1] = 1.0 / (size + q)
-    shares[:, number, number] = -np.inf
+    count[k - size - 1 :] = 0.0
+    count[k - size - 1] = 1.0 / k
+    shares[:, np.arange(q), np.arange(q)] = -np.inf
     np.negative(shares, out=shares)
     shares.sort(axis=2)
-    most = np.zeros(shares.shape)
-    np.cumsum(shares[:, :, :-1], axis=2, out=most[:, :, 1:])
+    most = np.zeros((*gains.shape, len(number)))
+    np.cumsum(shares[:, :, : len(number) - 1], axis=2, out=most[:, :, 1:])
     most = gains[:, :, None] - most
-    threshold = np.sort(most, axis=1)[:, number[::-1], number]
+    threshold = np.sort(most, axis=1)[:, q - 1 - number, number]
     most -= threshold[:, None]
     most *= count
     # What a document gains at each place beyond the price.

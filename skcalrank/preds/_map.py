@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,22 +23,26 @@ _BEAM_WIDTH = 32
 
 
 def map_positions(
-    U: ArrayLike, *, method: str = "exact", time_limit: float | None = None
+    U: ArrayLike, *, k: int | None = None, method: str = "exact", time_limit: float | None = None
 ) -> PredResult:
     r"""Return positions that maximize :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
 
-    This is the exact prediction map of MAP: with least squares on :math:`y_i y_j / |y|_1` it is
-    calibrated (Fisher-consistent) under every distribution (RAT13, section 6). Placing
-    document i at position k behind the set S gains
-    :math:`(u_{ii} + \sum_{j \in S} u_{ij})/k`, so a dynamic program over sets is exact. For more
-    than 16 documents it drops the sets from which a bound excludes orders better than the one that
-    the beam search returns. In the worst case its time is exponential.
+    With a cutoff k, for MAP@k, the sum is over pairs of documents at the first k positions. This is
+    the exact prediction map of MAP: with least squares on :math:`y_i y_j / |y|_1` it is calibrated
+    (Fisher-consistent) under every distribution (RAT13, section 6). By parts, the objective is the
+    sum of the weights :math:`\sum_{i \ge j} u_{ij}` of the sets of the first m documents over
+    :math:`m (m + 1)`, for m < k, and of the first k over k, so a dynamic program over sets is
+    exact. For more than 16 documents it drops the sets from which a bound excludes orders better
+    than the one that the beam search returns. In the worst case its time is exponential. Documents
+    behind position k are in the order of what they would add to the set before them.
 
     Parameters
     ----------
     U : array-like of shape (r, r) or (n, r, r)
         Estimates of a query, or of n queries of r documents; only the lower triangle and the
         diagonal are read.
+    k : int, default=None
+        Last position that counts, at least 1. If None, all positions count.
     method : {"exact", "beam", "diagonal", "auto"}, default="exact"
         "beam" keeps the 32 best sets of each size; "diagonal" sorts by :math:`u_{ii}`, which is
         calibrated on P_reinforce (Theorem 4). "auto" is "exact" for up to 16 documents and "beam"
@@ -57,71 +60,86 @@ def map_positions(
     Raises
     ------
     ValueError
-        If U is not square or holds NaN or infinity, the method is unknown, or `time_limit` is not
-        positive.
+        If U is not square or holds NaN or infinity, the method is unknown, k is no integer >= 1,
+        or `time_limit` is not positive.
 
     Examples
     --------
     >>> from skcalrank.preds import map_positions
     >>> map_positions([[0.1, 0, 0], [0, 0.5, 0], [0, 0.2, 0.4]]).positions
     array([3, 1, 2])
+    >>> map_positions([[0.1, 0, 0], [0, 0.5, 0], [0, 0.2, 0.4]], k=1).value
+    0.5
     """
     check.option("method", method, ("exact", *_SOLVERS, "auto"))
-    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise ValueError(f"time_limit must be a positive number or None, got {time_limit!r}.")
+    check.time_limit(time_limit)
+    check.cutoff(k)
     U = check_stack(U)
     if method == "auto":
         method = "exact" if U.shape[-1] <= _ALL_SETS_UP_TO else "beam"
-    return on_stack(partial(_solve, method=method, time_limit=time_limit), U)
+    k = min(k or U.shape[-1], U.shape[-1])
+    return on_stack(partial(_solve, method=method, time_limit=time_limit, k=k), U)
 
 
-# The functions below take stacks of matrices.
+# The functions below take stacks of matrices, and a cutoff up to the number of documents.
 
 
-def _solve(U: Floats, method: str, time_limit: float | None) -> PredResult:
+def _solve(U: Floats, method: str, time_limit: float | None, k: int) -> PredResult:
     weights, read = settled_weights(U), map_weights(U)
     if method == "exact":
-        order, others = _exact(weights, time_limit)
+        first, others = _exact(weights, time_limit, k)
     else:
-        order, others = _SOLVERS[method](weights), map_bound(read)
-    return map_result(read, order, method, others)
+        first, others = _SOLVERS[method](weights, k), map_bound(read, k)
+    return map_result(read, _completed(weights, first), method, others, k)
 
 
-def _exact(weights: Floats, time_limit: float | None) -> tuple[Ints, Floats]:
-    """Return orders, and bounds of the values of all others; best orders leave none."""
+def _completed(weights: Floats, first: Ints) -> Ints:
+    """Return orders of all documents, given the first ones."""
+    r = weights.shape[1]
+    if first.shape[1] == r:
+        return first
+    links = np.take_along_axis(weights, first[:, None], axis=2).sum(axis=2)
+    gains = weights.diagonal(axis1=1, axis2=2) + links
+    np.put_along_axis(gains, first, -np.inf, axis=1)
+    rest = np.argsort(-gains, axis=1, kind="stable")[:, : r - first.shape[1]]
+    return np.concatenate([first, rest], axis=1)
+
+
+def _exact(weights: Floats, time_limit: float | None, k: int) -> tuple[Ints, Floats]:
+    """Return first documents, and bounds of the values of all others; best ones leave none."""
     n, r, _ = weights.shape
     others = np.full(n, -np.inf)
     if r <= _ALL_SETS_UP_TO:
-        return np.concatenate([_over_subsets(w) for w in parts(weights, 1 << r)]), others
-    order = _beam(weights)
+        return np.concatenate([_over_subsets(w, k) for w in parts(weights, 1 << r)]), others
+    order = _beam(weights, k)
     for query in range(n):
         deadline = np.inf if time_limit is None else time.monotonic() + time_limit
         order[query], others[query] = search_layers(weights[query], order[query], deadline)
     return order, others
 
 
-def _over_subsets(weights: Floats) -> Ints:
-    """Return best orders by dynamic programming over the sets of documents placed first.
+def _over_subsets(weights: Floats, k: int) -> Ints:
+    """Return the best first documents by dynamic programming over the sets placed first.
 
-    With summation by parts, the set of the first k documents contributes its weight over
-    ``k (k + 1)``, and the set of all r documents its weight over r.
+    With summation by parts, the set of the first m < k documents contributes its weight over
+    ``m (m + 1)``, the set of the first k its weight over k, and larger sets nothing.
     """
     worth, r = weights_of_sets(weights), weights.shape[1]
     size = 0
     for j in range(r):
         size = size + (np.arange(1 << r) >> j & 1)
-    share = 1.0 / np.maximum(size * (size + 1.0), 1.0)
-    share[-1] = 1.0 / r
+    share = np.where(size < k, 1.0 / np.maximum(size * (size + 1.0), 1.0), 0.0)
+    share[size == k] = 1.0 / k
     worth *= share[:, None]
-    return best_chain(worth)
+    return best_chain(worth)[:, :k]
 
 
-def _diagonal(weights: Floats) -> Ints:
+def _diagonal(weights: Floats, _k: int) -> Ints:
     return np.argsort(-weights.diagonal(axis1=1, axis2=2), axis=1, kind="stable")
 
 
-def _beam(weights: Floats) -> Ints:
-    """Return orders found by growing the best sets of each size, one document at a time."""
+def _beam(weights: Floats, k: int) -> Ints:
+    """Return first documents found by growing the best sets of each size, one at a time."""
     n, r, _ = weights.shape
     rows = np.arange(n)[:, None]
     diagonal = weights.diagonal(axis1=1, axis2=2)[:, None]
@@ -130,7 +148,7 @@ def _beam(weights: Floats) -> Ints:
     inside, key = np.zeros((n, 1, r), dtype=bool), np.zeros((n, 1), dtype=np.uint64)
     value, linked = np.zeros((n, 1)), np.zeros((n, 1, r))
     steps = []
-    for size in range(1, r + 1):
+    for size in range(1, k + 1):
         reached = value[:, :, None] + (diagonal + linked) / size
         reached[inside] = -np.inf
         reached = reached.reshape(n, -1)
@@ -142,8 +160,8 @@ def _beam(weights: Floats) -> Ints:
         np.put_along_axis(inside, document[:, :, None], True, axis=2)
         key = key[rows, parent] + keys[document]
         steps.append((parent, document))
-    order, state = np.empty((n, r), dtype=np.intp), np.zeros(n, dtype=np.intp)
-    for place, (parent, document) in zip(range(r - 1, -1, -1), reversed(steps)):
+    order, state = np.empty((n, k), dtype=np.intp), np.zeros(n, dtype=np.intp)
+    for place, (parent, document) in zip(range(k - 1, -1, -1), reversed(steps)):
         order[:, place], state = document[rows[:, 0], state], parent[rows[:, 0], state]
     return order
 

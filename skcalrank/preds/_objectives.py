@@ -14,10 +14,12 @@ class Objective(NamedTuple):
 
     shape: str  # what surrogate values are of, "documents" or "pairs"
     larger_is_better: bool
-    # For objectives of pairs: functions from a stack of matrices, positions and the name of a
-    # method to their result, and to the (anti)symmetric matrices that determine the positions.
+    # For objectives of pairs: functions from a stack of matrices, positions, the name of a method
+    # and parameters of the problem to their result, and from a stack to the (anti)symmetric
+    # matrices that determine the positions.
     result: Any = None
     reads: Any = None
+    parameters: tuple[str, ...] = ()  # of the problem, which a measure sets
 
 
 def map_weights(U: Floats) -> Floats:
@@ -31,43 +33,49 @@ def settled_weights(U: Floats) -> Floats:
     return without_rounding(weights, weights)
 
 
-def map_result(weights: Floats, order: Ints, method: str, others: Floats) -> PredResult:
+def map_result(
+    weights: Floats, order: Ints, method: str, others: Floats, k: int | None
+) -> PredResult:
     """Return positions with their value for MAP, given a bound of the values of all others."""
-    value = map_value(weights, order)
+    value = map_value(weights, order[:, :k])
     bound = np.maximum(value, others)
     proven = bound - value <= 1e-12 * total(np.abs(weights))
     method = np.full(len(weights), method)
     return PredResult(order_to_positions(order), value, bound, proven, method)
 
 
-def _map_at(U: Floats, positions: Ints, method: str) -> PredResult:
+def _map_at(U: Floats, positions: Ints, method: str, k: int | None = None) -> PredResult:
     weights = map_weights(U)
-    return map_result(weights, np.argsort(positions, axis=1), method, map_bound(weights))
+    return map_result(weights, np.argsort(positions, axis=1), method, map_bound(weights, k), k)
 
 
 def map_value(weights: Floats, order: Ints) -> Floats:
-    """Return the sum over positions of what the document there adds, over the position."""
-    n, r = order.shape
+    """Return the sum over the first positions of what the document there adds, over the position.
+
+    `order` holds the documents at these positions.
+    """
+    n, k = order.shape
     placed = weights[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]]
-    return (np.tril(placed).sum(axis=2) / np.arange(1, r + 1)).sum(axis=1)
+    return (np.tril(placed).sum(axis=2) / np.arange(1, k + 1)).sum(axis=1)
 
 
-def map_bound(weights: Floats) -> Floats:
+def map_bound(weights: Floats, k: int | None = None) -> Floats:
     """Return bounds of the values for MAP.
 
-    The weight of every set of k documents is bounded, and the bounds are summed by parts. In a set
-    of k, document i adds ``u_ii`` and half of its links to k - 1 others, which is at most half of
-    its k - 1 largest links. The k documents with the largest such values bound the set.
+    The weight of every set of m documents is bounded, and the bounds are summed by parts. In a set
+    of m, document i adds ``u_ii`` and half of its links to m - 1 others, which is at most half of
+    its m - 1 largest links. The m documents with the largest such values bound the set.
     """
     n, r, _ = weights.shape
+    last = r if k is None else min(k, r)
     links = np.where(np.eye(r, dtype=bool), -np.inf, weights)
     links = -np.sort(-links, axis=2)[:, :, : r - 1]
     most = np.zeros((n, r, r))
     np.cumsum(links, axis=2, out=most[:, :, 1:])
     most = weights.diagonal(axis1=1, axis2=2)[:, :, None] + 0.5 * most
     top = np.cumsum(-np.sort(-most, axis=1), axis=1).diagonal(axis1=1, axis2=2)
-    k = np.arange(1, r)
-    return (top[:, :-1] / (k * (k + 1))).sum(axis=1) + top[:, -1] / r
+    m = np.arange(1, last)
+    return (top[:, : last - 1] / (m * (m + 1))).sum(axis=1) + top[:, last - 1] / last
 
 
 def net_graph(U: Floats) -> Floats:
@@ -104,6 +112,6 @@ def _later(positions: Ints) -> Bools:
 #: Objectives by the names that measures and prediction maps use.
 OBJECTIVES = {
     "positional": Objective("documents", True),
-    "map": Objective("pairs", True, _map_at, settled_weights),
+    "map": Objective("pairs", True, _map_at, settled_weights, ("k",)),
     "disagreement": Objective("pairs", False, disagreement_at, net_graph),
 }

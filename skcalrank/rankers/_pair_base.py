@@ -139,9 +139,10 @@ class PairRanker(ScoreRanker):
         return get_pred("auto" if self.pred is None else self.pred, self._measure().objective)
 
     def _pred_options(self, pred):
-        """Return the parameters of the ranker that the prediction map accepts."""
+        """Return the parameters of the ranker that the map accepts, and those of its problem."""
         params = self.get_params(deep=False)
-        return {name: params[name] for name in pred.options if name in params}
+        accepted = {name: params[name] for name in pred.options if name in params}
+        return accepted | self.record_.plan.measure.problem
 
     @all_or_nothing
     def fit(

@@ -34,6 +34,11 @@ class AveragePrecisionRanker(PairRanker):
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`; None for the pair features
         "bilinear".
+    k : int, default=None
+        Last position that counts, at least 1. If None, all positions count.
+    divisor : {"relevant", "attainable"}, default="relevant"
+        Divisor with a cutoff, as in :class:`~skcalrank.measures.AveragePrecision`:
+        :math:`|y|_1`, or :math:`\min(|y|_1, k)`, also in the targets.
     surrogate : {"score", "pairwise"}, default="score"
         Whether one value per document is regressed, or one per pair. "score" is faster and needs a
         condition on the distribution of the labels; "pairwise" with an exact map needs none.
@@ -114,6 +119,11 @@ class AveragePrecisionRanker(PairRanker):
     calibrated for MAP under every distribution (RAT13, section 6). All of these statements are
     about regressors of the whole query; for rows of documents see :ref:`rows-and-context`.
 
+    They hold for MAP@k with both divisors, too, with its own :math:`u_{ij}` and the map for the
+    first k positions: by parts, it is a sum of positive multiples of the weights of the sets of
+    first documents, and on :math:`P_{reinforce}` the documents of the largest :math:`u_{ii}` are
+    the best set of each size.
+
     With ``targets="separable"`` the ranker is calibrated where the relevances of a query are
     independent given the query (a part of :math:`P_{reinforce}`). Where in addition the probability
     of each relevance is a function of the row alone, a regressor of rows attains the best ranking.
@@ -139,6 +149,8 @@ class AveragePrecisionRanker(PairRanker):
     _of_pairs = ("pair_features", "time_limit")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
+        "k": [limits.AT_LEAST_ONE, None],
+        "divisor": [limits.one_of("relevant", "attainable")],
         "targets": [limits.one_of("measure", "separable")],
         "relevance_level": [limits.FINITE, None],
         "time_limit": [limits.POSITIVE, None],
@@ -148,6 +160,8 @@ class AveragePrecisionRanker(PairRanker):
         self,
         estimator: Any = None,
         *,
+        k: int | None = None,
+        divisor: str = "relevant",
         surrogate: str = "score",
         targets: str = "measure",
         pred: str | Pred | Callable[..., Any] | None = None,
@@ -171,6 +185,8 @@ class AveragePrecisionRanker(PairRanker):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.k = k
+        self.divisor = divisor
         self.targets = targets
         self.relevance_level = relevance_level
         self.time_limit = time_limit

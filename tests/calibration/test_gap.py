@@ -23,7 +23,7 @@ from skcalrank.calibration import (
 from skcalrank.calibration._orders import pooled
 from skcalrank.calibration._surrogates import conditional_risk
 from skcalrank.losses import LOSSES, get_loss
-from skcalrank.measures import PositionalMeasure, get_measure
+from skcalrank.measures import AveragePrecision, PositionalMeasure, get_measure
 from skcalrank.preds import feedback_arc_positions, map_positions, topological_positions
 
 SCORES = [name for name in SURROGATES if name != "pairs"]
@@ -413,6 +413,8 @@ def test_counterexamples_are_found(surrogate, pred, measure, options):
     ("surrogate", "pred", "measure", "options"),
     [
         ("pairs", "exact", "map", {"r": 4}),
+        ("pairs", "exact", AveragePrecision(k=2, divisor="attainable"), {"r": 4}),
+        ("pairs", "diagonal", "map@2", {"r": 4, "condition": "reinforce"}),
         ("pairs", "exact", "kendall", {"r": 4}),
         ("pairs", "exact", PD, {"r": 4}),
         ("pairs", "topological", PD, {"r": 4, "condition": "dag"}),

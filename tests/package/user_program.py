@@ -84,6 +84,7 @@ def rankers_of_one_measure() -> None:
     every: list[rankers.ScoreRanker] = [
         skcalrank.AUCRanker(targets="separable"),
         skcalrank.AveragePrecisionRanker(targets="separable", random_state=0),
+        skcalrank.AveragePrecisionRanker(k=5, divisor="attainable"),
         skcalrank.DCGRanker(k=5, gain="linear", discount=lambda p: 1 / p),
         skcalrank.ERRRanker(max_grade=4.0),
         skcalrank.ExpectedRankUtilityRanker(neutral=0.5, half_life=3.0),

@@ -40,10 +40,11 @@ def clock(monkeypatch):
     monkeypatch.setattr("skcalrank.preds._map.time.monotonic", itertools.count().__next__)
 
 
-def values(U):
+def values(U, k=None):
     """Value of every order, in the order of ``all_positions``."""
     positions = all_positions(len(U))
-    return (np.tril(U) / np.maximum(positions[:, :, None], positions[:, None, :])).sum(axis=(1, 2))
+    last = np.maximum(positions[:, :, None], positions[:, None, :])
+    return (np.tril(U) / np.where(last <= (k or len(U)), last, np.inf)).sum(axis=(1, 2))
 
 
 def lower(U):
@@ -69,7 +70,7 @@ def test_layers_find_the_best_from_any_order(kind, kept, monkeypatch, rng):
     # With 1, sets are followed one at a time.
     monkeypatch.setattr("skcalrank.preds._layers._KEPT", kept)
     monkeypatch.setattr(
-        "skcalrank.preds._map._beam", lambda w: rng.permuted(ORDERS[:, : len(w[0])], axis=1)
+        "skcalrank.preds._map._beam", lambda w, _k: rng.permuted(ORDERS[:, : len(w[0])], axis=1)
     )
     for r in (3, 6, 9, 10):
         U = KINDS[kind](r, rng)
@@ -83,13 +84,39 @@ def test_layers_find_the_best_from_any_order(kind, kept, monkeypatch, rng):
 
 
 @every_kind
-def test_layers_agree_with_all_sets(kind, monkeypatch, rng):
+@pytest.mark.parametrize("k", [None, 4])
+def test_layers_agree_with_all_sets(kind, k, monkeypatch, rng):
     stack = np.array([KINDS[kind](13, rng) for _ in range(3)])
-    expected = map_positions(stack)
+    expected = map_positions(stack, k=k)
     monkeypatch.setattr("skcalrank.preds._map._ALL_SETS_UP_TO", 12)
-    result = map_positions(stack)
+    result = map_positions(stack, k=k)
     np.testing.assert_allclose(result.value, expected.value, atol=1e-12)
     assert result.proven.all()
+
+
+@every_kind
+@pytest.mark.parametrize("method", ["exact", "layers", "beam", "diagonal", "auto"])
+def test_maps_with_a_cutoff_against_all_orders(kind, method, monkeypatch, rng):
+    if method == "layers":
+        monkeypatch.setattr("skcalrank.preds._map._ALL_SETS_UP_TO", 0)
+        method = "exact"
+    for r, k in ((1, 1), (2, 1), (4, 2), (5, 3), (6, 1), (6, 4), (6, 5), (6, 6), (3, 9)):
+        U = KINDS[kind](r, rng)
+        result, of_orders = map_positions(U, method=method, k=k), values(U, k)
+        at = (all_positions(r) == result.positions).all(axis=1)
+        assert result.value == pytest.approx(of_orders[at][0], abs=1e-12)
+        assert result.bound >= of_orders.max() - 1e-12
+        assert not result.proven or result.value == pytest.approx(of_orders.max(), abs=1e-9)
+        assert result.proven or method not in ("exact", "auto")
+        if k >= r:
+            assert np.array_equal(result.positions, map_positions(U, method=method).positions)
+
+
+def test_documents_behind_the_cutoff_are_in_order_of_what_they_would_add():
+    U = np.diag([0.9, 0.1, 0.3, 0.2])
+    U[3, 0] = 0.15
+    for method in ("exact", "beam"):
+        assert map_positions(U, k=1, method=method).positions.tolist() == [1, 4, 3, 2]
 
 
 @pytest.mark.parametrize("kind", ["normal", "sparse", "law"])
@@ -105,30 +132,32 @@ def test_sets_with_equal_keys_are_told_apart(kind, monkeypatch, rng):
 def test_every_division_of_the_links_bounds_all_orders(kind, rng):
     for r in (1, 2, 4, 6):
         U = lower(KINDS[kind](r, rng))
-        diagonal, best = U.diagonal(), values(U).max()
+        k = int(rng.integers(1, r + 1))
+        diagonal, best = U.diagonal(), values(U, k).max()
         halves = (U - np.diag(diagonal)) / 2
         shift = rng.normal(size=(2, r, r))
         some, other = halves + shift - shift.swapaxes(1, 2)
-        bound, slope = assignment_bound(diagonal, some)
+        bound, slope = assignment_bound(diagonal, some, k)
         assert bound >= best - 1e-12
-        assert assignment_bound(diagonal, halves)[0] >= best - 1e-12
+        assert assignment_bound(diagonal, halves, k)[0] >= best - 1e-12
         # The bound is convex.
         change = (slope * (other - some)).sum()
-        assert assignment_bound(diagonal, other)[0] >= bound + change - 1e-9
+        assert assignment_bound(diagonal, other, k)[0] >= bound + change - 1e-9
 
 
 @every_kind
 def test_bounds_of_the_rest_are_above_all_orders_of_the_rest(kind, rng):
-    for r in (1, 3, 6):
+    for r, k in ((1, 1), (3, 3), (6, 6), (6, 4), (6, 5), (5, 2)):
         U = lower(KINDS[kind](r, rng))
         order = np.argsort(all_positions(r), axis=1)
         placed = np.tril(U[order[:, :, None], order[:, None, :]]).sum(axis=2) / np.arange(1, r + 1)
+        placed[:, k:] = 0.0
         shift = rng.normal(size=(r, r))
         shares = U / 2 + shift - shift.T
-        for size in range(r):
+        for size in range(k):
             inside, left = np.arange(size), np.arange(size, r)
             gains = U.diagonal()[left] + U[np.ix_(inside, left)].sum(axis=0)
-            bound = bound_of_rest(gains[None], shares[None, size:, size:].copy(), size)[0]
+            bound = bound_of_rest(gains[None], shares[None, size:, size:].copy(), size, k)[0]
             starts = (np.sort(order[:, :size]) == inside).all(axis=1)
             for document in left:
                 rest = placed[starts & (order[:, size] == document), size:].sum(axis=1)

@@ -32,11 +32,11 @@ def learn(ranker, laws, target=np.asarray):
     return ranker.fit(X, y, sample_weight=weight).rank(np.eye(len(laws)))
 
 
-def map_regret(law, positions):
+def map_regret(law, positions, **options):
     """Regret of a ranking: largest expected average precision minus its own."""
     labels, probabilities = law
     rankings = np.vstack([positions, all_positions(len(positions))])
-    table = [[average_precision(y, p) for y in labels] for p in rankings]
+    table = [[average_precision(y, p, **options) for y in labels] for p in rankings]
     values = np.nan_to_num(np.array(table)) @ probabilities
     return values.max() - values[0]
 
@@ -145,14 +145,29 @@ def test_any_topological_order_is_optimal_on_p_dag(r, rng):
         assert max(pd_regret(mean, p) for p in orders) < 1e-8
 
 
-def pair_means(law):
-    """``E[Y_i Y_j / |Y|_1]``."""
-    return sum(p * np.outer(y, y) / max(y.sum(), 1) for y, p in zip(*law))
+CUTOFFS = [{"k": k, "divisor": d} for k in (1, 2, 3) for d in ("relevant", "attainable")]
 
 
-def reinforces(law):
+@pytest.mark.parametrize("options", CUTOFFS, ids=lambda o: "-".join(map(str, o.values())))
+def test_map_with_a_cutoff_is_bayes_optimal(options, rng):
+    laws = draw_many(draw_binary, 4, rng)
+    for law, positions in zip(laws, learn(map_ranker(pred="exact", **options), laws)):
+        assert map_regret(law, positions, **options) < 1e-10
+    most = options["k"] if options["divisor"] == "attainable" else 4
+    laws = draw_many(draw_binary, 4, rng, lambda law: reinforces(law, most), n=25)
+    for ranker in (map_ranker(pred="diagonal", **options), AveragePrecisionRanker(**options)):
+        for law, positions in zip(laws, learn(ranker, laws)):
+            assert map_regret(law, positions, **options) < 1e-10
+
+
+def pair_means(law, most):
+    """``E[Y_i Y_j / min(|Y|_1, most)]``."""
+    return sum(p * np.outer(y, y) / max(min(y.sum(), most), 1) for y, p in zip(*law))
+
+
+def reinforces(law, most=np.inf):
     """Whether a distribution is in P_reinforce with a margin above rounding."""
-    u = pair_means(law)
+    u = pair_means(law, most)
     documents = range(len(u))
     for i in documents:
         for j in documents:
