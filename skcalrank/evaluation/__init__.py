@@ -1,5 +1,7 @@
 """Comparison of rankers, runs and scores, with confidence intervals and tests over queries.
 
+Rankings that were never shown are evaluated from the clicks on others.
+
 Names in ``__all__`` are public; the others are for use inside the package.
 """
 
@@ -9,19 +11,33 @@ from ._cross import cross_compare
 from ._evaluate_run import JUDGED_MEASURES, RunValues, evaluate_run, run_measures, trec_name
 from ._judged_run import JudgedRun
 from ._names import name_of
+from ._offline import (
+    OfflineEstimate,
+    Safety,
+    Sensitivity,
+    is_safe,
+    offline_evaluate,
+    propensity_sensitivity,
+)
 from ._rank_frame import rank_frame
 from ._run_files import load_qrels, load_run, to_qrels, to_run
 from ._statistics import TESTS
 
 __all__ = [
     "Comparison",
+    "OfflineEstimate",
     "RunValues",
+    "Safety",
+    "Sensitivity",
     "compare",
     "compare_values",
     "cross_compare",
     "evaluate_run",
+    "is_safe",
     "load_qrels",
     "load_run",
+    "offline_evaluate",
+    "propensity_sensitivity",
     "rank_frame",
     "to_qrels",
     "to_run",

@@ -18,13 +18,14 @@ from skcalrank.displays import (
     ImportanceDisplay,
     MeasureAtKDisplay,
     PairMatrixDisplay,
+    PropensitySensitivityDisplay,
     QueryDifferenceDisplay,
     RegretBoundDisplay,
     RegretCurveDisplay,
     TopContributionsDisplay,
     TrainingCurveDisplay,
 )
-from skcalrank.evaluation import compare_values
+from skcalrank.evaluation import Sensitivity, compare_values
 from skcalrank.rankers import Front
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -82,6 +83,11 @@ def training_curve():
     return TrainingCurveDisplay.from_estimator(ranker.fit(X, X[:, 0], np.repeat(range(8), 5)))
 
 
+def sensitivity():
+    values = Sensitivity(*np.array([[0.0, 1.0], [0.5, 0.6], [0.4, 0.5], [0.6, 0.7], [0.3, 0.8]]))
+    return PropensitySensitivityDisplay.from_sensitivity(values)
+
+
 def compared():
     values = {"a": {"map": [0.1, 0.4, 0.3, 0.5, 0.2, 0.6]}, "b": {"map": [0.5] * 6}}
     return compare_values(values)
@@ -99,6 +105,7 @@ MADE = {
     RegretCurveDisplay: regret_curve,
     RegretBoundDisplay: regret_bound_of,
     PairMatrixDisplay: pair_matrix,
+    PropensitySensitivityDisplay: sensitivity,
     TrainingCurveDisplay: training_curve,
 }
 

@@ -361,6 +361,23 @@ def runs() -> None:
     assert_type(sessions, skcalrank.ClickSessions)
 
 
+def offline() -> None:
+    p, qid, theta = np.tile([0.1, 0.2, 0.6], 500), np.repeat(np.arange(500), 3), [1.0, 0.5, 0.3]
+    y = skcalrank.sample_sessions(
+        p, qid, n_sessions=5000, model="position", propensity=theta, random_state=0
+    )
+    estimate = evaluation.offline_evaluate(p, y, "dcg@2", propensity=theta, estimator="ips")
+    assert_type(estimate, evaluation.OfflineEstimate)
+    assert_type(estimate.value, float)
+    assert_type(estimate.query_values, Floats)
+    safety = evaluation.is_safe(p, None, y, measures.Precision(1), propensity=theta)
+    assert_type(safety, evaluation.Safety)
+    assert_type(safety.lower, float)
+    values = evaluation.propensity_sensitivity(p, y, propensity=theta, exponents=[0, 1])
+    assert_type(values, evaluation.Sensitivity)
+    displays.PropensitySensitivityDisplay.from_sensitivity(values, name="p")
+
+
 class Reciprocal(measures.PositionalMeasure):
     """A measure of one's own."""
 

@@ -1,0 +1,364 @@
+"""Values of rankings that were never shown, estimated from the clicks on those that were."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from ..data import ClickSessions, PositionModel, arrays, warning_once
+from ..data.types import ArrayLike, Floats
+from ..measures import Measure
+from ._impressions import (
+    ClickLogEstimate,
+    known_propensities,
+    linear_measure,
+    mean_and_error,
+)
+from ._statistics import check_share
+
+
+class OfflineEstimate(NamedTuple):
+    """Estimated value of a ranking, with its interval.
+
+    Attributes
+    ----------
+    value : float
+        Estimate of the mean of the measure over queries.
+    low, high : float
+        Both ends of the confidence interval. If some weight is on documents never shown, `low`
+        counts them as not relevant and `high` as relevant.
+    effective_sample_size : float
+        Number of clicks of equal weight whose sum would be as skewed, at most that of the queries.
+    unseen : float
+        Mean share of the measure's weight on documents that were never shown.
+    query_values : ndarray of shape (n_queries,)
+        Terms whose mean is the value, one for each query of the sessions, NaN without sessions: the
+        estimated value of the query, for "snips" linearized.
+    """
+
+    value: float
+    low: float
+    high: float
+    effective_sample_size: float
+    unseen: float
+    query_values: Floats
+
+
+@dataclass(frozen=True)
+class Safety:
+    """Whether a ranking is not worse than another one, by a lower confidence limit.
+
+    Its truth value is `holds`.
+
+    Attributes
+    ----------
+    holds : bool
+        Whether the lower limit is at least minus the margin.
+    difference, lower : float
+        Estimated difference to the other ranking, and its lower confidence limit.
+    effective_sample_size : float
+        As in :class:`OfflineEstimate`.
+    """
+
+    holds: bool
+    difference: float
+    lower: float
+    effective_sample_size: float
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def offline_evaluate(
+    scores: ArrayLike,
+    sessions: ClickSessions,
+    measure: str | Measure = "dcg@10",
+    *,
+    propensity: ArrayLike | str,
+    estimator: str = "ratio",
+    trust: tuple[ArrayLike, ArrayLike] | None = None,
+    prior: ArrayLike | None = None,
+    clip: float = 1.0,
+    max_unseen: float = 0.0,
+    confidence_level: float = 0.95,
+) -> OfflineEstimate:
+    r"""Estimate the value that a ranking would have had, from the clicks on what was shown.
+
+    Use it before a test with users: the log was made by one system, and `scores` are those of
+    another one. The value of a query is :math:`\sum_i \phi(\sigma(i)) r_i`, with the discount
+    :math:`\phi` of the measure, the positions :math:`\sigma` of the candidate, and relevances
+    :math:`r_i` that are estimated in the position-based model of
+    :func:`skcalrank.aggregation.position_based`. Queries with sessions count alike.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows,)
+        Scores of the candidate for the rows of the sessions; higher is better. Equal scores are
+        broken at random.
+    sessions : ClickSessions
+        The log. Its clicks must not have been used to train the candidate.
+    measure : str or Measure, default="dcg@10"
+        A measure that is linear in the relevance: DCG with a linear gain (``"dcg"`` means this
+        here), precision or RBP.
+    propensity : array-like of shape (n_positions,), or "fit"
+        As in :func:`~skcalrank.aggregation.position_based`.
+    estimator : {"ratio", "ips", "snips", "dr"}, default="ratio"
+        Estimate of a relevance from n impressions, at positions with propensities
+        :math:`\theta_j`, whose sum is e.
+
+        - "ratio": clicks / e, unbiased, never with more variance than "ips".
+        - "ips": the mean of :math:`\text{click}_j / \theta_j`, unbiased.
+        - "snips": the value by "ips" is divided by the mean number of relevant documents by "ips"
+          and multiplied by that by "ratio"; biased, and consistent for many queries.
+        - "dr": :math:`p + (\text{clicks} - e p) / \max(e, \text{clip})`, doubly robust: unbiased
+          for documents with :math:`e \ge` `clip`, and for those whose prior p is right, also if
+          they were never shown.
+    trust : pair, default=None
+        Trust bias, as in :func:`~skcalrank.aggregation.position_based`.
+    prior : float or array-like of shape (n_rows,), default=None
+        Relevances p in [0, 1] from other data than these clicks, for "dr" alone.
+    clip : float, default=1.0
+        Number of examinations that "dr" divides by at least.
+    max_unseen : float, default=0.0
+        Largest share of the weight of the measure on documents that were never shown. Up to it they
+        count as not relevant, and in `high` as relevant.
+    confidence_level : float, default=0.95
+        Level of the interval, which is Student's over queries.
+
+    Returns
+    -------
+    estimate : OfflineEstimate
+
+    Raises
+    ------
+    ValueError
+        If the candidate gives documents that were never shown more of the weight than `max_unseen`,
+        fewer than two queries have sessions, the measure is not linear in the relevance, or a
+        parameter is out of range.
+
+    Warns
+    -----
+    UserWarning
+        If the effective sample size is below 100. Intervals are then too short.
+
+    See Also
+    --------
+    is_safe : Whether a candidate is not worse than the logged rankings.
+    skcalrank.displays.PropensitySensitivityDisplay : The value if propensities are wrong.
+    skcalrank.aggregation.position_based : The relevances.
+
+    Notes
+    -----
+    An impression j contributes :math:`x_j \text{click}_j`, with a weight that does not depend on
+    clicks. If clicks are rare, the variance is about :math:`\kappa_2 = \sum_j p_j x_j^2` and the
+    third cumulant :math:`\kappa_3 = \sum_j p_j x_j^3`, with click probabilities :math:`p_j` at the
+    mean relevance. N clicks of equal weight have :math:`\kappa_2^3 / \kappa_3^2 = N`, which is the
+    effective sample size. It is known from the display: a sample in which the rare clicks of large
+    weight did not occur looks precise and is not.
+
+    The estimate trusts the propensities and the model. DCG of a list with a cutoff is a value of
+    the documents above it, and says nothing of how users would see them beside each other.
+
+    References
+    ----------
+    Joachims, Swaminathan and Schnabel (2017). Unbiased learning-to-rank with biased feedback. WSDM.
+
+    Oosterhuis (2023). Doubly robust estimation for correcting position bias in click feedback for
+    unbiased learning to rank. ACM Transactions on Information Systems 41.
+
+    Swaminathan and Joachims (2015). The self-normalized estimator for counterfactual learning.
+    NIPS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank import sample_sessions
+    >>> from skcalrank.evaluation import offline_evaluate
+    >>> p, qid, theta = np.tile([0.1, 0.2, 0.6], 500), np.repeat(np.arange(500), 3), [1, 0.5, 0.3]
+    >>> y = sample_sessions(
+    ...     p, qid, n_sessions=5000, model="position", propensity=theta, random_state=0)
+    >>> estimate = offline_evaluate(p, y, "precision@1", propensity=theta)
+    >>> estimate.low < 0.6 < estimate.high
+    True
+    """
+    check_share("confidence_level", confidence_level)
+    log = ClickLogEstimate.of(sessions, propensity, trust, estimator, prior, clip)
+    weight = log.weights_of(scores, linear_measure(measure), "scores")
+    unseen = log.check_seen(weight, max_unseen)
+    values = log.query_values(weight)
+    value, error, n = mean_and_error(values)
+    most, error_of_most, _ = mean_and_error(values + unseen.total)
+    t, size = stats.t.ppf((1 + confidence_level) / 2, n - 1), log.effective_size(weight)
+    low, high = float(value - t * error), float(most + t * error_of_most)
+    return OfflineEstimate(value, low, high, size, unseen.share, values)
+
+
+def is_safe(
+    candidate: ArrayLike,
+    logger: ArrayLike | None,
+    sessions: ClickSessions,
+    measure: str | Measure = "dcg@10",
+    *,
+    propensity: ArrayLike | str,
+    estimator: str = "ratio",
+    trust: tuple[ArrayLike, ArrayLike] | None = None,
+    prior: ArrayLike | None = None,
+    clip: float = 1.0,
+    max_unseen: float = 0.0,
+    margin: float = 0.0,
+    confidence_level: float = 0.95,
+) -> Safety:
+    """Return whether a candidate is not worse than the logged rankings, with confidence.
+
+    Parameters
+    ----------
+    candidate : array-like of shape (n_rows,)
+        Scores of the candidate for the rows of the sessions; higher is better.
+    logger : array-like of shape (n_rows,) or None
+        Scores of the system to compare with. If None, the lists as they were shown.
+    sessions, measure, propensity, estimator, trust, prior, clip, max_unseen
+        As in :func:`offline_evaluate`.
+    margin : float, default=0.0
+        Loss of the measure that is tolerated, >= 0.
+    confidence_level : float, default=0.95
+        Level of the lower limit: a candidate that is worse by more than the margin passes with at
+        most one minus this probability.
+
+    Returns
+    -------
+    safety : Safety
+        Its truth value says whether the candidate is safe.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`offline_evaluate`.
+
+    Warns
+    -----
+    UserWarning
+        As in :func:`offline_evaluate`.
+
+    See Also
+    --------
+    offline_evaluate : The value of a candidate.
+
+    Notes
+    -----
+    The limit is Student's, one-sided, for the mean difference over queries. Documents at equal
+    positions in both rankings do not add to its variance. Documents that were never shown count as
+    not relevant, which is on the safe side for the candidate only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank import sample_sessions
+    >>> from skcalrank.evaluation import is_safe
+    >>> p, qid, theta = np.tile([0.1, 0.2, 0.6], 500), np.repeat(np.arange(500), 3), [1, 0.5, 0.3]
+    >>> y = sample_sessions(
+    ...     p, qid, n_sessions=5000, model="position", propensity=theta, random_state=0)
+    >>> bool(is_safe(p, None, y, propensity=theta)), bool(is_safe(-p, None, y, propensity=theta))
+    (True, False)
+    """
+    check_share("confidence_level", confidence_level)
+    if not isinstance(margin, (int, float)) or not 0 <= margin < np.inf:
+        raise ValueError(f"margin must be a finite number >= 0, got {margin!r}.")
+    log = ClickLogEstimate.of(sessions, propensity, trust, estimator, prior, clip)
+    measure = linear_measure(measure)
+    weight = log.weights_of(candidate, measure, "candidate")
+    log.check_seen(weight, max_unseen)
+    if logger is None:
+        other = log.shown_weights(measure)
+    else:
+        other = log.weights_of(logger, measure, "logger")
+        log.check_seen(other, max_unseen)
+    weight -= other
+    difference, error, n = mean_and_error(log.query_values(weight))
+    lower = float(difference - stats.t.ppf(confidence_level, n - 1) * error)
+    return Safety(lower >= -margin, difference, lower, log.effective_size(weight))
+
+
+class Sensitivity(NamedTuple):
+    """Estimated values for several strengths of position bias, each of shape (n_exponents,).
+
+    Attributes
+    ----------
+    exponent : ndarray
+        Powers that the propensities were raised to.
+    value, low, high : ndarray
+        As in :class:`OfflineEstimate`.
+    shown : ndarray
+        Estimated value of the lists as they were shown.
+    """
+
+    exponent: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    shown: Floats
+
+
+def propensity_sensitivity(
+    scores: ArrayLike,
+    sessions: ClickSessions,
+    measure: str | Measure = "dcg@10",
+    *,
+    propensity: ArrayLike | str,
+    exponents: ArrayLike = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5),
+    **options: Any,
+) -> Sensitivity:
+    r"""Evaluate a ranking as if position bias were weaker or stronger than assumed.
+
+    If the candidate is better than what was shown for one set of propensities and worse for
+    another, an experiment must tell the propensities before the clicks can tell the rankings.
+
+    Parameters
+    ----------
+    scores, sessions, measure, propensity
+        As in :func:`offline_evaluate`.
+    exponents : array-like of shape (n_exponents,), default=(0, 0.25, ..., 1.5)
+        Numbers s >= 0; the propensities are :math:`\theta^s`. 0 is no position bias.
+    **options
+        Other options of :func:`offline_evaluate`.
+
+    Returns
+    -------
+    sensitivity : Sensitivity
+
+    Raises
+    ------
+    ValueError
+        As in :func:`offline_evaluate`.
+
+    See Also
+    --------
+    skcalrank.displays.PropensitySensitivityDisplay : The plot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank import sample_sessions
+    >>> from skcalrank.evaluation import propensity_sensitivity
+    >>> p, qid, theta = np.tile([0.1, 0.2, 0.6], 500), np.repeat(np.arange(500), 3), [1, 0.5, 0.3]
+    >>> y = sample_sessions(
+    ...     p, qid, n_sessions=5000, model="position", propensity=theta, random_state=0)
+    >>> result = propensity_sensitivity(p, y, propensity=theta, exponents=[0, 1, 2])
+    >>> (result.value > result.shown).tolist()
+    [True, True, True]
+    """
+    exponents = np.atleast_1d(arrays.as_array(exponents, "exponents")).astype(float)
+    if exponents.ndim != 1 or not ((exponents >= 0) & (exponents < np.inf)).all():
+        raise ValueError(f"exponents must be finite numbers >= 0, got {exponents}.")
+    theta = PositionModel.of(known_propensities(propensity, sessions), None).slope
+    linear, trust = linear_measure(measure), options.get("trust")
+    values, shown = np.empty((3, len(exponents))), np.empty(len(exponents))
+    with warning_once():
+        for i, powers in enumerate(theta ** exponents[:, None]):
+            estimate = offline_evaluate(scores, sessions, linear, propensity=powers, **options)
+            values[:, i] = estimate[:3]
+            log = ClickLogEstimate.of(sessions, powers, trust)
+            shown[i], *_ = mean_and_error(log.query_values(log.shown_weights(linear)))
+    return Sensitivity(exponents, values[0], values[1], values[2], shown)

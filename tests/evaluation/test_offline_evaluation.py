@@ -1,0 +1,185 @@
+"""Offline evaluation from clicks: bias by enumeration, what is refused, safety, sensitivity."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from skcalrank import ClickSessions, sample_sessions
+from skcalrank.evaluation import is_safe, offline_evaluate, propensity_sensitivity
+from skcalrank.measures import DCG
+from skcalrank.metrics import dcg_score
+
+THETA = np.array([1.0, 0.6, 0.4, 0.2])
+
+pytestmark = pytest.mark.filterwarnings("ignore:The effective sample size")
+
+
+def expected_value(p, scores, orders, trust=None, **options):
+    """Expectation of the value of a query of len(p) documents over all patterns of clicks.
+
+    The other query, which an interval needs, is the same without clicks.
+    """
+    r, n = len(p), len(p) * len(orders)
+    relevant, other = (1.0, 0.0) if trust is None else trust
+    theta = THETA[np.tile(np.arange(r), len(orders))]
+    click = theta * (p[np.concatenate(orders)] * (relevant - other) + other)
+    total = 0.0
+    for pattern in itertools.product([False, True], repeat=n):
+        y = ClickSessions.unchecked(
+            np.repeat([0, 1], r),
+            np.concatenate([*orders, *(r + np.array(orders))]),
+            np.arange(2 * len(orders) + 1) * r,
+            np.append(pattern, np.zeros(n, dtype=bool)),
+        )
+        estimate = offline_evaluate(np.tile(scores, 2), y, propensity=THETA, trust=trust, **options)
+        total += np.where(pattern, click, 1 - click).prod() * estimate.query_values[0]
+    return total
+
+
+@pytest.mark.parametrize("estimator", ["ratio", "ips"])
+@pytest.mark.parametrize("trust", [None, (0.9, 0.2)])
+def test_no_bias_over_all_clicks(rng, estimator, trust):
+    orders = [rng.permutation(3) for _ in range(2)]
+    p, scores = rng.random(3), rng.normal(size=3)
+    value = expected_value(p, scores, orders, trust, estimator=estimator)
+    assert value == pytest.approx(dcg_score(p, scores, gain="linear"), rel=1e-10)
+
+
+def test_no_bias_of_doubly_robust_with_either_part_right(rng):
+    orders, p, scores = [np.array([2, 0, 3, 1])], rng.random(4), rng.normal(size=4)
+    truth = dcg_score(p, scores, gain="linear")
+    right = {"estimator": "dr", "prior": np.tile(p, 2), "clip": 3.0}
+    wrong = {"estimator": "dr", "prior": 0.3}
+    assert expected_value(p, scores, orders, **right) == pytest.approx(truth, rel=1e-10)
+    assert expected_value(p, scores, orders, **wrong, clip=0.2) == pytest.approx(truth, rel=1e-10)
+    assert expected_value(p, scores, orders, **wrong, clip=3.0) != pytest.approx(truth, rel=1e-3)
+
+
+@pytest.fixture(scope="module")
+def log():
+    rng = np.random.default_rng(0)
+    qid, p = np.repeat(np.arange(300), 4), rng.random(1200) ** 3
+    y = sample_sessions(p, qid, n_sessions=3000, model="position", propensity=THETA, random_state=0)
+    return p, qid, y
+
+
+@pytest.mark.parametrize("estimator", ["ratio", "ips", "snips", "dr"])
+def test_estimates_are_near_the_truth(log, estimator):
+    p, qid, y = log
+    scores = np.round(4 * p)  # with ties
+    options = {"prior": 0.25} if estimator == "dr" else {}
+    estimate = offline_evaluate(scores, y, propensity=THETA, estimator=estimator, **options)
+    truth = dcg_score(p, scores, qid=qid, k=10, gain="linear")
+    assert estimate.low < truth < estimate.high
+    assert estimate.high - estimate.low < 0.3 * truth
+    assert np.nanmean(estimate.query_values) == pytest.approx(estimate.value)
+
+
+def test_self_normalization_by_hand():
+    # The document on top was shown last with a click and first without: 5 / 2 by "ips", 1 / 1.2 by
+    # "ratio"; the other query has one click at position 1.
+    y = ClickSessions([0] * 4 + [1] * 4, [[0, 1, 2, 3], [3, 1, 2, 0], [4, 5, 6, 7]], [4, 0, 1])
+    scores, options = [0, 0, 0, 1] * 2, {"measure": "precision@1", "propensity": THETA}
+    ips, snips = (offline_evaluate(scores, y, estimator=e, **options) for e in ("ips", "snips"))
+    assert ips.value == pytest.approx(2.5 / 2)
+    assert snips.value == pytest.approx(2.5 / (2.5 + 1) * (1 / 1.2 + 1) / 2)
+
+
+def test_documents_never_shown():
+    y = ClickSessions([0] * 4 + [1] * 4, [[0, 1], [4, 5]], [1, 2])
+    bad, good = [0, 0, 1, 0] * 2, [2, 1, 0, 0] * 2
+    with pytest.raises(ValueError, match="documents on top that sessions have shown, got 1 of"):
+        offline_evaluate(bad, y, "dcg@1", propensity=THETA)
+    with pytest.raises(ValueError, match="documents on top"):
+        is_safe(good, bad, y, "dcg@1", propensity=THETA)
+    assert offline_evaluate(good, y, "dcg@2", propensity=THETA).unseen == 0
+    estimate = offline_evaluate(bad, y, "dcg@1", propensity=THETA, max_unseen=1.0)
+    assert (estimate.value, estimate.low, estimate.high, estimate.unseen) == (0, 0, 1, 1)
+    assumed = offline_evaluate(bad, y, "dcg@1", propensity=THETA, estimator="dr", prior=0.4)
+    assert assumed.value == pytest.approx(0.4)
+
+
+def test_few_effective_clicks_are_told(log):
+    p, _, y = log
+    steep = np.array([1.0, 0.1, 0.01, 0.001])
+    with pytest.warns(UserWarning, match="effective sample size is .*, below"):
+        estimate = offline_evaluate(p, y, propensity=steep)
+    assert estimate.effective_sample_size < 10
+
+
+def test_safety_is_of_the_difference(log):
+    p, _, y = log
+    better, worse = (is_safe(s, None, y, propensity=THETA) for s in (p, -p))
+    assert better
+    assert not worse
+    assert better.lower < better.difference
+    assert not is_safe(-p, p, y, propensity=THETA)
+    assert is_safe(-p, p, y, propensity=THETA, margin=10.0)
+    same = is_safe(p, p, y, propensity=THETA)
+    assert same.holds
+    assert same.difference == 0
+    values = [offline_evaluate(s, y, propensity=THETA).value for s in (p, -p)]
+    against = is_safe(p, -p, y, propensity=THETA)
+    assert against.difference == pytest.approx(values[0] - values[1])
+
+
+def test_lists_as_shown_are_the_logger(log):
+    p, qid, _ = log
+    order = sample_sessions(
+        p, qid, n_sessions=3000, order_scores=1e6 * p, model="position", propensity=THETA,
+        random_state=0,
+    )  # fmt: skip
+    assert is_safe(p, None, order, propensity=THETA).difference == pytest.approx(0, abs=1e-12)
+
+
+def test_sensitivity_has_the_estimate_at_one(log):
+    p, _, y = log
+    result = propensity_sensitivity(p, y, propensity=THETA, exponents=[0.5, 1])
+    estimate = offline_evaluate(p, y, propensity=THETA)
+    assert (result.value[1], result.low[1], result.high[1]) == estimate[:3]
+    assert result.value[0] < result.value[1]
+    gain = result.value[1] - result.shown[1]
+    assert gain == pytest.approx(is_safe(p, None, y, propensity=THETA).difference)
+
+
+@pytest.mark.parametrize("measure", ["ndcg@10", "map", DCG(), "recall@5", "err", "auc"])
+def test_measures_that_are_not_linear_are_refused(log, measure):
+    p, _, y = log
+    with pytest.raises(ValueError, match="measure must be linear in the relevance"):
+        offline_evaluate(p, y, measure, propensity=THETA)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"estimator": "best"}, "estimator must be one of"),
+        ({"propensity": "guess"}, "propensity must be one of"),
+        ({"propensity": THETA[:2]}, "probability for each position up to 4"),
+        ({"prior": 0.5}, 'prior must be given for "dr" alone'),
+        ({"estimator": "dr"}, 'prior must be given for "dr" alone'),
+        ({"estimator": "dr", "prior": [0.5]}, r"prior must have shape \(1200,\)"),
+        ({"estimator": "dr", "prior": 2.0}, "prior must hold probabilities"),
+        ({"clip": -1}, "clip must be a finite number >= 0"),
+        ({"max_unseen": 2}, "max_unseen must be a number from 0 to 1"),
+        ({"confidence_level": 95}, "confidence_level must be a number between 0 and 1"),
+    ],
+)
+def test_options_out_of_range(log, options, message):
+    p, _, y = log
+    with pytest.raises(ValueError, match=message):
+        offline_evaluate(p, y, **{"propensity": THETA, **options})
+
+
+def test_arguments_of_other_kinds(log):
+    p, _, y = log
+    with pytest.raises(TypeError, match="sessions must be ClickSessions"):
+        offline_evaluate(p, p, propensity=THETA)
+    with pytest.raises(ValueError, match="scores must hold a finite number for each of 1200 rows"):
+        offline_evaluate(p[:2], y, propensity=THETA)
+    with pytest.raises(ValueError, match="two queries at least, got 1"):
+        offline_evaluate(p[:4], y[:4], propensity=THETA)
+    with pytest.raises(ValueError, match="margin must be"):
+        is_safe(p, None, y, propensity=THETA, margin=-1)
+    with pytest.raises(ValueError, match="exponents must be finite"):
+        propensity_sensitivity(p, y, propensity=THETA, exponents=[-1])
