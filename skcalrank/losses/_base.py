@@ -109,8 +109,9 @@ class Loss(ABC):
         """
         if self._positive_only and v.min(initial=0.0) < 0:
             raise ValueError(
-                f"Targets must be non-negative for the loss {self.name!r}, got {v.min():g}. Choose "
-                "a measure with non-negative targets, or loss='pairwise_squared'."
+                f"Targets must be non-negative for the loss {self.name!r}, which has no minimum "
+                f"for negative ones, got {v.min():g}. Choose loss='pairwise_squared', or a "
+                "measure with non-negative targets."
             )
         return self
 

@@ -74,6 +74,8 @@ class Measure(ABC):
     doubles : bool
         Whether each further grade doubles the gain, as ``gain="exponential"`` does, and no
         parameter says that labels are grades.
+    takes_fractions : bool
+        Whether gains do not take labels for grades, as ``2^y - 1`` does.
     is_scaled : bool
         Whether the measure has no parameter that :meth:`scaled_to` would set.
     reads_orders : bool
@@ -163,9 +165,30 @@ class Measure(ABC):
         return False
 
     @property
+    def takes_fractions(self) -> bool:
+        """Whether gains do not take labels for grades, as ``2^y - 1`` does."""
+        return True
+
+    @property
     def is_scaled(self) -> bool:
         """Whether the measure has no parameter that :meth:`scaled_to` would set."""
         return True
+
+    def is_linear(self, targets: str = "measure") -> bool:
+        """Return whether unbiased estimates of labels have unbiased targets, up to a constant.
+
+        Parameters
+        ----------
+        targets : {"measure", "separable"}, default="measure"
+            Score targets or separable targets, which then are labels, or differences of labels, and
+            no other function of them.
+
+        Returns
+        -------
+        linear : bool
+        """
+        del targets
+        return False
 
     @classmethod
     def has_score_targets(cls) -> bool:

@@ -47,6 +47,9 @@ class BinaryMeasure(Measure):
         if level is not None and not (isinstance(level, Real) and -np.inf < level < np.inf):
             raise ValueError(f"relevance_level must be a finite number or None, got {level!r}.")
 
+    def is_linear(self, targets: str = "measure") -> bool:
+        return self.relevance_level is None and (targets == "separable" or self.separable)
+
     def labels(self, y: Floats) -> Floats:
         if self.relevance_level is not None:
             return (y >= self.relevance_level).astype(float)
@@ -108,6 +111,9 @@ class GainMeasure(CutoffMeasure):
         object.__setattr__(self, "gain", own_gain(self.gain, self._gain_names, self._largest_gain))
         object.__setattr__(self, "discount", own_discount(self.discount))
 
+    def is_linear(self, targets: str = "measure") -> bool:
+        return self.gain == "linear" and (targets == "separable" or self.separable)
+
     def labels(self, y: Floats) -> Floats:
         if y.size and y.min() < 0:
             raise ValueError(
@@ -121,7 +127,11 @@ class GainMeasure(CutoffMeasure):
 
     @property
     def doubles(self) -> bool:
-        return self.gain == "exponential"
+        return not self.takes_fractions
+
+    @property
+    def takes_fractions(self) -> bool:
+        return self.gain != "exponential"
 
 
 def warn_of_amounts(measures: Iterable[Measure], y: Floats) -> None:

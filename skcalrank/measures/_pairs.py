@@ -69,6 +69,9 @@ class PairwiseDisagreement(PairMeasure):
         if not isinstance(self.normalize, (bool, np.bool_)):
             raise ValueError(f"normalize must be True or False, got {self.normalize!r}.")
 
+    def is_linear(self, targets: str = "measure") -> bool:
+        return self.weights == "difference" and not self.normalize
+
     def pair_targets(self, y: Floats) -> Floats:
         if self.weights == "unit":
             gap = (y[..., :, None] > y[..., None, :]) * 1.0

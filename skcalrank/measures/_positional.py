@@ -335,6 +335,9 @@ class ERU(CutoffMeasure, PositionalMeasure):
         if not isinstance(self.neutral, Real) or not np.isfinite(self.neutral):
             raise ValueError(f"neutral must be a finite number, got {self.neutral!r}.")
 
+    def is_linear(self, targets: str = "measure") -> bool:
+        return self.neutral <= 0  # then relevances from 0 on are not cut
+
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return np.maximum(y - self.neutral, 0.0)
 

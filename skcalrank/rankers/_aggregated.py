@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, mean_over_subsets
-from ..data import arrays, limits
+from ..data import ClickSessions, arrays, limits
 from ..data.types import Floats, Seed
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
@@ -47,8 +47,10 @@ class AggregatedRanker(JudgmentRanker):
         ``surrogate="score"``, and :class:`OrderPreservingRanker` with any loss. It is fitted
         to the targets of the structure's scores, and :meth:`score` computes its measure. Measures
         that divide by the labels of the query, as NDCG, count negative scores from the lowest of
-        the query. If None, ``DCGRanker(gain="linear")`` for the structures of clicks, whose
-        targets are linear in the estimates of relevance, and ``NDCGRanker()`` for others.
+        the query. If None, ``DCGRanker(gain="linear")`` for clicks, whose targets are linear in
+        the estimates of relevance, and ``NDCGRanker()`` for comparisons. For the structures of
+        clicks, an exponential gain is an error, and targets that are not linear are a warning
+        (:ref:`what-clicks-prove`).
     order : int, default=None
         Number of judgments k that are aggregated at a time. If None, all judgments of a query.
     structure_options : dict, default=None
@@ -175,13 +177,22 @@ class AggregatedRanker(JudgmentRanker):
             return self.ranker
         known = isinstance(self.structure, str)
         structure = STRUCTURES.get(self.structure) if known else self.structure
-        return DCGRanker(gain="linear") if is_of_clicks(structure) else NDCGRanker()
+        is_of = vars(self).get("_is_of_clicks", False) or is_of_clicks(structure)
+        return DCGRanker(gain="linear") if is_of else NDCGRanker()
 
     def _plan(self):
         return replace(super()._plan(), inner=self._given_ranker()._plan())
 
+    def _inner(self, plan):
+        return plan.inner
+
     def _measure(self):
         return self._given_ranker()._measure()
+
+    def _fit_by(self, method, X, y, qid, sample_weight):
+        # A function of the user does not tell what it aggregates.
+        self._is_of_clicks = isinstance(y, ClickSessions)
+        return super()._fit_by(method, X, y, qid, sample_weight)
 
     def _check_params(self):
         ranker = self._given_ranker()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..aggregation import STRUCTURES, structure_scores
+from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, structure_scores
 from ..data import ClickSessions, PreferenceTarget, Rows, all_or_nothing, available_if, limits
 from ..data.types import ArrayLike, Labels, Matrix, Self
 from ..measures import OfTargets
@@ -116,11 +116,18 @@ class JudgmentRanker(BaseRanker):
             _check_scale(plan.measure)
         goes_on = method == "partial_fit" and self._can_go_on()
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight, reset=not goes_on)
+        judged, (structure, options) = _judgments_of(rows, y), self._structure()
+        if is_of_clicks(structure):
+            self._inner(plan).check_clicks(evidence_of(structure, judged, options))
         record = self._record(plan, rows)
         record = self.record_.add(record) if goes_on else record
-        self._learn(plan, rows, _judgments_of(rows, y), method)
+        self._learn(plan, rows, judged, method)
         self.record_ = record
         return self
+
+    def _inner(self, plan: Plan) -> Plan:
+        """Return the plan of what learns from the scores of the structure."""
+        return plan
 
     def _structure(self):
         """Return the function that aggregates judgments, and its options."""
@@ -130,12 +137,16 @@ class JudgmentRanker(BaseRanker):
 
     def _targets_of_scores(self, ranker: BaseRanker, rows: Rows):
         """Return the function from grouped scores of the structure to the targets of `ranker`."""
-        plan = replace(ranker._plan(), estimated=True)
+        plan = self._estimated(ranker._plan())
 
         def targets(scores, queries):
             return ranker._targets(plan, replace(rows, y=scores, queries=queries))
 
         return targets
+
+    def _estimated(self, plan: Plan) -> Plan:
+        """Return the plan for scores of the structure in place of labels."""
+        return replace(plan, estimated=True, of_clicks=is_of_clicks(self._structure()[0]))
 
     def _scored_by(self, y):
         # The relevances of judgments are the scores of the structure for all of them.
@@ -146,11 +157,11 @@ class JudgmentRanker(BaseRanker):
         queries = y.queries()
         scores = structure_scores(structure, y, queries, options)
         rows = Rows(np.zeros((len(y), 0)), scores, queries, n_items=y.n_items)
-        plan = replace(self._plan(), measure=self.record_.measure, targets="measure")
+        plan = replace(self._estimated(self._plan()), measure=self.record_.measure)
+        plan = replace(plan, targets="measure")
         if plan.takes_estimates and plan.measure.shape == "documents":
             # The value of a ranking is linear in such targets.
-            targets = plan.measure.score_targets(scores, queries)
-            return OfTargets(plan.measure), rows.in_order(targets)
+            return OfTargets(plan.measure), rows.in_order(plan.targets_of(rows))
         return plan.measure, rows.in_order(plan.grades_of(rows))
 
 

@@ -166,8 +166,9 @@ class OrderPreservingRanker(TargetScorer):
 
     def _targets(self, plan, rows):
         targets = super()._targets(plan, rows)
-        # Targets of labels of positional measures must depend on the label of the document alone.
-        shifts = plan.estimated or plan.measure.shape == "pairs"
+        # Targets of labels of positional measures must depend on the label of the document alone,
+        # and a shift by the lowest of the noisy estimates of a query would make them biased.
+        shifts = plan.measure.shape == "pairs" or (plan.estimated and not plan.of_clicks)
         return self._loss().standardize(targets, rows.queries) if shifts else targets
 
     def _solve_targets(self, plan, rows, start, targets):

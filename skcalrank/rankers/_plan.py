@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._solvers import effective_loss, is_closed_form, needs_non_negative
-from ..data import PreferenceTarget, Rows, check, has_method, query_factors
+from ..data import PreferenceTarget, Rows, check, has_method, query_factors, warn
 from ..data.types import Floats, Self
 from ..losses import get_loss
 from ..measures import Measure
@@ -18,6 +18,8 @@ _COUNTS_DOCUMENTS = (
     "the loss is weighted or centered by query, or sums over pairs: it counts the documents of a "
     "query, which weights do not change"
 )
+# Examinations of a document that make the bias of a ratio of estimates negligible.
+_POOLED = 100.0
 _COUNTS_PAIRS = (
     "the weight of a pair is the product of the weights of its documents over the mean of the "
     "query, which repeating a document changes"
@@ -42,6 +44,8 @@ class Plan:
         Which targets of the measure are regressed.
     estimated : bool
         Whether labels are estimates of relevances, such as the scores of a structure.
+    of_clicks : bool
+        Whether they are those of a structure of clicks, without bias.
     score_function : str or callable
         How preferences become targets of documents.
     structure : tuple
@@ -71,6 +75,7 @@ class Plan:
     pair_targets: str = "preferences"
     targets: str = "measure"
     estimated: bool = False
+    of_clicks: bool = False
     score_function: Any = None
     structure: Any = ()
     query_weight: str | None = None
@@ -133,13 +138,22 @@ class Plan:
         """Return the targets of the measure, in grouped order."""
         if isinstance(rows.y, PreferenceTarget):
             return rows.queries.group(rows.y.net_preference().ravel())
+        if self.of_clicks and self.is_linear and self.measure.shape == "documents":
+            return rows.y  # ERU would cut those below 0
         if self.estimated and self.takes_estimates:
             labels = rows.y
         else:
             labels = self.measure.labels(self.grades_of(rows) if self.estimated else rows.y)
+        if self.targets == "grades":
+            return labels
         if self.targets == "separable":
             return self.measure.separable_targets(labels)
         return self.measure.score_targets(labels, rows.queries)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether unbiased estimates of labels have unbiased targets."""
+        return self.targets == "grades" or self.measure.is_linear(self.targets)
 
     @property
     def takes_estimates(self) -> bool:
@@ -159,6 +173,38 @@ class Plan:
         queries = rows.queries
         grades: Floats = rows.y + queries.repeat(np.maximum(queries.max(-rows.y), 0.0))
         return grades
+
+    def check_clicks(self, evidence: Floats) -> None:
+        """Raise or warn if the targets of estimates of relevance from clicks are biased.
+
+        `evidence` is the number of examinations that each estimate rests on.
+        """
+        measure = self.measure
+        if not measure.takes_fractions:
+            other = " For users of the cascade model, ERRRanker().fit(X, sessions) learns ERR."
+            raise ValueError(
+                "gain must be 'linear' for estimates of relevance from clicks, which are fractions "
+                f"and no grades, got 'exponential' of {measure.full_name}: choose "
+                "DCGRanker(gain='linear'), which ranker=None is, or a measure such as "
+                f"DCG(gain='linear').{other if measure.name == 'err' else ''}"
+            )
+        usual = np.median(evidence[evidence > 0]) if evidence.any() else 0.0
+        if self.is_linear or usual >= _POOLED:
+            return
+        separable = " Where relevances of a query are independent, targets='separable' does."
+        told = (
+            f"targets of {measure.full_name} are no linear function of the labels, as they divide "
+            "by them, rank them or cut them at a level: of estimates from clicks they are biased, "
+            "and may order documents wrongly however many queries there are. Choose "
+            "DCGRanker(gain='linear'), whose targets have no bias."
+            f"{separable if measure.has_separable_targets() else ''}"
+        )
+        if measure.needs_binary_labels:
+            raise ValueError(f"ranker must take fractions as labels: {told}")
+        warn(
+            f"The {told} Or pool more sessions of each query: the bias falls as one over the "
+            f"examinations of a document, of which half have at most {usual:.2g} here."
+        )
 
     def weighed(self, rows: Rows) -> Rows:
         """Return rows weighted according to `query_weight`.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils import check_random_state
 
-from ..aggregation import judgments_of, structure_scores
+from ..aggregation import is_of_clicks, judgments_of, structure_scores
 from ..data import limits
 from ..data.types import Seed
 from ..losses import Loss, get_loss
@@ -185,9 +185,16 @@ class StochasticAggregatedRanker(JudgmentRanker):
         """Return the function from chosen judgments to targets."""
         structure, options = self._structure()
         targets, loss = self._targets_of_scores(self, rows), self._loss()
-        return lambda chosen, queries: loss.standardize(
-            targets(structure_scores(structure, chosen, queries, options), queries), queries
-        )
+        as_they_are = is_of_clicks(structure) and self._measure().shape == "documents"
+
+        def of_subset(chosen, queries):
+            values = targets(structure_scores(structure, chosen, queries, options), queries)
+            if not as_they_are:
+                return loss.standardize(values, queries)
+            loss.scaled_to(values, queries)  # raises if the loss does not take them
+            return values
+
+        return of_subset
 
     def _scores(self, rows):
         return linear_scores(rows.X, self.coef_, self.intercept_)

@@ -238,6 +238,29 @@ def test_separable_is_true_to_fact(measure, rng):
     assert measure.separable == (not changes)
 
 
+@pytest.mark.parametrize("targets", ["measure", "separable"])
+@every_measure
+def test_linear_is_true_to_fact(measure, targets, rng):
+    able = measure.has_score_targets() if targets == "measure" else measure.has_separable_targets()
+    if not able or not measure.is_scaled or not isinstance(getattr(measure, "gain", ""), str):
+        assert not able or not measure.is_linear(targets)
+        return
+    queries = Queries(np.array([0, 2, 5, 9]))
+    draws = np.reshape([0.2, 2.0], (2, 1, 1)) * rng.random((2, 2, 9))
+
+    def values(y):
+        y = measure.labels(y) if not measure.needs_binary_labels else y
+        if targets == "separable":
+            return measure.separable_targets(y)
+        return measure.score_targets(y, queries)
+
+    gaps = [
+        0.3 * values(low) + 0.7 * values(high) - values(0.3 * low + 0.7 * high)
+        for low, high in draws
+    ]
+    assert measure.is_linear(targets) == bool(np.abs(gaps).max() < 1e-12)
+
+
 @every_measure
 def test_positive_only_is_true_to_fact(measure):
     y = np.array([-1.0, 0.0, 1.0])

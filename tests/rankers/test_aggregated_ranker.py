@@ -335,7 +335,8 @@ def test_measures_of_grades_count_from_the_lowest(rng):
     X, y, qid = make_sessions(rng)
     ranker = AggregatedRanker(signed, NDCGRanker(k=3)).fit(X, y)
     np.testing.assert_allclose(ranker.targets_, targets_of(signed(y), qid))
-    positive = AggregatedRanker("cascade", NDCGRanker(gain="linear")).fit(X, y)
+    with pytest.warns(UserWarning, match=r"ndcg@10 are no linear .* targets='separable'"):
+        positive = AggregatedRanker("cascade", NDCGRanker(gain="linear")).fit(X, y)
     gain, discount = cascade(y), 1 / np.log2(np.arange(10) + 2)
     for rows in (qid == q for q in range(6)):
         ideal = np.sort(gain[rows])[::-1] @ discount
@@ -435,9 +436,10 @@ def test_clicks(rng):
     X = rng.normal(size=(180, 3))
     p = 1 / (1 + np.exp(1.5 - 1.5 * X[:, 0]))
     y = sample_sessions(p, qid, n_sessions=20_000, random_state=0)
-    ranker = AggregatedRanker("cascade", NDCGRanker(k=3)).fit(X, y)
+    inner = NDCGRanker(k=3, gain="linear")  # many sessions of each query: no warning
+    ranker = AggregatedRanker("cascade", inner).fit(X, y)
     assert np.corrcoef(ranker.predict(X), X[:, 0])[0, 1] > 0.9
-    part = AggregatedRanker("cascade", NDCGRanker(k=3), order=20, random_state=0)
+    part = AggregatedRanker("cascade", inner, order=20, random_state=0)
     assert part.fit(X, y).score(X, y) > 0.8
     # ERR of the cascade model is about these probabilities themselves.
     err = ERRRanker(Ridge(), loss="squared").fit(X, y)
@@ -518,19 +520,26 @@ def test_structures_of_users_are_checked(ranker, structure, message, rng):
         clone(ranker).fit(X, y).set_params(structure=structure).score(X, y)
 
 
+def stop_grades(y):
+    """Grades of a user, made of clicks."""
+    return np.round(4 * cascade(y))
+
+
 def test_a_scale_that_depends_on_the_subset_is_an_error(rng):
     X, _, qid, relevance = make(rng)
     p = 1 / (1 + np.exp(-relevance))
     y = sample_sessions(p, qid, n_sessions=60, random_state=0)
     for ranker in (
-        AggregatedRanker("cascade", ERRRanker(), order=2),
-        AggregatedRanker("cascade", OrderPreservingRanker("err"), order=2),
-        StochasticAggregatedRanker("cascade", "err"),
+        AggregatedRanker(stop_grades, ERRRanker(), order=2),
+        AggregatedRanker(stop_grades, OrderPreservingRanker("err"), order=2),
+        StochasticAggregatedRanker(stop_grades, "err"),
     ):
         with pytest.raises(ValueError, match="got 'err' without max_grade"):
             ranker.fit(X, y)
-    assert AggregatedRanker("cascade", ERRRanker()).fit(X, y).score(X, y) > 0
-    ranker = AggregatedRanker("cascade", ERRRanker(max_grade=1), order=2, n_draws=10_000).fit(X, y)
+    assert AggregatedRanker(stop_grades, ERRRanker()).fit(X, y).score(X, y) > 0
+    ranker = AggregatedRanker(stop_grades, ERRRanker(max_grade=4), order=2, n_draws=10_000).fit(
+        X, y
+    )
     cats = qid == qid[0]
     part = clone(ranker).fit(X[cats], y[cats])
     np.testing.assert_allclose(part.targets_, ranker.targets_[cats], **CLOSE)

@@ -10,13 +10,22 @@ from sklearn.model_selection import cross_val_score
 
 from skcalrank import (
     AggregatedRanker,
+    AUCRanker,
+    AveragePrecisionRanker,
     BoostedRanker,
     ClickSessions,
     DCGRanker,
+    ERRRanker,
+    ExpectedRankUtilityRanker,
     NDCGRanker,
     OrderPreservingRanker,
+    PairwiseDisagreementRanker,
+    PrecisionRanker,
     QueryKFold,
     RankingTarget,
+    RBPRanker,
+    RecallRanker,
+    SpearmanRanker,
     StochasticAggregatedRanker,
     sample_sessions,
 )
@@ -138,8 +147,9 @@ def test_no_ranker_means_a_measure_that_is_linear_in_clicks(rng):
 def test_stochastic_updates_take_the_model_too(rng):
     X, y, p = make(rng)
     ranker = StochasticAggregatedRanker(
-        "position_based", "dcg", order=20, structure_options=OPTIONS, random_state=0, n_updates=300
-    ).fit(X, y)
+        "position_based", DCG(gain="linear"), order=20, structure_options=OPTIONS, random_state=0,
+        n_updates=300,
+    ).fit(X, y)  # fmt: skip
     assert value(ranker, X, y, p) > value(Ridge().fit(X, X[:, 0]), X, y, p)
 
 
@@ -154,3 +164,111 @@ def test_bad_options_are_clear_errors(rng):
             AggregatedRanker("position_based", structure_options=options).fit(X, y)
     with pytest.raises(ValueError, match="row_weight"):
         AggregatedRanker("position_based", structure_options=OPTIONS, row_weight=-1).fit(X, y)
+
+
+# -- what a click can prove ----------------------------------------------------------------
+
+
+def clicked_shares(y):
+    """A user's structure of clicks."""
+    return np.clip(position_based(y, THETA), 0, 1)
+
+
+def fit(inner, X, y, structure="position_based", **options):
+    given = OPTIONS | options if structure == "position_based" else None
+    return AggregatedRanker(structure, inner, structure_options=given).fit(X, y)
+
+
+@pytest.mark.parametrize("structure", ["position_based", "cascade"])
+def test_an_exponential_gain_of_fractions_is_refused(structure, rng):
+    X, y, _ = make(rng, n_sessions=100)
+    y = ClickSessions(y.qid, np.split(y.shown_rows, y.ptr[1:-1]), np.minimum(y.clicked_position, 1))
+    for inner in (DCGRanker(), NDCGRanker(), BoostedRanker(engine="sklearn")):
+        with pytest.raises(ValueError, match=r"gain must be 'linear' .* ranker=None is"):
+            fit(inner, X, y, structure)
+    with pytest.raises(ValueError, match=r"ERRRanker\(\).fit\(X, sessions\) learns ERR"):
+        fit(ERRRanker(max_grade=1), X, y, structure)
+    with pytest.raises(ValueError, match="gain must be 'linear'"):
+        StochasticAggregatedRanker(
+            structure, structure_options=OPTIONS if structure == "position_based" else None
+        ).fit(X, y)
+
+
+NOT_LINEAR = {
+    "ndcg": (NDCGRanker(gain="linear"), "targets='separable'"),
+    "level": (PrecisionRanker(relevance_level=0.5), "pool more"),
+    "neutral": (ExpectedRankUtilityRanker(neutral=0.3), "pool more"),
+    "ranks": (SpearmanRanker(), "pool more"),
+    "own gain": (DCGRanker(gain=np.square), "pool more"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_LINEAR)
+def test_targets_that_are_not_linear_warn_with_a_remedy(name, rng):
+    inner, remedy = NOT_LINEAR[name]
+    X, y, _ = make(rng, n_sessions=100)
+    with pytest.warns(UserWarning, match="no linear function of the labels") as told:
+        fit(inner, X, y)
+    assert remedy in str(told[0].message)
+    if "separable" in remedy:
+        fit(clone(inner).set_params(targets="separable"), X, y)  # no warning
+    pooled = make(rng, n_queries=2, n_sessions=2000)[:2]
+    fit(inner, *pooled)
+
+
+@pytest.mark.parametrize("inner", [RecallRanker(), AveragePrecisionRanker(), AUCRanker()], ids=repr)
+def test_measures_that_count_relevant_documents_need_separable_targets(inner, rng):
+    X, y, _ = make(rng, n_sessions=100)
+    with pytest.raises(ValueError, match=r"fractions as labels: .* targets='separable' does"):
+        fit(inner, X, y)
+    ranker = fit(clone(inner).set_params(targets="separable"), X, y)
+    np.testing.assert_allclose(ranker.targets_, position_based(y, THETA))
+
+
+LINEAR = [
+    *(PrecisionRanker(k=3), RBPRanker(), DCGRanker(gain="linear"), ExpectedRankUtilityRanker()),
+    *(PairwiseDisagreementRanker(), OrderPreservingRanker("precision", loss="squared")),
+]
+
+
+@pytest.mark.parametrize("inner", LINEAR, ids=repr)
+def test_targets_that_are_linear_are_taken_as_they_are(inner, rng):
+    trust = (0.9, 0.3)
+    X, y, _ = make(rng, n_sessions=100, trust=trust)
+    estimate = position_based(y, THETA, trust=trust)
+    ranker = fit(inner, X, y, trust=trust)
+    gap = ranker.targets_ - estimate
+    if isinstance(inner, PairwiseDisagreementRanker):
+        mean = np.bincount(y.qid, estimate) / 8
+        gap = ranker.targets_ - 8 * (estimate - mean[y.qid])
+    np.testing.assert_allclose(gap, 0, atol=1e-12)
+    assert np.isfinite(ranker.score(X, y))
+
+
+def test_losses_that_do_not_take_signed_targets_say_why(rng):
+    X, y, _ = make(rng, n_sessions=300, trust=(0.9, 0.3))
+    linear = DCG(gain="linear")
+    for ranker in (
+        OrderPreservingRanker(linear, loss="logistic"),
+        OrderPreservingRanker(linear, loss="pairwise_logistic"),
+        BoostedRanker(linear, engine="sklearn"),
+    ):
+        with pytest.raises(ValueError, match=r"no minimum for negative .* loss='pairwise_squared'"):
+            fit(ranker, X, y, trust=(0.9, 0.3))
+        fit(clone(ranker).set_params(loss="pairwise_squared"), X, y, trust=(0.9, 0.3))
+    drawn = StochasticAggregatedRanker(
+        "position_based", linear, loss="logistic", n_updates=5, random_state=0,
+        structure_options=OPTIONS | {"trust": (0.9, 0.3)},
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="no minimum for negative"):
+        drawn.fit(X, y)
+    # Without trust bias no target is negative.
+    fit(OrderPreservingRanker(linear, loss="logistic"), *make(rng)[:2])
+
+
+def test_clicks_of_a_function_of_the_user_are_learned_for_dcg_too(rng):
+    X, y, _ = make(rng, n_sessions=300)
+    ranker = AggregatedRanker(clicked_shares).fit(X, y)
+    assert ranker.ranker_.gain == "linear"
+    np.testing.assert_allclose(ranker.targets_, clicked_shares(y))
+    assert isinstance(clone(ranker)._given_ranker(), NDCGRanker)
