@@ -35,6 +35,10 @@ from ._stacks import distinct_rows, rows_of, solve_task, stacks
 _WORTH_PROCESSES = 2.0
 _TASK = 0.2
 
+# Seconds for a hard matrix above which maps that take a limit of time solve one query at a time:
+# their solvers have threads of their own.
+_LONG = 0.01
+
 # The penalty "auto" of pair features whose d x d moments are not computed.
 _OF_BILINEAR = 1.0
 
@@ -388,7 +392,8 @@ class PairRanker(ScoreRanker):
     def _run(self, matrices, turn, queries, note):
         """Run the map on stacks of queries of equal size, in processes if that pays."""
         pred = self._pred()
-        solver = partial(solve_with_ties, pred, **self._pred_options(pred))
+        options = self._pred_options(pred)
+        solver = partial(solve_with_ties, pred, **options)
         tasks = (
             (part, stack[start : start + step], turn[rows_of(queries, part)])
             for numbers, stack in stacks(matrices, queries.sizes)
@@ -402,9 +407,10 @@ class PairRanker(ScoreRanker):
                 for solved in Parallel(self.n_jobs)(delayed(solve_task)(solver, *t) for t in tasks):
                     note(solved)
                 return
-        # A solver with a time limit manages its threads itself.
-        most = 1 if "time_limit" in pred.options else len(turn)
-        each(lambda task: solve_task(solver, *task), tasks, note, most=most)
+        alone = "time_limit" in pred.options and (
+            options.get("time_limit") is not None or pred.cost(int(queries.sizes.max())) > _LONG
+        )
+        each(lambda task: solve_task(solver, *task), tasks, note, most=1 if alone else len(turn))
 
     def _noting(self, results, n_queries):
         """Return a function that keeps the results of the map and prints the progress."""

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 
 from skcalrank import MissingQidError, PairwiseDisagreementRanker, PreferenceTarget
+from skcalrank.data import each
 from skcalrank.rankers._stacks import stacks
 
 
@@ -90,6 +91,30 @@ def test_jobs_change_nothing(make, backend, data, label_data, request):
         assert np.array_equal(parallel.fit(*label_data).rank(label_data[0]), label)
 
 
+@pytest.mark.parametrize(
+    ("ranker", "r", "shared"),
+    [
+        (map_ranker(pred="exact"), 6, True),
+        (map_ranker(pred="exact", time_limit=9.0), 6, False),
+        (map_ranker(pred="beam"), 6, True),
+        (pd_ranker(), 6, True),
+        (pd_ranker(pred="exact"), 20, False),
+    ],
+)
+def test_threads_share_small_queries(ranker, r, shared, monkeypatch, rng):
+    X, y = rng.normal(size=(9, 2)), rng.integers(0, 2, (9, r))
+    ranker.fit(X, y)
+    held = []
+
+    def each_noted(*args, most):
+        held.append(most > 1)
+        each(*args, most=most)
+
+    monkeypatch.setattr("skcalrank.rankers._pair_base.each", each_noted)
+    ranker.solve(X)
+    assert held == [shared]
+
+
 @every_maker
 def test_processes_are_for_much_work(make, data, monkeypatch):
     used = []
@@ -116,10 +141,10 @@ def test_queries_together_are_queries_one_by_one(ranker, data, label_data, eager
     if eagerly:
         request.getfixturevalue("eager")
     X, y, qid = data
-    pred = ranker._pred()
-    solver = partial(pred.solve, **ranker._pred_options(pred))
     for given, options in (((X, y, qid), {"qid": qid}), (label_data, {})):
         matrices = ranker.fit(*given).decision_function(given[0], **options)
+        pred = ranker._pred()
+        solver = partial(pred.solve, **ranker._pred_options(pred))
         assert_same_results(ranker.solve(given[0], **options), map(solver, matrices))
 
 
