@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.metadata_routing import MetadataRequest
+from sklearn.utils.validation import _num_samples
 
-from .data import MissingQidError, Queries, Target, check
+from .data import MissingQidError, Queries, Target, check, check_qid
 from .data.types import ArrayLike, Ints, Labels, Seed
 
 __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
@@ -253,6 +254,9 @@ def train_test_query_split(
     """
     if not arrays:
         raise ValueError("arrays must hold at least one array, got none.")
+    check.row_order(qid=qid)
+    if qid is not None:
+        check_qid(qid, _num_samples(arrays[0]))
     check_consistent_length(*arrays, qid)
     # By convention the second array is y; if it is a matrix, it is in the label-ranking form.
     second = arrays[1] if len(arrays) > 1 else None

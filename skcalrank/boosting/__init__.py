@@ -111,6 +111,7 @@ from ._objectives import (
     xgboost_objective,
 )
 from ._parameters import OWN_OPTIONS, TREE_OPTIONS
+from ._parameters import hinting as hinting
 from ._ranker import (
     BoostedRanker,
     TreeScores,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import MissingQidError, Queries, arrays, check_qid, plain, qid_array
+from ..data import MissingQidError, Queries, arrays, check_own_qid, plain
 from ..data.types import ArrayLike, Ints
 
 # Training sets to remember: cross-validation inside a library boosts its folds in turn, with one
@@ -161,8 +161,7 @@ def group_sizes(qid: ArrayLike) -> Ints:
     >>> group_sizes(["b", "b", "a", "c", "c", "c"])
     array([2, 1, 3])
     """
-    qid = qid_array(qid)
-    queries = Queries.from_qid(check_qid(qid, len(qid)))
+    queries = Queries.from_qid(check_own_qid(qid))
     if queries.order is not None:
         apart = int(np.flatnonzero(np.diff(queries.order) != 1)[0])
         query = int(np.searchsorted(queries.ptr, apart, side="right")) - 1

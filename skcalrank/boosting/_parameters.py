@@ -160,6 +160,8 @@ def option_in(library: str, parameter: str) -> str:
 
 def remedy(name: str, methods: tuple[str, ...] = ()) -> str:
     """Return what to write in place of a name that is no parameter."""
+    if name == "k":
+        return "the cutoff is part of the measure, as in measure='ndcg@10'."
     if name in ALIASES:
         return f"did you mean {ALIASES[name]}=?"
     if name in methods:
@@ -183,5 +185,12 @@ def hinting(init: Callable[_P, None]) -> Callable[_P, None]:
 
 def unknown(ranker: Any, name: str) -> str:
     """Return the message of an error about a parameter that a ranker does not have."""
-    of_fit = tuple(signature(ranker.fit).parameters)
-    return f"{type(ranker).__name__} has no parameter {name!r}: {remedy(name, of_fit)}"
+    of_fit, meant = tuple(signature(ranker.fit).parameters), ALIASES.get(name, name)
+    own = signature(type(ranker)).parameters
+    if meant in TREE_OPTIONS and meant not in own:
+        hint = f"set that of its trees, trees=BoostedRanker({meant}=...)."
+    elif "engine_params" in own or name == "k" or name in of_fit:
+        hint = remedy(name, of_fit)
+    else:
+        hint = f"choose among {', '.join(own)}."
+    return f"{type(ranker).__name__} has no parameter {name!r}: {hint}"

@@ -38,7 +38,7 @@ from ._position_model import PositionModel, check_probabilities
 from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights, is_acyclic
 from ._progress import timed
 from ._properties import available_if, lazy_property
-from ._queries import Bucket, Queries, check_qid, join_qids, plain, qid_array
+from ._queries import Bucket, Queries, check_own_qid, check_qid, join_qids, plain, qid_array
 from ._query_sizes import QuerySizes
 from ._ranked import TIES, Block, Ranked, positions
 from ._ranked_items import RankedItems

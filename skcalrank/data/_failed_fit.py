@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Concatenate, ParamSpec, TypeVar
 
 from ._exceptions import OutOfRangeError, warning_once
@@ -14,12 +14,18 @@ _OF_OTHER_LIBRARIES = {
     "group": "pass qid=np.repeat(np.arange(len(group)), group), the query of each row",
     "groups": "pass qid=groups, the query of each row",
     "group_id": "pass qid=group_id, the query of each row",
+    **{
+        name: f"pass qid={name}, the query of each row"
+        for name in ("query", "queries", "query_id", "qids", "session")
+    },
     "eval_set": "BoostedRanker.fit takes eval_set=(X, y, qid)",
     "eval_group": "BoostedRanker.fit takes eval_set=(X, y, qid)",
     "eval_qid": "BoostedRanker.fit takes eval_set=(X, y, qid)",
     "eval_metric": _STOPS_EARLY.format("measure='ndcg@10'"),
     "early_stopping_rounds": _STOPS_EARLY.format("n_iter_no_change=50"),
 }
+
+_EMPTY = Parameter.empty
 
 Self = TypeVar("Self")
 Given = ParamSpec("Given")
@@ -53,15 +59,19 @@ def all_or_nothing(
     0
     """
     taken = signature(method).parameters
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
 
     @wraps(method)
     def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
-        for name in kwargs.keys() - taken.keys() if "qid" in taken else ():
-            if name not in _OF_OTHER_LIBRARIES:
-                continue
+        unknown = sorted(kwargs.keys() - taken.keys()) if "qid" in taken and not takes_any else ()
+        for name in unknown:
+            remedy = _OF_OTHER_LIBRARIES.get(name, f"choose among {', '.join([*taken][1:])}")
             raise TypeError(
-                f"{type(self).__name__}.{method.__name__} has no argument {name!r}: "
-                f"{_OF_OTHER_LIBRARIES[name]}."
+                f"{type(self).__name__}.{method.__name__} has no argument {name!r}: {remedy}."
+            )
+        if len(args) < 2 and "y" in taken and "y" not in kwargs and taken["y"].default is _EMPTY:
+            raise TypeError(
+                f"{type(self).__name__}.{method.__name__} needs the labels of the rows: pass y."
             )
         before = vars(self).copy()
         try:

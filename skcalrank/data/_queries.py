@@ -387,6 +387,8 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
     qid = qid_array(qid)
     if qid.ndim != 1:
         hint = " A scalar is for predict, rank and top_k alone." if qid.ndim == 0 else ""
+        if qid.ndim == 0 and isinstance(name := qid.item(), str):
+            hint = f" Pass the column itself, X[{name!r}].{hint}"
         raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.{hint}")
     if len(qid) != n_rows:
         hint = ""
@@ -411,7 +413,8 @@ def check_own_qid(qid: ArrayLike) -> Array:
     """Return identifiers as an array whose length determines the number of rows."""
     names = qid_array(qid)
     if names.ndim == 0:
-        raise ValueError(f"qid must hold one identifier per row, got {qid!r}.")
+        hint = f" Pass the column itself, X[{qid!r}]." if isinstance(qid, str) else ""
+        raise ValueError(f"qid must hold one identifier per row, got {qid!r}.{hint}")
     return check_qid(names, len(names))
 
 

@@ -4,6 +4,7 @@ from itertools import combinations
 from typing import Any
 
 from .._dask import is_lazy
+from .arrays import refuse_stand_ins
 
 
 def row_order(**rows: Any) -> None:
@@ -11,8 +12,9 @@ def row_order(**rows: Any) -> None:
 
     Rows correspond by position. An index named "qid" carries queries and not names of rows; a
     target has the index of what it was made of. The same holds for the columns of two tables, such
-    as labels and scores of the same items.
+    as labels and scores of the same items. Raise an error for what is no array or table at all.
     """
+    refuse_stand_ins(**rows)
     _column_order(rows)
     indexed = [(name, index) for name, v in rows.items() if (index := index_of(v)) is not None]
     for (first, a), (second, b) in combinations(indexed, 2):

@@ -1,7 +1,7 @@
 """Conversion, checks and arithmetic of arrays, shared by several subpackages."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Number
 from typing import Any
@@ -64,6 +64,46 @@ def refuse_other_arrays(**values: Any) -> None:
             )
 
 
+# What reads a table that has not been read yet, by the name of its type.
+_NOT_READ = {"LazyFrame": "collect()", "DuckDBPyRelation": "df()"}
+
+
+def refuse_unread(**values: Any) -> None:
+    """Raise TypeError for a table whose rows are not read yet, as a LazyFrame of polars."""
+    for name, value in values.items():
+        kind = type(value).__name__
+        if kind in _NOT_READ:
+            library = type(value).__module__.strip("_").partition(".")[0]
+            raise TypeError(
+                f"{name} must be in memory, got a {kind} of {library}, whose rows are not read "
+                f"yet: pass {name}.{_NOT_READ[kind]}."
+            )
+
+
+def refuse_stand_ins(**values: Any) -> None:
+    """Raise an error for what stands for an array: a name, a dict, an estimator, unread rows."""
+    refuse_unread(**values)
+    for name, value in values.items():
+        if type(value) is np.ndarray or value is None:
+            continue
+        if isinstance(value, str) and name != "qid":
+            column = f": pass the column, such as frame[{value!r}]" if name != "X" else ""
+            raise ValueError(f"{name} must be an array, got the string {value!r}{column}.")
+        if isinstance(value, Mapping):
+            remedy = (
+                "pass pandas.DataFrame(X)"
+                if name == "X"
+                else "pass an array, or measure runs and judgments by name with "
+                "skcalrank.evaluation.evaluate_run and compare_values"
+            )
+            raise ValueError(f"{name} must have a value for each row, got a dict: {remedy}.")
+        if hasattr(value, "fit") and hasattr(value, "predict"):
+            raise ValueError(
+                f"{name} must be numbers, got {value!r}: pass what its predict returns, or compare "
+                "estimators with skcalrank.evaluation.cross_compare."
+            )
+
+
 def as_array(values: ArrayLike, name: str) -> Array:
     """Return a numpy array of any dtype.
 
@@ -72,6 +112,7 @@ def as_array(values: ArrayLike, name: str) -> Array:
     if type(values) is np.ndarray:
         return values
     refuse_lazy("this call", "", **{name: values})
+    refuse_stand_ins(**{name: values})
     refuse_masked(**{name: values})
     refuse_other_arrays(**{name: values})
     try:

@@ -51,8 +51,9 @@ def warn_of_one_query(y: Any, qid: ArrayLike | None, caller: str, name: str = "y
     shape = y.shape if hasattr(y, "shape") else np.shape(y)
     if shape[1:] in ((), (1,)) and shape[0] > 1:
         warn(
-            f"{caller} got {name} of {shape[0]} rows and no qid, so all rows count as one query. "
-            f"Pass qid=qid, or {name}=RankingTarget({name}, qid). If all rows are one query, pass "
+            # Numbers in the text would repeat the warning for each fold of a search.
+            f"{caller} got {name} and no qid, so all rows count as one query. Pass qid=qid, or "
+            f"{name}=RankingTarget({name}, qid). If all rows are one query, pass "
             f"qid=np.zeros(len({name})).",
             OneQueryWarning,
         )
@@ -76,7 +77,7 @@ def warn_of_changed_queries(
 
     A target that knows of missing rows has a warning of its own.
     """
-    if sizes is not None and sizes.are_cut_by(queries) and not _cut_queries(y)[0].any():
+    if sizes is not None and sizes.are_cut_by(queries) and not _cut_queries(y).any():
         # Numbers in the text would repeat the warning for each fold of a search.
         warn(
             f"{caller} got queries of fit with another number of rows, as a split gives that cuts "
@@ -98,26 +99,24 @@ def refuse_judgments(targets: Any) -> None:
 
 def warn_of_cut_queries(y: Any, caller: str) -> None:
     """Warn if a target was sliced so that some of its queries have lost rows."""
-    cut, left, size = _cut_queries(y)
-    if cut.any():
+    if _cut_queries(y).any():
         warn(
-            f"{caller} got y with {cut.sum()} of {len(cut)} queries cut: {left[cut].sum()} of "
-            f"their {size[cut].sum()} documents are left. Split whole queries with QueryKFold, "
-            "train_test_query_split or GroupKFold. If the other documents were dropped on "
-            "purpose, build a new target: RankingTarget(np.asarray(y), y.qid).",
+            f"{caller} got y with queries cut, so that documents are missing. Split whole queries "
+            "with QueryKFold, train_test_query_split or GroupKFold. If the other documents were "
+            "dropped on purpose, build a new target: RankingTarget(np.asarray(y), y.qid).",
             CutQueriesWarning,
         )
 
 
-def _cut_queries(y: Any) -> tuple[Array, Array, Array]:
-    """Return which queries of a target have lost rows, how many are left, and how many there were.
+def _cut_queries(y: Any) -> Array:
+    """Return which queries of a target have lost rows.
 
     Labels that are not sliced from a target have no queries to lose.
     """
     if not isinstance(y, Target) or y.origin is None:
-        return (np.zeros(0, dtype=bool),) * 3
+        return np.zeros(0, dtype=bool)
     left, size = y.origin.arrived(y.queries())
-    return left < size, left, size
+    return np.asarray(left < size)
 
 
 def _qid_of_index(y: Any) -> Any:
@@ -183,6 +182,11 @@ def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
         arrays.refuse_rounding(y, name)
     has_items = raw.ndim == 2 and raw.shape[1] > 1
     finite = {"ensure_all_finite": "allow-nan"} if unranked and has_items else {}
+    if has_items and not unranked and raw.dtype.kind == "f" and np.isnan(raw).any():
+        raise ValueError(
+            f"{name} contains NaN, an item that a row does not rank, which this estimator cannot "
+            "learn from: use PairwiseDisagreementRanker, or fill it in."
+        )
     values: Floats = arrays.checked(y, name, ensure_2d=False, allow_nd=True, **finite)
     if values.ndim > 2:
         raise ValueError(f"{name} must have one or two dimensions, got shape {values.shape}.")
@@ -325,7 +329,7 @@ def features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **checks: 
 
     With ``as_it_is``, a table is checked and returned unchanged, for a regressor that reads tables.
     """
-    with arrays.naming("X", "y"):
+    with arrays.naming(*["X", "y"][: 1 + len(y)]):
         if isinstance(X, tables.EncodedTable):
             return _encoded_table(estimator, X, *y, reset=checks.get("reset", True))
         if not arrays.is_plain(X):

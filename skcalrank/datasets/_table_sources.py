@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from ..data import check
+from ..data import arrays, check
 from ._files import needs
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"  # the name of a folder of rows without a value
@@ -91,6 +91,7 @@ def shards_of(source, is_table) -> list[Shard]:
 
 def _paths(source, is_table) -> tuple[list[Any], str]:
     """Return the files of a source, and the part of their names without partitions."""
+    arrays.refuse_unread(source=source)
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(
             "source must be a file, a folder, a pattern such as 'data/*.parquet', a list of these, "

@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Queries, check, in_memory, is_lazy, is_missing, qid_array, tables, timed, warn
+from ..data import (
+    Queries,
+    arrays,
+    check,
+    in_memory,
+    is_lazy,
+    is_missing,
+    qid_array,
+    tables,
+    timed,
+    warn,
+)
 from ..data.types import ArrayLike, Labels, Seed
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, Policies, check_several
@@ -141,10 +152,10 @@ def compare(
     places = [f"scores[{name!r}]" for name in systems]
     y_true, qid, *values = in_memory(y_true=y_true, qid=qid, **dict(zip(places, systems.values())))
     systems = dict(zip(systems, values))
+    check.row_order(y_true=y_true, qid=qid, **dict(zip(places, values)))
     qid = check.carried_qid(y_true, qid)
     check.warn_of_one_query(y_true, qid, "compare")
     target = CheckedTarget.of(y_true, qid)
-    check.row_order(y_true=y_true, qid=qid, **dict(zip(places, values)))
     checked = [_checked_scores(target, name, values) for name, values in systems.items()]
     with timed(verbose, "compare", f"{len(chosen)} measures of {len(systems)} systems"):
         values = [list(of.values()) for of in target.values(chosen, checked, policies)]
@@ -229,6 +240,7 @@ def compare_values(
 
 def named(argument: str, values: Any) -> dict[str, Any]:
     """Return a mapping or a frame as a dict; raise an error that names the argument."""
+    arrays.refuse_unread(**{argument: values})
     if tables.is_frame(values) or (is_lazy(values) and hasattr(values, "columns")):
         values = {name: values[name] for name in values.columns}
     if not isinstance(values, Mapping):

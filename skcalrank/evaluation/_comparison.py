@@ -319,19 +319,23 @@ class Comparison:
 
     _repr_html_ = to_html
 
-    def caption(self) -> str:
+    def caption(self, *, interval: bool = True) -> str:
         """Return a caption for a table of the comparison.
+
+        Parameters
+        ----------
+        interval : bool, default=True
+            Whether the table shows intervals.
 
         Returns
         -------
         caption : str
-            Number of queries, interval, and meaning of the marks, in one or two sentences.
+            Number of queries, intervals, and meaning of the marks, in one or two sentences.
         """
         level = f"{100 * self.confidence_level:g} %"
         unit = "queries" if self.fold_values is None else "folds"
-        text = (
-            f"Means over {self._counts()} {unit}, with {level} intervals ({self.interval_title})."
-        )
+        shown = f", with {level} intervals ({self.interval_title})" if interval else ""
+        text = f"Means over {self._counts()} {unit}{shown}."
         if self.judged_:
             text = f"{text} {ABOUT_JUDGED}"
         if not self.differences:

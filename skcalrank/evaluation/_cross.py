@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from inspect import isclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,6 +134,11 @@ def cross_compare(
     for name, estimator in systems.items():
         if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
             raise ValueError(f"estimators[{name!r}] must have fit and predict, got {estimator!r}.")
+        if isclass(estimator):
+            raise ValueError(
+                f"estimators[{name!r}] must be an estimator, got a class: did you mean "
+                f"{estimator.__name__}()?"
+            )
     methods = Methods(confidence_level, correction, pairs)
     policies, data = Policies(ties, empty), _Data(X, y, qid)
     splits = list(_splits(cv, data))

@@ -56,7 +56,7 @@ class Layout(NamedTuple):
             heads.append("judged docs")
             for (_, row), share in zip(rows, comparison.judged_.values()):
                 row.append(Cell(_number(share, digits)))
-        return cls(heads, rows, comparison.caption())
+        return cls(heads, rows, comparison.caption(interval=interval))
 
 
 def _names_and_marks(comparison) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
@@ -132,7 +132,7 @@ def to_latex(layout: Layout) -> str:
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{texts.latex(layout.caption)}}}",
-            rf"\begin{{tabular}}{{l{'l' * len(layout.heads)}}}",
+            rf"\begin{{tabular}}{{l{'r' * len(layout.heads)}}}",
             r"\toprule",
             rf"{heads} \\",
             r"\midrule",

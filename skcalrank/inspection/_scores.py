@@ -122,9 +122,9 @@ def explain_scores(
     array([0.151, 0.049])
     """
     refuse_lazy_rows(X)
+    check.row_order(X=X, qid=qid)
     n_rows, given = _num_samples(X), qid
     qid = check.of_one_query(qid, X)
-    check.row_order(X=X, qid=qid)
     ranker, steps = unwrapped(ranker)
     in_parts = hasattr(ranker, "contributions") or has_tree_parts(
         getattr(ranker, "estimator_", None)

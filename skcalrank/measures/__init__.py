@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any
 
 from ._base import Measure, PairMeasure, PositionalMeasure
@@ -63,6 +64,22 @@ MEASURES: dict[str, type[Measure]] = {
 # The name of a measure and, optionally, the cutoff after @.
 _NAME = r"([a-z_][a-z0-9_]*)(?:@(.+))?"
 
+# Other names of measures, those of trec_eval among them.
+_SYNONYMS = {
+    "p": "precision",
+    "r": "recall",
+    "ap": "map",
+    "average_precision": "map",
+    "rr": "mrr",
+    "recip_rank": "mrr",
+    "reciprocal_rank": "mrr",
+    "success": "hit",
+    "rprec": "r_precision",
+    "tau": "kendall",
+    "rho": "spearman",
+    "lambdarank": "ndcg",
+}
+
 
 def get_measure(
     measure: str | Measure, *, convention: str | None = None, **options: Any
@@ -119,8 +136,8 @@ def get_measure(
     match = re.fullmatch(_NAME, measure) if isinstance(measure, str) else None
     if match is None or match[1] not in MEASURES:
         raise ValueError(
-            f"Unknown measure {measure!r}: choose one of {', '.join(sorted(MEASURES))}, "
-            "optionally with a cutoff, as in 'ndcg@10'."
+            f"Unknown measure {measure!r}{_meant(measure)}: choose one of "
+            f"{', '.join(sorted(MEASURES))}, optionally with a cutoff, as in 'ndcg@10'."
         )
     cls = MEASURES[match[1]]
     if match[2] is not None:
@@ -136,3 +153,16 @@ def get_measure(
             f"{cls.name} has no option {unknown[0]!r}: choose among {', '.join(known) or 'none'}."
         )
     return cls(**options)
+
+
+def _meant(measure: Any) -> str:
+    """Return the part of a message that names the measure that was probably meant, if any."""
+    if not isinstance(measure, str):
+        return ""
+    word, k = re.fullmatch(r"(.*?)(?:_?cut)?[@_ -]*(\d*)", measure.strip().lower()).groups()  # type: ignore[union-attr]
+    word = word.replace("-", "_").replace(" ", "_")
+    names = [_SYNONYMS[word]] if word in _SYNONYMS else get_close_matches(word, MEASURES, 1)
+    if not names:
+        return ""
+    cutoff = f"@{k}" if k and MEASURES[names[0]].has_cutoff else ""
+    return f" (did you mean {names[0] + cutoff!r}?)"

@@ -56,8 +56,9 @@ class BinaryMeasure(Measure):
         other = (y != 0) & (y != 1)
         if other.any():
             raise ValueError(
-                f"y must hold 0 and 1 for a binary measure, got {y[other][0]:g}. Set "
-                "relevance_level (of the estimator, metric or measure); documents with y >= "
+                f"y must hold 0 and 1 for {self.full_name}, got {y[other][0]:g}. Set "
+                "relevance_level, of the estimator, the metric or the measure, as in "
+                f"get_measure({self.full_name!r}, relevance_level=1): documents with y >= "
                 "relevance_level are then relevant. Estimates of labels are targets: pass them to "
                 "fit_targets."
             )

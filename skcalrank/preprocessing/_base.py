@@ -139,7 +139,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         n_rows = X.shape[0]
         if qid is None and n_rows > 1:
             warn(
-                f"{name} got X of {n_rows} rows and no qid, so all rows count as one query. Pass "
+                f"{name} got X and no qid, so all rows count as one query. Pass "
                 "qid=qid. If all rows are one query, pass qid=np.zeros(len(X)).",
                 OneQueryWarning,
             )

@@ -328,7 +328,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         if qid is None and self.record_.has_qid:
             remedy = (
                 "Pass qid=qid, y=RankingTarget(y, qid), or route qid in scikit-learn's tools "
-                "(scorers of skcalrank.metrics.get_scorer read both)."
+                "(scorers of skcalrank.metrics.get_scorer read both). A Pipeline of scikit-learn "
+                "does not pass qid to score: use skcalrank.pipeline.make_query_pipeline."
                 if method == "score"
                 else "Pass qid=qid, or qid=0 if all rows are one query. Tools such as "
                 "cross_val_predict do not pass qid to predict: loop over the splits of QueryKFold, "

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sklearn.base import clone
 from sklearn.utils import Bunch
 
-from ..boosting import BoostedRanker
+from ..boosting import BoostedRanker, hinting
 from ..data import all_or_nothing, check, limits
 from ..data.types import Seed, Self
 from ..measures import Measure
@@ -123,6 +123,7 @@ class TabularRanker(StackingRanker):
         "verbose": ["verbose"],
     }
 
+    @hinting
     def __init__(
         self,
         measure: str | Measure = "ndcg@10",

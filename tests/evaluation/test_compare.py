@@ -237,12 +237,16 @@ def test_letters_of_all_pairs(apart):
 
 
 def test_latex(apart):
-    table = compare_values(apart, interval="bca", n_resamples=100).to_latex(digits=3)
+    comparison = compare_values(apart, interval="bca", n_resamples=100)
+    table = comparison.to_latex(digits=3)
     assert r"System & m\textbar{}1 & m\_2 \\" in table
     assert r"a\_b & " in table
     assert r"$<$b$>$ & " in table
     assert re.search(r"c & \\textbf\{0.\d{3}\}\$\^\{\+\}\$ & ", table)
-    assert r"with 95 \% intervals (BCa bootstrap)" in table
+    # The caption speaks of intervals where the table has them.
+    assert "intervals" not in table
+    assert r"\begin{tabular}{lrr}" in table
+    assert r"with 95 \% intervals (BCa bootstrap)" in comparison.to_latex(interval=True)
     assert table.count(r"\\") == 4
 
 
@@ -355,7 +359,7 @@ def test_rows_without_queries_are_warned_of():
         compare(Y, GOOD, ["map"])
     of_queries, of_number = caught
     assert of_queries.category is OneQueryWarning
-    assert str(of_queries.message).startswith("compare got y of 16 rows and no qid")
+    assert str(of_queries.message).startswith("compare got y and no qid")
     assert str(of_number.message).startswith("'map' is defined on 1 queries only")
 
 

@@ -114,7 +114,7 @@ def test_frames(library, data):
 
 def test_queries_without_names(data):
     X, y, qid = data
-    with pytest.warns(OneQueryWarning, match="32 rows and no qid"):
+    with pytest.warns(OneQueryWarning, match="X and no qid"):
         found = QueryContext().fit_transform(X)
     np.testing.assert_allclose(found, QueryContext().fit_transform(X, qid=np.zeros(len(X))))
     with pytest.warns(OneQueryWarning):

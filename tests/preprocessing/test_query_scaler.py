@@ -122,7 +122,7 @@ def test_what_is_wrong(given):
     with pytest.raises(ValueError, match="features"):
         scaler.transform(X[:, :2], qid)
     assert vars(scaler) == before
-    with pytest.warns(OneQueryWarning, match="30 rows and no qid"):
+    with pytest.warns(OneQueryWarning, match="X and no qid"):
         found = QueryScaler().fit_transform(X)
     np.testing.assert_array_equal(found, QueryScaler().fit_transform(X, qid=np.zeros(30)))
 

@@ -424,9 +424,9 @@ def test_targets_carry_queries(problem):
     expected = PrecisionRanker().fit_targets(X, y - 0.5, qid).coef_
     carried = PrecisionRanker().fit_targets(X, RankingTarget(y - 0.5, qid))
     np.testing.assert_array_equal(carried.coef_, expected)
-    with pytest.warns(OneQueryWarning, match="got targets of 240 rows"):
+    with pytest.warns(OneQueryWarning, match="got targets and no qid"):
         PrecisionRanker().fit_targets(X, y - 0.5)
-    with pytest.warns(CutQueriesWarning, match="24 queries cut"):
+    with pytest.warns(CutQueriesWarning, match="queries cut"):
         PrecisionRanker().fit_targets(X[1:200], RankingTarget(y - 0.5, qid)[1:200])
     with pytest.warns(CutQueriesWarning, match="another number of rows"):
         carried.score(X[1:], (y[1:] > 0) * 1, qid[1:])

@@ -94,7 +94,7 @@ def test_rows_without_a_qid_are_said_to_be_one_query(ranker, rng):
     X, y, _ = make_data(rng, sizes=(12,))
     y = (y > 0) * 1.0
     name = type(ranker).__name__
-    with pytest.warns(OneQueryWarning, match=rf"{name} got y of 12 rows and no qid") as caught:
+    with pytest.warns(OneQueryWarning, match=rf"{name} got y and no qid") as caught:
         ranker.fit(X, y)
     assert {each.filename for each in caught} == {__file__}
     with pytest.warns(OneQueryWarning, match="no qid"):
@@ -149,13 +149,13 @@ def test_a_part_of_a_target_knows_what_is_missing(kind, many):
     whole = np.arange(30)
     assert not warned(lambda: clone(ranker).fit(X[whole], y[whole]).score(X[whole], y[whole]))
     part = np.arange(2, 25)
-    message = "2 of 3 queries cut: 13 of their 20 documents are left"
+    message = "queries cut, so that documents are missing"
     with pytest.warns(CutQueriesWarning, match=rf"{type(ranker).__name__} got y with {message}"):
         clone(ranker).fit(X[part], y[part])
     with pytest.warns(CutQueriesWarning, match=message):
         ranker.score(X[part], y[part])
     # A part of a part is still cut; a permutation of whole queries is not.
-    with pytest.warns(CutQueriesWarning, match="1 of 1 queries cut: 5 of their 10"):
+    with pytest.warns(CutQueriesWarning, match="queries cut"):
         ranker.score(X[20:25], y[part][-5:])
     joined = y[whole][np.random.default_rng(0).permutation(30)]
     assert not warned(lambda: ranker.score(X[whole], joined))
@@ -167,21 +167,21 @@ def test_a_part_of_a_target_knows_what_is_missing(kind, many):
 def test_copies_of_parts_are_parts(of, many):
     _, y, qid = many
     part = of(RankingTarget(y, qid)[2:25])
-    with pytest.warns(CutQueriesWarning, match="2 of 3 queries"):
+    with pytest.warns(CutQueriesWarning, match="queries cut"):
         ndcg_score(part, y[2:25])
 
 
 def test_preferences_of_a_part_are_a_part(many):
     X, y, qid = many
     part = PreferenceTarget.from_relevance(RankingTarget(y, qid)[2:25])
-    with pytest.warns(CutQueriesWarning, match="2 of 3 queries"):
+    with pytest.warns(CutQueriesWarning, match="queries cut"):
         PairwiseDisagreementRanker().fit(X[2:25], part)
     assert PreferenceTarget.from_relevance(RankingTarget(y, qid)).origin is None
 
 
 def test_repeats_do_not_hide_gaps(many):
     X, y, qid = many
-    with pytest.warns(CutQueriesWarning, match="1 of 1 queries cut: 1 of their 10"):
+    with pytest.warns(CutQueriesWarning, match="queries cut"):
         NDCGRanker().fit(X[[3] * 10], RankingTarget(y, qid)[[3] * 10])
 
 
@@ -207,9 +207,9 @@ def test_what_was_dropped_on_purpose_is_a_target_of_its_own(many):
 @pytest.mark.parametrize("metric", [ndcg_score, kendall_score])
 def test_metrics_see_parts(metric, many):
     X, y, qid = many
-    with pytest.warns(CutQueriesWarning, match="2 of 3 queries"):
+    with pytest.warns(CutQueriesWarning, match="queries cut"):
         metric(RankingTarget(y, qid)[2:25], X[2:25, 0])
-    with pytest.warns(CutQueriesWarning, match="2 of 3 queries") as caught:
+    with pytest.warns(CutQueriesWarning, match="queries cut") as caught:
         evaluate(RankingTarget(y, qid)[2:25], X[2:25, 0], ["ndcg", "kendall"])
     assert len(caught) == 1
 
