@@ -137,6 +137,7 @@ def later_log_loss(strengths, found, m=10):
     return 2 * pairs.sum() / (len(found) * m * (m - 1))
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("games", [1, 2, 6, 30])
 @pytest.mark.parametrize("deviation", [0.5, 1.0, 2.0])
 def test_probabilities_of_later_matches_are_better_than_those_of_a_coin(deviation, games):

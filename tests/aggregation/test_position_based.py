@@ -142,6 +142,7 @@ def test_clicks_of_cascade_users_are_those_of_their_examinations(relevance):
 # -- variance ------------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("trust", [None, TRUST], ids=["none", "trust"])
 @pytest.mark.parametrize("lists", LOGS.values(), ids=LOGS)
 def test_the_variance_is_at_most_that_of_inverse_propensities(lists, trust, relevance):

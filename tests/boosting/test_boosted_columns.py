@@ -21,6 +21,7 @@ def data():
 # -- sizes -------------------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("size", [1e-30, 1e-20, 1e20, 1e30])
 def test_the_unit_of_a_column_does_not_matter(engine, size, data):
@@ -67,6 +68,7 @@ def test_a_column_of_a_table_that_would_be_misread_is_named(engine, data):
         boosted(engine).fit(frame, y, qid)
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("value", [1e39, -1e300])
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix])
@@ -85,6 +87,7 @@ def test_a_larger_value_at_predict_is_the_largest(engine, value, form, data):
 # -- equal values ------------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("value", [0.0, 1.0, np.nan])
 @pytest.mark.parametrize("params", [{}, {"n_models": 2}, {"loss": "lambdarank"}])

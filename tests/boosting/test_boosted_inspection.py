@@ -29,6 +29,7 @@ def data():
     return made_queries(30, seed=0)
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("start", [None, NDCGRanker()], ids=["trees", "start"])
 def test_contributions_sum_to_the_difference_of_the_scores(engine, start, data):
@@ -118,6 +119,7 @@ TREES = [
 ]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
 @pytest.mark.parametrize("trees", TREES, ids=repr)
 def test_rankers_around_trees_are_explained(trees, loss, data):

@@ -185,6 +185,7 @@ def test_copies_and_files_predict_the_same(engine, data, tmp_path):
     assert twin.best_iteration_ == ranker.best_iteration_
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("start", [None, NDCGRanker()], ids=["trees", "start"])
 def test_contributions_sum_to_the_scores(engine, start, data):
@@ -204,6 +205,7 @@ def folds_of(qid, n_folds):
     return np.where(qid % 2, -1, qid // 2 % n_folds)
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("n_models", [1, 2])
 def test_held_out_rows_are_scored_by_the_model_that_stopped_on_them(engine, n_models, data, rng):

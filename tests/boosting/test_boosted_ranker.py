@@ -80,6 +80,7 @@ def test_queries_are_held_out_whole(engine, data, monkeypatch):
         assert len(seen["train"]) + len(seen["valid"]) == len(y)
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize(
     "params", [{}, {"random_state": 1}, {"start": NDCGRanker()}], ids=["contents", "drawn", "start"]
@@ -156,6 +157,7 @@ def test_rounds_are_printed(data, capsys):
 # -- what it boosts --------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_learns(engine, loss, data):

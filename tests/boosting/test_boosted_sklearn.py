@@ -105,6 +105,7 @@ def rows_of_numbers(n_queries, n_levels, seed):
     return X, y, qid
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("made", [rows_of_numbers, rows_of_many_levels])
 @pytest.mark.parametrize("n_levels", [3, 300])
 @pytest.mark.parametrize("n_rounds", [1, 40])

@@ -48,6 +48,7 @@ def typed(frame, library, kind):
     return frame.with_columns(pl.col("flower").cast(pl.Categorical))
 
 
+@pytest.mark.product
 @every_engine
 @every_library
 @pytest.mark.parametrize("kind", ["text", "category"])

@@ -69,6 +69,7 @@ def squared(engine, **params):
     return boosted(engine, loss="pairwise_squared", **{"n_estimators": 8} | params)
 
 
+@pytest.mark.product
 @every_library
 @pytest.mark.parametrize("weighted", [False, True])
 def test_workers_hold_out_the_queries_of_in_memory_training(engine, weighted, rng):
@@ -127,6 +128,7 @@ def test_several_models_have_the_weights_of_all_rows(engine):
     assert on_workers(spread, 2) == [pytest.approx(expected)] * 2
 
 
+@pytest.mark.product
 @every_library
 @pytest.mark.parametrize("measure", ["err", "dcg"])
 @pytest.mark.parametrize("loss", ["logistic", "bregman_kl"])
@@ -175,6 +177,7 @@ def test_a_category_of_one_worker_is_known_to_all(engine):
         assert part.score(frame[qid >= 30], y[qid >= 30], qid[qid >= 30]) > 0.99
 
 
+@pytest.mark.product
 @every_library
 @pytest.mark.parametrize("how", ["weight 0", "held out"])
 def test_a_worker_without_rows_gets_a_query(engine, how):
@@ -260,6 +263,7 @@ def failed(engine, failing, *how, limit):
     return str(results[1 - failing])
 
 
+@pytest.mark.product
 @every_library
 @pytest.mark.parametrize("failing", [0, 1])
 @pytest.mark.parametrize("n", [1, 7, 10, 11, 12, 13, 14, 25])

@@ -83,6 +83,7 @@ def test_callbacks_that_only_look_change_nothing(engine):
     np.testing.assert_array_equal(ranker.validation_scores_, plain.validation_scores_)
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("case", ["plain", "models", "start"])
 def test_the_estimator_of_a_round_predicts_as_if_fit_stopped(engine, case):

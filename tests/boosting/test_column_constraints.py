@@ -34,9 +34,10 @@ def changes(ranker, rows, name, values):
     return np.diff(scores, axis=0)
 
 
-STEPS = np.linspace(-2.5, 2.5, 30).tolist()
+STEPS = np.linspace(-2.5, 2.5, 12).tolist()
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("n_models", [1, 2])
 @pytest.mark.parametrize("sign", [1, -1])
@@ -62,6 +63,7 @@ def test_columns_have_names_numbers_or_places(engine):
         np.testing.assert_array_equal(others, scores[0])
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("as_matrix", [np.asarray, csr_matrix], ids=["array", "sparse"])
 def test_columns_of_arrays_have_numbers(engine, as_matrix):
@@ -109,6 +111,7 @@ INTERACTIONS = [
 ]
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize(
     ("cst", "apart", "together"),

@@ -43,6 +43,7 @@ def best(ranker):
 # -- the law: the best value is the score of the whole ranker ------------------------------------
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("steps", [(), (QueryScaler(), StandardScaler()), (QuantileHinges(4),)])

@@ -93,6 +93,7 @@ def table():
 # -- the libraries themselves --------------------------------------------------------------
 
 
+@pytest.mark.product
 @every
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 def test_contiguous_rows_are_fitted_as_by_the_library(rows, other, weighted):
@@ -282,6 +283,7 @@ def test_regressors_are_fitted_to_targets(rows, regressor):
 SUMS = [*LIBRARIES, Ridge()]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("other", SUMS, ids=name_of)
 @pytest.mark.parametrize("kind", ["array", "table"])
 def test_contributions_sum_to_scores(rows, table, other, kind):

@@ -88,6 +88,7 @@ def bends(function, s, step=1e-4):
 # -- derivatives --------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_gradient_is_that_of_the_loss(way, loss, weighted, labels, scores):
@@ -130,6 +131,7 @@ def test_weights_of_rows(loss, labels, scores, rng):
     assert 0 < curvature[2] < 1e-30
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("level", [0.0, 3.0, 100.0, 1e6])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_curvature_is_positive_and_finite_wherever_the_scores_are(way, loss, level, labels, rng):

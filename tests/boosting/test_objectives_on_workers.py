@@ -50,6 +50,7 @@ def on_workers(through, objective, y, scores, weight=None):
     return derivatives
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("measure", FITTING)

@@ -22,7 +22,7 @@ def fitted(request):
     return RANKERS[request.param]().fit(X, y, qid), X, qid
 
 
-@pytest.mark.parametrize("n_calls", [200, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_calls", [40, pytest.param(2000, marks=pytest.mark.slow)])
 def test_predictions_of_many_threads(fitted, n_calls):
     ranker, X, qid = fitted
     expected = ranker.predict(X, qid)

@@ -82,6 +82,7 @@ def by_definition(model, row):
     return values
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("categories", [False, True])
 @pytest.mark.parametrize("leaves", [3, 9])
 def test_values_are_those_of_the_definition(categories, leaves):

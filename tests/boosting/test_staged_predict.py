@@ -34,6 +34,7 @@ CASES = {
 }
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("case", CASES)
 def test_the_last_scores_are_those_of_predict(engine, case):

@@ -155,6 +155,7 @@ def test_splits_choose_from_a_share_of_the_features(engine, data):
     assert (one.feature_importances_ > 0).all()
 
 
+@pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("name", ["max_features", "subsample"])
 def test_what_is_drawn_depends_on_the_random_state(engine, name, data):

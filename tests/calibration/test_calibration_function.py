@@ -158,7 +158,7 @@ def test_single_preferences_of_two_documents_are_binary_labels(loss):
 def test_no_law_of_single_preferences_is_below(loss, rng):
     surrogate, eps = f"preference_{loss}", np.array([0.2, 0.5, 0.8])
     h = calibration_function(surrogate, "sort", PD, 3, eps)
-    found = [calibration_gap(surrogate, "sort", PD, law) for law in laws(PD, 3, rng, 30)]
+    found = [calibration_gap(surrogate, "sort", PD, law) for law in laws(PD, 3, rng, 15)]
     for one, least in zip(eps, h):
         assert least <= min([x.gap for x in found if x.regret >= one], default=np.inf) + 1e-7
     # Not calibrated: a regret of one in five costs nothing.

@@ -196,6 +196,7 @@ def test_every_ranker_says_something():
 REGRESSING = [cls for _, cls in all_rankers() if cls.short_names and cls.regresses_targets]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("cls", REGRESSING, ids=lambda cls: cls.__name__)
 @pytest.mark.parametrize("loss", ["squared", "centered", "pairwise_squared"])
 @pytest.mark.parametrize("targets", ["measure", "separable"])

@@ -8,7 +8,7 @@ from made_losses import Made, gap_on_grid, in_units, random_loss
 from skcalrank.calibration import LabelDistribution, calibration_gap, find_counterexample
 from skcalrank.measures import DCG
 
-UNITS = [10.0**k for k in range(-6, 7)] + [2.0, 12.0, 15.0, 20.0, 30.0]
+UNITS = [1e-6, 1e-3, 1e3, 1e6, 2.0, 12.0, 30.0]
 FORMS = {
     "squared": (lambda v, s: (s - v) ** 2, lambda v, s: 2 * (s - v)),
     "poisson": (lambda v, s: np.exp(s) - v * s, lambda v, s: np.exp(s) - v),
@@ -24,7 +24,7 @@ def test_gaps_do_not_depend_on_the_units_of_scores(form, rng):
     verdicts = {one.calibrated for one in plain}
     assert verdicts == ({True, False} if form == "logarithmic" else {True})
     for c in UNITS:
-        for law, expected in zip(laws, plain):
+        for law, expected in zip(laws[-5:], plain[-5:]):
             result = calibration_gap(in_units(c, *FORMS[form]), "sort", "dcg@2", law)
             assert result.calibrated is expected.calibrated
             assert result.gap == pytest.approx(expected.gap, rel=1e-6, abs=1e-12)
@@ -44,15 +44,15 @@ def test_gaps_are_measured_in_units_of_the_loss(size, rng):
 def test_small_gains_are_no_counterexample(size):
     measure = DCG(k=2, gain=[0, size, 2 * size])
     loss = Made(*FORMS["squared"])
-    assert find_counterexample(loss, "sort", measure, n_tries=100, random_state=0) is None
+    assert find_counterexample(loss, "sort", measure, n_tries=30, random_state=0) is None
 
 
-@pytest.mark.parametrize("c", [1e-6, 12.0, 20.0, 1e3, 1e6])
+@pytest.mark.parametrize("c", [1e-6, 12.0, 1e6])
 def test_no_counterexample_in_other_units(c):
     loss = in_units(c, *FORMS["poisson"])
-    assert find_counterexample(loss, "sort", "dcg@2", n_tries=100, random_state=0) is None
+    assert find_counterexample(loss, "sort", "dcg@2", n_tries=30, random_state=0) is None
     rows = {"form": "rows", "r": 4, "random_state": 0}
-    assert find_counterexample(loss, "sort", "dcg@2", n_tries=20, **rows) is None
+    assert find_counterexample(loss, "sort", "dcg@2", n_tries=6, **rows) is None
     queries = find_counterexample(loss, "sort", "recall@1", **rows)
     regret = queries.regret("recall@1", queries.minimizer(loss, "recall@1"))
     assert regret == pytest.approx(0.0091, abs=5e-5)
@@ -129,7 +129,7 @@ def test_a_well_between_documents_is_not_missed():
 
 def test_counterexamples_that_are_not_proven_are_marked():
     corner = Made(lambda v, s: np.abs(s - v), lambda v, s: np.sign(s - v))
-    law = find_counterexample(corner, "sort", "dcg@1", random_state=0)
+    law = find_counterexample(corner, "sort", "dcg@1", r=2, random_state=0)
     assert law.certificate == "not proven"
     assert repr(law).endswith("), not proven")
     assert calibration_gap(corner, "sort", "dcg@1", law).calibrated is None

@@ -105,6 +105,7 @@ def laws_of(pred, rng, n):
     return measure, kept[:n]
 
 
+@pytest.mark.product
 @both_forms
 @pytest.mark.parametrize("key", PROVED)
 def test_maps_of_pairs_are_best_on_their_laws(key, form, rng):
@@ -129,6 +130,7 @@ OF_NET_PREFERENCE = [
 ]
 
 
+@pytest.mark.product
 @both_forms
 @pytest.mark.parametrize("ranker", OF_NET_PREFERENCE, ids=str)
 def test_net_preferences_are_best_on_p_f(ranker, form, rng):

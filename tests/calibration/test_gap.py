@@ -151,6 +151,7 @@ CHEAP = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("measure", EXACT)
 @pytest.mark.parametrize("cheap", [False, True])
 def test_gap_of_pairs_against_sampled_values(measure, cheap, rng):

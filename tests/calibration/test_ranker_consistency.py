@@ -49,6 +49,7 @@ def test_the_registry_has_both_kinds():
 # -- the whole query ---------------------------------------------------------------------
 
 
+@pytest.mark.product
 @every_loss
 @every_ranker
 def test_calibrated_in_the_label_form(name, loss, rng):
@@ -62,6 +63,7 @@ def test_calibrated_in_the_label_form(name, loss, rng):
             assert law.target_regret(measure, scores) < 1e-9
 
 
+@pytest.mark.product
 @every_loss
 @every_ranker
 def test_calibrated_for_rows_that_carry_their_query(name, loss, rng):
@@ -96,6 +98,7 @@ def regret_of(ranker, measure, law):
     return law.regret(measure, clone(ranker).fit(X, y, qid, weight).predict(law.rows()[0]))
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
 @pytest.mark.parametrize("name", SEPARABLE)
 def test_separable_measures_are_calibrated_where_the_row_gives_the_law(name, loss, rng):
@@ -104,6 +107,7 @@ def test_separable_measures_are_calibrated_where_the_row_gives_the_law(name, los
         assert regret_of(ranker, MEASURES[name], law) < 1e-9
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("loss", ["squared", "pairwise_squared"])
 @pytest.mark.parametrize("name", WITH_TARGETS)
 def test_separable_targets_are_calibrated_under_independence(name, loss, rng):

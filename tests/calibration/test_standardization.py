@@ -50,6 +50,7 @@ def test_a_template_is_calibrated_on_p_f(rng):
         assert law.target_regret(UNIT, np.round(s, 6)) < 1e-9
 
 
+@pytest.mark.product
 @every_loss
 @pytest.mark.parametrize("form", ["labels", "rows"])
 def test_the_ranker_is_optimal_on_p_f(loss, form, rng):

@@ -15,6 +15,7 @@ pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".csv.gz", ".txt.xz", ".txt"])
 @pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "50"]])
 def test_there_and_back(capsys, path, tmp_path, suffix, chunks):

@@ -36,6 +36,7 @@ def columns():
     return made_columns(120)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("form", FRAMES)
 def test_one_table_in_files_of_every_library(capsys, columns, tmp_path, form, suffix):

@@ -36,6 +36,7 @@ READING.update(features=None, drop=[], columns={})
 # -- fit ---------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize(
     ("argv", "ranker"),
     [
@@ -115,6 +116,7 @@ def test_options_of_reading(capsys, path, new):
     assert not ranker.coef_[6:].any()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
 @pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "25"]])
 def test_tables(capsys, path, frames, tmp_path, new, suffix, chunks):

@@ -55,6 +55,7 @@ def way_to(kind, path):
     return str(other)
 
 
+@pytest.mark.product
 @needs_links
 @pytest.mark.parametrize("kind", ["itself", "roundabout", "symlink", "hard link"])
 @pytest.mark.parametrize(("command", "victim"), CASES)

@@ -90,6 +90,7 @@ def shops(frames, tmp_path_factory):
     return folder
 
 
+@pytest.mark.product
 @pytest.mark.filterwarnings("ignore:Column 'brand' of X orders all documents")
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 @pytest.mark.parametrize(

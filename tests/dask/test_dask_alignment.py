@@ -45,7 +45,7 @@ def check_ranks(ranks, expected):
         assert np.array_equal(ranks.loc[expected.index], expected)
 
 
-@pytest.fixture(params=["synchronous", "threads"])
+@pytest.fixture(params=["threads", pytest.param("synchronous", marks=pytest.mark.slow)])
 def scheduler(request):
     with dask.config.set(scheduler=request.param, num_workers=2):
         yield request.param

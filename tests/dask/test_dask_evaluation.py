@@ -49,6 +49,7 @@ def test_frames_are_compared_in_one_graph(frame, rng):
         compare(lazy["y"], {"a": frame["first"].to_numpy()}, ["dcg"], qid=lazy["qid"])
 
 
+@pytest.mark.product
 @every_number
 @pytest.mark.parametrize("k", [None, 2])
 def test_arrays_are_ranked_as_in_memory(frame, n_partitions, k):

@@ -86,6 +86,7 @@ def fitted(estimator, columns, n_partitions=None, qid=None):
     return clone(estimator).fit(*columns)
 
 
+@pytest.mark.product
 @every_ranker
 @every_number
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -172,6 +173,7 @@ def table(rng):
     return frame.assign(e=rng.integers(0, 5, len(X)), f=X[:, 0].astype("f"), qid=qid)
 
 
+@pytest.mark.product
 @every_transformer
 @every_number
 def test_rows_are_transformed_as_in_memory(estimator, n_partitions, rng):
@@ -196,6 +198,7 @@ def test_rows_are_transformed_as_in_memory(estimator, n_partitions, rng):
     assert single.dtype == single.compute().dtype
 
 
+@pytest.mark.product
 @every_transformer
 @pytest.mark.parametrize("columns", [list("abcdef"), ["f"]], ids="-".join)
 def test_frames_stay_frames(estimator, columns, rng):
@@ -275,6 +278,7 @@ def test_curves_learn_from_all_partitions_or_not_at_all(rng):
 # -- rankers ---------------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @every_number
 @pytest.mark.parametrize("loss", ["logistic", "pairwise_logistic", "bregman_kl", "squared_hinge"])
 def test_losses_without_a_closed_form(loss, n_partitions, rng):

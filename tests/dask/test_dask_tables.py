@@ -75,6 +75,7 @@ def check_alike(ours, local, table):
 # -- fit ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("form", of_pandas)
 @pytest.mark.parametrize("ends", CUTS)
 def test_fit_is_that_of_the_whole_table(form, ends):

@@ -53,6 +53,7 @@ def offers(rng, n_queries=40, size=12):
     return frame.astype({"brand": "category"})
 
 
+@pytest.mark.product
 @every_library
 @pytest.mark.parametrize("n_models", [1, 2])
 def test_tables_are_read_as_in_memory(engine, n_models, rng):

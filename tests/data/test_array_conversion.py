@@ -128,6 +128,7 @@ def large(kind):
     return pytest.importorskip("pandas").Series([BIG + 1, BIG, BIG - 1], dtype="Int64")
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("kind", LARGE)
 @pytest.mark.parametrize("ties", ["average", "stable", "worst", "best"])
 def test_large_scores_that_differ_are_not_tied(kind, ties):

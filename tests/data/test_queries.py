@@ -63,6 +63,7 @@ KINDS = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("codes", [INTERLEAVED, CONTIGUOUS], ids=["interleaved", "contiguous"])
 def test_any_kind_of_identifier(kind, codes, rng):

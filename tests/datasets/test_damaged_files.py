@@ -42,6 +42,7 @@ def test_damaged_archives_are_named(name, suffix, damage, tmp_path):
         read(path)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", [".bz2", ".zip", ".parquet", ".gz"])
 @pytest.mark.parametrize("damage", [cut, garbled, lambda _: b"nothing", lambda _: b""])
 def test_damaged_tables_are_named(suffix, damage, tmp_path):
@@ -85,6 +86,7 @@ def test_what_the_system_says_stays(name, tmp_path):
 # -- LETOR lines -----------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize(
     ("row", "options", "words"),
     [

@@ -159,6 +159,7 @@ def test_files_of_a_folder_are_named(file, data):
 PACKERS = {".gz": gzip.compress, ".xz": lzma.compress}
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", PACKERS)
 @pytest.mark.parametrize("name", [each for each in READERS if each != "table"])
 @examples(0.5)

@@ -86,6 +86,7 @@ def test_same_by_arrow(seed, tmp_path, monkeypatch):
     assert by_arrow == outcome(load_letor, path, **options)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("number", [*NUMBERS, *ODD])
 @pytest.mark.parametrize("line", ["1 qid:1 1:{} 2:1\n", "{} qid:1 1:1\n", "1 qid:{} 1:1\n"])
 def test_same_number_by_arrow(number, line, tmp_path, monkeypatch):
@@ -160,6 +161,7 @@ def test_threads_that_decompress_end_with_the_iterator(suffix, tmp_path):
     assert threading.active_count() == before
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("chunk_rows", [None, 1])
 @pytest.mark.parametrize("suffix", ["", *PACKERS])
 def test_nothing_stays_open_after_a_bad_line(suffix, chunk_rows, tmp_path, monkeypatch):
@@ -189,6 +191,7 @@ def test_nothing_stays_open_after_a_bad_line(suffix, chunk_rows, tmp_path, monke
         gc.enable()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("chunk_rows", [None, 1])
 @pytest.mark.parametrize("suffix", PACKERS)
 def test_damage_is_named_before_a_bad_line(suffix, chunk_rows, tmp_path):

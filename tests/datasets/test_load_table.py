@@ -71,6 +71,7 @@ def test_digits_that_begin_with_a_zero_stay_text(tmp_path, name, codes, is_text)
     assert X.price.dtype == float
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("code", ["01", " 01", "01 ", '"01"', " \t 007"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
 @pytest.mark.parametrize("piece_bytes", [1, 2, 3, 5, 1000])

@@ -187,6 +187,7 @@ def test_other_laws_have_a_majority_order(n_orders):
         np.testing.assert_array_equal(positions, law.bayes_positions()[row])
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("r", [3, 4, 6])
 def test_scores_lose_on_every_cyclic_type(r, seed):

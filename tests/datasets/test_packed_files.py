@@ -121,6 +121,7 @@ def test_decoders_that_ask_for_gigabytes(tmp_path):
         load_letor(path)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", PACKERS)
 @pytest.mark.parametrize("behind", [b"", b"\0" * 8])
 def test_members_are_read_one_after_the_other(suffix, behind, tmp_path, rng):

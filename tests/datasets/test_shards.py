@@ -132,6 +132,7 @@ def test_folders_in_folders(tmp_path):
 # -- chunks ----------------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("chunk_rows", [1, 7, 10**6])
 def test_a_query_that_a_file_cuts_goes_on_in_the_next(tmp_path, suffix, chunk_rows):
@@ -254,6 +255,7 @@ def test_numbers_that_a_type_would_round(tmp_path):
         load_table(tmp_path)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", SUFFIXES[:2])
 @pytest.mark.parametrize("chunk_rows", [None, 5])
 def test_columns_that_a_file_lacks(tmp_path, suffix, chunk_rows):
@@ -313,6 +315,7 @@ def write_partitions(folder, suffix):
     return frame
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("form", ["{}", "{}/year=*", "{}/*/*/*"])
 def test_partitions_are_columns(tmp_path, suffix, form):
@@ -369,6 +372,7 @@ def test_partitions_that_are_wrong(tmp_path):
 # -- remote files --------------------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("chunk_rows", [None, 7])
 def test_remote_files(tmp_path, suffix, chunk_rows):

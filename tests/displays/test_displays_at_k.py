@@ -29,6 +29,7 @@ pytest.importorskip("matplotlib.pyplot")
 WITH_CUTOFF = [m for m in INSTANCES if m.has_cutoff and m.k is None]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("measure", WITH_CUTOFF, ids=repr)
 @pytest.mark.parametrize("ties", ["average", "worst"])
 def test_curve_is_the_metric_at_every_cutoff(measure, ties, rng):

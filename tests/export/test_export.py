@@ -473,6 +473,7 @@ def test_text_of_a_library_is_one_model(problem):
 # -- trees as JSON ---------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("n_models", [1, 2])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_json_holds_trees_and_their_start(engine, n_models, problem):

@@ -138,6 +138,7 @@ def score_of_sql(expression, X):
     return np.array(found, dtype=float).ravel()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("gaps_in_fit", [True, False], ids=["gaps", "no gaps"])
 @pytest.mark.parametrize("columns", TABLES.values(), ids=TABLES)
 @pytest.mark.filterwarnings("ignore:Found unknown categories")

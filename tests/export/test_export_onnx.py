@@ -97,6 +97,7 @@ def test_regressors_inside_a_ranker_are_converted(regressor, problem):
     assert_graph_predicts(NDCGRanker(regressor, loss="squared").fit(X, y, qid), X)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("n_models", [1, 2])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_trees_of_every_engine_are_converted(engine, n_models, problem):
@@ -129,6 +130,7 @@ STEPS = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("make", [make_query_pipeline, make_pipeline])
 def test_pipelines_are_converted(steps, make, problem):
@@ -221,6 +223,7 @@ SCORERS |= {f"{trees} by query": (trees, "query", "") for trees in (FIRST, None)
 SCORERS |= {f"{trees} in query": (trees, "pooled", "in query") for trees in ENGINES}
 
 
+@pytest.mark.product
 @pytest.mark.parametrize(("trees", "normalize", "name"), SCORERS.values(), ids=SCORERS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_graph_takes_the_documents_of_a_query(trees, normalize, name, dtype, problem):

@@ -133,6 +133,7 @@ every_reader = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.product
 @every_reader
 @pytest.mark.parametrize("of", ["fit", "new", "one document"])
 def test_readers_compute_the_scores(ranker, read, of):
@@ -148,6 +149,7 @@ def test_readers_compute_the_scores(ranker, read, of):
         assert np.ptp(expected) > 0.1
 
 
+@pytest.mark.product
 @every_reader
 @pytest.mark.parametrize("trees", [FIRST, None])
 def test_readers_take_the_columns_of_an_array(trees, read):
@@ -165,6 +167,7 @@ def test_readers_take_the_columns_of_an_array(trees, read):
     np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.product
 @every_reader
 @pytest.mark.parametrize("kind", ["category", "number"])
 def test_readers_take_columns_of_one_kind(kind, read):

@@ -128,6 +128,7 @@ CASES |= {f"{engine} alone": (trees_alone, engine) for engine in ENGINES}
 CASES |= {f"{engine} external": (trees_of_others, engine) for engine in TREES}
 
 
+@pytest.mark.product
 @every_database
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("of", ["fit", "new", "one document"])
@@ -173,6 +174,7 @@ def test_a_statement_of_an_expression(database):
     np.testing.assert_allclose(database(sql, table, QID), ranker.predict(X), atol=1e-9)
 
 
+@pytest.mark.product
 @every_database
 @pytest.mark.parametrize("names", [["bra'nd", "zip code"], ['pri"ce', "m0"]])
 def test_columns_of_one_kind(names, database):

@@ -149,6 +149,7 @@ def test_rank_deficient(alpha, shape, rng):
     assert np.array_equal(model.coef_[-2:], [0.0, 0.0])
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("container", [np.asarray, csr_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.usefixtures("chunked")

@@ -111,6 +111,7 @@ def test_queries_are_summed(name, rng):
     assert total == pytest.approx(values.sum(), rel=1e-12)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("zeros", [False, True])
 @every_loss
@@ -133,6 +134,7 @@ def test_derivatives_by_finite_differences(name, kind, zeros, rng):
     np.testing.assert_allclose(again, gradient, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("scale", [0.0, 1.0, 30.0, 1000.0])
 @every_loss

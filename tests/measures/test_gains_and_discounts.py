@@ -52,6 +52,7 @@ def test_the_usual_gain_and_discount_are_of_the_family(cls):
     assert found == pytest.approx(measure_score(cls(gain="linear"), y, [*SCORES, 0.2]))
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("k", [None, 1, 2, 9])
 @pytest.mark.parametrize("gain", [[1, 2, 4], [2, 2, 3], [0, 0, 1], [0, 1, 1e308]], ids=str)
 def test_the_best_order_has_an_ndcg_of_one(gain, k, rng):
