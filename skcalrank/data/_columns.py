@@ -55,8 +55,8 @@ class EncodedTable:
 
     Attributes
     ----------
-    matrix : ndarray of shape (n_rows, n_features_out)
-        What the encoder made of the table.
+    matrix : ndarray or TableMatrix of shape (n_rows, n_features_out)
+        What the encoder made, or makes, of the table.
     encoder : TableEncoder or None
         None for a validated array of numbers, which needs no reading.
     table : data frame, other table or ndarray
@@ -219,6 +219,8 @@ def _of_polars(series: Any) -> Values:
     kind = str(dtype)
     if kind.startswith(("Int", "UInt")):
         return _exact(series.to_numpy(), series.to_list)
+    if kind.startswith("Float"):
+        return series.to_numpy()
     if dtype.is_numeric() or kind == "Boolean":
         numbers = series.cast(sys.modules["polars"].Float64).to_numpy()
         return _exact(numbers, series.to_list) if kind.startswith("Decimal") else numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def _names(values: Any) -> list[str]:
     return [str(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
 
 
-def warn_of_labels(columns: list[tuple[Column, Floats]], y: Floats, queries: Queries) -> None:
+def warn_of_labels(columns: Iterable[tuple[Column, Floats]], y: Floats, queries: Queries) -> None:
     """Warn of the columns that order documents by their labels without an error."""
     codes = queries.codes
     if _n_pairs(codes, y) < _PAIRS or queries.n_queries == len(y):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from itertools import accumulate, compress, islice
+from itertools import accumulate, compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,13 +29,8 @@ from ._kinds import Category, Column, Flag, Number
 from ._rules import CHOICES, column_of, summarized
 from ._summaries import Summary
 from ._suspects import warn_of_labels
+from ._table_matrix import TableMatrix, joined
 from ._written import column_from_dict, column_to_dict
-
-# Rows of a block of a matrix that is filled column by column, small enough for the cache.
-_BLOCK = 4096
-
-# Columns of many rows that are read before they are copied to the matrix: a line of a cache.
-_AT_ONCE = 8
 
 
 @lazy_transformer
@@ -190,7 +185,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self._fit(X, y, qid)
 
     @all_or_nothing
-    def _fit(self, X: Any, y: Any, qid: Any, workers: Workers = ALONE) -> Any:
+    def _fit(
+        self, X: Any, y: Any, qid: Any, workers: Workers = ALONE, *, by_rows: bool = False
+    ) -> Any:
         check.params(self)
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid)
         check.row_order(X=X, y=y, qid=qid)
@@ -208,7 +205,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             qid = check_qid(qid, tables.n_rows_of(X))
         summaries = summarized(self.names_, values, self.columns, qid)
         self._set_columns(workers.reduce(summaries, merged))
-        if _is_numeric(X):
+        if by_rows:
+            values = list(X.T) if _is_numeric(X) else values
+            out = TableMatrix(self._used, compress(values, self._is_used), tables.n_rows_of(X))
+        elif _is_numeric(X):
             out = self._read(X, tables.columns_of(X, None, self._is_used))
         else:
             out = self._read(X, compress(values, self._is_used))
@@ -216,11 +216,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self._warn_of_labels(out, y, qid)
         return out
 
-    def _warn_of_labels(self, matrix: Floats, y: Any, qid: Any) -> None:
+    def _warn_of_labels(self, matrix: Any, y: Any, qid: Any) -> None:
         labels = np.asarray([] if y is None else y)
         if labels.shape == matrix.shape[:1] and labels.dtype.kind in "biuf":
             firsts = accumulate((column.n_outputs for column in self._used), initial=0)
-            columns = [(column, matrix[:, first]) for column, first in zip(self._used, firsts)]
+            columns = ((column, matrix[:, first]) for column, first in zip(self._used, firsts))
             queries = check.queries(qid, len(matrix))
             warn_of_labels(columns, labels.astype(float), queries)
 
@@ -340,7 +340,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         else:
             parts = (column.read(of_column) for column, of_column in zip(self._used, values))
             sizes = [column.n_outputs for column in self._used]
-            out = _joined(parts, sizes, tables.n_rows_of(X))
+            out = joined(parts, sizes, tables.n_rows_of(X))
         infinite = np.isinf(out)
         if infinite.any():
             number = int(infinite.any(axis=0).argmax())
@@ -495,25 +495,6 @@ def _is_numeric(X: Any) -> bool:
     return type(X) is np.ndarray and X.dtype.kind in "biuf"
 
 
-def _joined(parts: Iterable[Floats], sizes: list[int], n_rows: int) -> Floats:
-    """Return the matrix that consists of columns, and of matrices of some columns.
-
-    Few of many rows are in memory beside it.
-    """
-    out, n_at_once = np.empty((n_rows, sum(sizes))), None if n_rows <= _BLOCK else _AT_ONCE
-    places = zip(parts, accumulate(sizes, initial=0))
-    while some := list(islice(places, n_at_once)):
-        for start in range(0, n_rows, _BLOCK):
-            block = out[start : start + _BLOCK]
-            for part, first in some:
-                rows = part if n_rows <= _BLOCK else part[start : start + _BLOCK]
-                if part.ndim == 1:
-                    block[:, first] = rows
-                else:
-                    block[:, first : first + part.shape[1]] = rows
-    return out
-
-
 def _refuse_twins(names: list[Any]) -> None:
     """Raise if columns have one name."""
     twins = [name for name, number in Counter(names).items() if number > 1]
@@ -528,7 +509,9 @@ def merged(parts: list[list[Summary]]) -> list[Summary]:
     return parts[0] if len(parts) == 1 else list(map(Summary.merge, zip(*parts)))
 
 
-def fit_encoded(X: Any, columns: Any, y: Any, qid: Any, workers: Workers = ALONE) -> Any:
+def fit_encoded(
+    X: Any, columns: Any, y: Any, qid: Any, workers: Workers = ALONE, *, by_rows: bool = False
+) -> Any:
     """Return X as a new encoder reads it: tables, and arrays of which `columns` sets a kind.
 
     Parameters
@@ -541,6 +524,8 @@ def fit_encoded(X: Any, columns: Any, y: Any, qid: Any, workers: Workers = ALONE
         As in :meth:`TableEncoder.fit`.
     workers : Workers, default=ALONE
         Who holds the other rows, which the encoder is fitted to as well.
+    by_rows : bool, default=False
+        Whether the matrix is a :class:`TableMatrix`, whose rows are made when they are read.
 
     Returns
     -------
@@ -554,7 +539,8 @@ def fit_encoded(X: Any, columns: Any, y: Any, qid: Any, workers: Workers = ALONE
     if isinstance(X, tables.EncodedTable) or not (columns or tables.has_columns(X)):
         return X
     encoder = TableEncoder(columns)
-    table = tables.EncodedTable(encoder._fit(X, y, qid, workers), encoder, X)  # noqa: SLF001
+    matrix = encoder._fit(X, y, qid, workers, by_rows=by_rows)  # noqa: SLF001
+    table = tables.EncodedTable(matrix, encoder, X)
     if not table.shape[1]:
         kinds = ", ".join(f"{name!r} ({kind})" for name, kind in encoder.kinds_.items())
         raise ValueError(

@@ -13,7 +13,13 @@ from sklearn.base import clone
 from ..data import Queries, Rows, among, each
 from ..data.tables import EncodedTable
 from ..data.types import Bools, Floats
-from ..preprocessing import LinearColumns, curve_of, fit_together, transform_together
+from ..preprocessing import (
+    LinearColumns,
+    TableMatrix,
+    curve_of,
+    fit_together,
+    transform_together,
+)
 from ..rankers import FitInChunks, learns_in_chunks
 from ._streamed import OverChunks, Streamed
 from ._views import LinearView, kind_of
@@ -40,7 +46,8 @@ def _fits_in_chunks(ranker, rows, n_rows):
     encoder = getattr(rows.table, "encoder", None)
     n_levels = 0 if encoder is None else len(encoder.categorical_) * (columns.max_categories + 1)
     n_columns = (getattr(columns.curve, "n_knots", 2) - 1) * rows.X.shape[1] + n_levels
-    return isinstance(rows.X, np.ndarray) and learns_in_chunks(last, n_rows, n_columns)
+    is_dense = isinstance(rows.X, (np.ndarray, TableMatrix))
+    return is_dense and learns_in_chunks(last, n_rows, n_columns)
 
 
 def fit_views(views: list[LinearView], plan: Any, kept: Bools) -> list[tuple[LinearView, Floats]]:

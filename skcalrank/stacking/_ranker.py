@@ -379,7 +379,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
             )
         check.row_order(**{"X": X, name: y, "qid": qid, "sample_weight": sample_weight})
         if any(reads_encoded(ranker) for _, ranker in members):
-            X = fit_encoded(X, self.columns, y, qid, workers_of_fit())
+            workers = workers_of_fit()
+            X = fit_encoded(X, self.columns, y, qid, workers, by_rows=workers.size == 1)
         elif self.columns is not None:
             raise ValueError(
                 f"columns must be None, because none of the rankers reads tables, got "

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from tables import ARRAYS, FORMS, KINDS, made_columns
 
-from skcalrank.preprocessing import TableEncoder
+from skcalrank.preprocessing import TableEncoder, fit_encoded
 
 every_form = pytest.mark.parametrize("form", FORMS)
 
@@ -49,6 +49,18 @@ def test_arrays_are_read_by_place(form, columns, expected):
     assert list(encoder.kinds_.values()) == list(KINDS.values())
     for other in ARRAYS.values():
         np.testing.assert_array_equal(encoder.transform(other(columns)), expected)
+
+
+@every_form
+def test_rows_and_columns_are_made_when_they_are_read(form, columns):
+    X = FORMS[form](columns)
+    table = fit_encoded(X, None, None, None, by_rows=True)
+    whole, matrix = table.encoder.transform(X), table.matrix
+    assert matrix.shape == whole.shape
+    last = whole.shape[1] - 1
+    for rows in ([7, 3, 3], np.arange(60) < 20, slice(10, 20), (slice(None), last), ([4, 2], 0)):
+        np.testing.assert_array_equal(matrix[rows], whole[rows])
+    np.testing.assert_array_equal(matrix.take([last, 1], axis=1), whole[:, [last, 1]])
 
 
 @every_form
