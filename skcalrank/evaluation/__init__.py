@@ -5,6 +5,7 @@ Rankings that were never shown are evaluated from the clicks on others.
 Names in ``__all__`` are public; the others are for use inside the package.
 """
 
+from ._choose import ClickChoice, choose_by_clicks, click_candidates
 from ._compare import compare, compare_values
 from ._comparison import ABOUT_JUDGED, Comparison, numbers_of
 from ._cross import cross_compare
@@ -24,11 +25,14 @@ from ._run_files import load_qrels, load_run, to_qrels, to_run
 from ._statistics import TESTS
 
 __all__ = [
+    "ClickChoice",
     "Comparison",
     "OfflineEstimate",
     "RunValues",
     "Safety",
     "Sensitivity",
+    "choose_by_clicks",
+    "click_candidates",
     "compare",
     "compare_values",
     "cross_compare",

@@ -195,10 +195,10 @@ def linear_measure(measure: str | Measure) -> Measure:
     if isinstance(measure, str) and measure.partition("@")[0] == "dcg":
         measure = get_measure(measure, gain="linear")
     measure = get_measure(measure)
-    labels = np.array([0.0, 0.25, 0.5, 1.0])
-    if measure.shape == "documents" and measure.separable and not measure.doubles:
-        level = measure.is_binary and not measure.needs_binary_labels
-        if not level and np.array_equal(measure.score_targets(labels, Queries.equal(1, 4)), labels):
+    if measure.shape == "documents" and measure.is_linear():
+        # A constant would count for every document.
+        constant = measure.score_targets(np.zeros(2), Queries.equal(1, 2))
+        if not constant.any():
             return measure
     raise ValueError(
         "measure must be linear in the relevance, as dcg (linear gain), precision and rbp without "

@@ -7,7 +7,7 @@ import pytest
 
 from skcalrank import ClickSessions, sample_sessions
 from skcalrank.evaluation import is_safe, offline_evaluate, propensity_sensitivity
-from skcalrank.measures import DCG
+from skcalrank.measures import DCG, ERU
 from skcalrank.metrics import dcg_score
 
 THETA = np.array([1.0, 0.6, 0.4, 0.2])
@@ -143,7 +143,9 @@ def test_sensitivity_has_the_estimate_at_one(log):
     assert gain == pytest.approx(is_safe(p, None, y, propensity=THETA).difference)
 
 
-@pytest.mark.parametrize("measure", ["ndcg@10", "map", DCG(), "recall@5", "err", "auc"])
+@pytest.mark.parametrize(
+    "measure", ["ndcg@10", "map", DCG(), "recall@5", "err", "auc", ERU(neutral=-1)]
+)
 def test_measures_that_are_not_linear_are_refused(log, measure):
     p, _, y = log
     with pytest.raises(ValueError, match="measure must be linear in the relevance"):

@@ -362,7 +362,8 @@ def runs() -> None:
 
 
 def offline() -> None:
-    p, qid, theta = np.tile([0.1, 0.2, 0.6], 500), np.repeat(np.arange(500), 3), [1.0, 0.5, 0.3]
+    p, qid = np.tile([0.1, 0.2, 0.6], 500), np.repeat(np.arange(500), 3)
+    theta = np.array([1.0, 0.5, 0.3])
     y = skcalrank.sample_sessions(
         p, qid, n_sessions=5000, model="position", propensity=theta, random_state=0
     )
@@ -376,6 +377,10 @@ def offline() -> None:
     values = evaluation.propensity_sensitivity(p, y, propensity=theta, exponents=[0, 1])
     assert_type(values, evaluation.Sensitivity)
     displays.PropensitySensitivityDisplay.from_sensitivity(values, name="p")
+    X = np.column_stack([p, -p])
+    choice = evaluation.choose_by_clicks(X, y, evaluation.click_candidates(theta), propensity=theta)
+    assert_type(choice, evaluation.ClickChoice)
+    assert_type(choice.comparison, evaluation.Comparison)
 
 
 class Reciprocal(measures.PositionalMeasure):
