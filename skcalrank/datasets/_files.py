@@ -96,7 +96,7 @@ def reading(path: Path):
             raise
         if isinstance(error, ValueError) and path.name in str(error):
             raise
-        raise ValueError(f"cannot read {path}: {error or type(error).__name__}") from error
+        raise ValueError(f"cannot read {path}: {str(error) or type(error).__name__}") from error
 
 
 class Block(NamedTuple):

@@ -252,3 +252,14 @@ def test_movielens(file, old, new, words, tmp_path):
         (tmp_path / name).write_text(text.replace(old, new) if name == file else text)
     with pytest.raises(ValueError, match=f"{file}.*{words}"):
         load_movielens(tmp_path)
+
+
+def test_errors_without_words_are_named(tmp_path, monkeypatch):
+    def stop(*_args):
+        yield b"1 qid"
+        raise EOFError
+
+    monkeypatch.setattr("skcalrank.datasets._files._pieces", stop)
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"1 qid:1 1:1\n"))
+    with pytest.raises(ValueError, match=r"^cannot read .*a\.txt\.gz: EOFError$"):
+        load_letor(tmp_path / "a.txt.gz")

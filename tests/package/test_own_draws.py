@@ -121,6 +121,7 @@ def draws(ranker):
     return getattr(ranker, "weights_", [])
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("make", [continuous, ranks, indicators, exchanged])
 @pytest.mark.parametrize("ranker", [pytest.param(ranker, id=name) for name, ranker in drawing()])
 def test_draws_read_contents_alone(ranker, make, rng):
