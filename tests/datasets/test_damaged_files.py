@@ -259,7 +259,7 @@ def test_errors_without_words_are_named(tmp_path, monkeypatch):
         yield b"1 qid"
         raise EOFError
 
-    monkeypatch.setattr("skcalrank.datasets._files._pieces", stop)
+    monkeypatch.setattr("skcalrank.datasets._files._unpacked", stop)
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"1 qid:1 1:1\n"))
     with pytest.raises(ValueError, match=r"^cannot read .*a\.txt\.gz: EOFError$"):
         load_letor(tmp_path / "a.txt.gz")
