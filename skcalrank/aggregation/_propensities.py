@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix, diags
+from scipy.sparse import csr_matrix, diags, issparse
 from scipy.sparse.csgraph import connected_components
 
-from ..data import ClickSessions, warn
+from ..data import ClickSessions, arrays, check, warn
 from ..data.types import Floats, Ints
+
+# Steps of an iteration, the largest change of its last one, and by how much more an extrapolated
+# one may change.
+_MOST_STEPS, _TOLERANCE, _WORSE = 1000, 1e-7, 2.0
 
 
 class PropensityEstimate(NamedTuple):
@@ -31,24 +36,37 @@ class PropensityEstimate(NamedTuple):
     group: Ints
 
 
-def fit_propensities(sessions: ClickSessions, *, merge: bool = False) -> PropensityEstimate:
+def fit_propensities(
+    sessions: ClickSessions,
+    X: Any = None,
+    *,
+    method: str = "swap",
+    merge: bool = False,
+) -> PropensityEstimate:
     r"""Estimate how often positions are examined, relative to the first one.
 
     In the position-based model a document with relevance r, shown :math:`n_k` times at position k,
-    has :math:`n_k \theta_k r` clicks there in expectation. Among documents that were shown at
-    several positions, r cancels: given its clicks, the shares of the positions are
-    :math:`n_k \theta_k / \sum_j n_j \theta_j`. The estimate maximizes
-
-    .. math:: \sum_{\text{documents}} \sum_k c_k \log \frac{n_k \theta_k}{\sum_j n_j \theta_j}
-
-    which is concave in :math:`\log \theta`. Its gradient is 0 in expectation at the true
-    propensities, whatever the relevances are.
+    has :math:`n_k \theta_k r` clicks there in expectation. Three methods tell :math:`\theta` and r
+    apart: the first two by documents that were shown at several positions, of which "swap" needs
+    the fewest impressions; the last by features, for logs in which documents did not move.
 
     Parameters
     ----------
     sessions : ClickSessions
         Click sessions, of which some documents were shown at several positions for the same query,
         by randomization or because the system changed.
+    X : array-like of shape (n_rows, d), default=None
+        Features of the documents, for "alternating". If given, the call warns where they predict
+        the positions.
+    method : {"swap", "em", "alternating"}, default="swap"
+        - "swap": given the clicks of a document, the shares of its positions are
+          :math:`n_k \theta_k / \sum_j n_j \theta_j`, whatever r is. Their likelihood is maximized,
+          which is concave in :math:`\log \theta`. Its gradient is 0 in expectation at the truth.
+        - "em": maximum likelihood of :math:`\theta` and of the relevance of every document, with
+          :math:`\theta_k \le 1` and r <= 1, by expectation maximization. As precise as
+          "swap" where documents have hundreds of impressions, and biased where they have few.
+        - "alternating": least squares of the clicks on :math:`\theta_k (x^\top w + b)`, by turns in
+          :math:`\theta` and in w, each in closed form. Relevance must be linear in X.
     merge : bool, default=False
         Whether to give neighboring positions one propensity where the log cannot tell them apart,
         with a warning.
@@ -62,13 +80,15 @@ def fit_propensities(sessions: ClickSessions, *, merge: bool = False) -> Propens
     TypeError
         For other targets.
     ValueError
-        If position 1 was never shown, or the log does not identify the propensities, also after
-        merging.
+        If position 1 was never shown, the log does not identify the propensities, also after
+        merging, X does not fit the method, or a least-squares propensity is not positive.
 
     Warns
     -----
     UserWarning
-        If positions were merged.
+        If positions were merged, or X predicts the positions (an adjusted R2 within queries above
+        one half). Then "alternating" rests on the linear form alone, and rankers that use its
+        propensities can be far below those of the clicks as they are.
 
     See Also
     --------
@@ -76,16 +96,19 @@ def fit_propensities(sessions: ClickSessions, *, merge: bool = False) -> Propens
 
     Notes
     -----
-    The propensities are identified if and only if positions are joined by documents that were shown
-    at both, in both directions: join j to k if a document was shown at j and clicked at k. The call
-    refuses a log in which this graph is not strongly connected, and names its components; then the
-    estimate would be 0, infinite or arbitrary for some positions. This is the condition of Ford
-    (1957) for comparisons: here positions compete for the clicks of a document.
+    The propensities are identified by documents if and only if positions are joined by documents
+    that were shown at both, in both directions: join j to k if a document was shown at j and
+    clicked at k. The call refuses a log in which this graph is not strongly connected, and names
+    its components; then the estimate would be 0, infinite or arbitrary for some positions. This is
+    the condition of Ford (1957) for comparisons: here positions compete for the clicks of a
+    document. For "alternating", positions are joined if the spaces that their features span have
+    more than 0 in common. This is necessary, and not enough: see the warning.
 
     Relevances must not change with the position: where a document moves up because it became more
     relevant, the estimate is too steep. Only ratios are identified, so that the first position
     counts as 1. Standard errors treat queries as independent and allow for any dependence within
-    them; those of a single query treat its clicks as independent and rare.
+    them; those of a single query treat its clicks as independent and rare (of "em", as
+    independent). For "alternating", they are those of a correct linear form.
 
     References
     ----------
@@ -94,6 +117,12 @@ def fit_propensities(sessions: ClickSessions, *, merge: bool = False) -> Propens
 
     Ford (1957). Solution of a ranking problem from binary comparisons. American Mathematical
     Monthly 64.
+
+    Varadhan and Roland (2008). Simple and globally convergent methods for accelerating the
+    convergence of any EM algorithm. Scandinavian Journal of Statistics 35.
+
+    Wang, Golbandi, Bendersky, Metzler and Najork (2018). Position bias estimation for unbiased
+    learning to rank in personal search. WSDM.
 
     Examples
     --------
@@ -105,23 +134,31 @@ def fit_propensities(sessions: ClickSessions, *, merge: bool = False) -> Propens
     ...     p, n_sessions=100_000, model="position", propensity=theta, random_state=0)
     >>> fit_propensities(y).propensity.round(2)
     array([1. , 0.5, 0.3, 0.2])
+    >>> fit_propensities(y, p[:, None], method="alternating").propensity.round(1)
+    array([1. , 0.5, 0.3, 0.2])
     """
     if not isinstance(sessions, ClickSessions):
         raise TypeError(
             f"sessions must be ClickSessions for fit_propensities, got {type(sessions).__name__}: "
             "make them with ClickSessions.from_frame."
         )
+    check.option("method", method, ("swap", "em", "alternating"))
+    if X is None and method == "alternating":
+        raise ValueError('X must hold the features of the documents for "alternating", got None.')
+    if X is not None:
+        X = np.column_stack([arrays.checked(X, "X"), np.ones(np.shape(X)[0])])
+        if len(X) != len(sessions):
+            raise ValueError(f"X must have a row for each of {len(sessions)} rows, got {len(X)}.")
     shown = np.flatnonzero(np.bincount(sessions.position))
     if not len(shown) or shown[0] != 1:
         raise ValueError("sessions must show documents at position 1, got none there.")
     at = np.searchsorted(shown, sessions.position)
-    cells = (sessions.shown_rows, at)
-    shape = (len(sessions), len(shown))
-    impressions = csr_matrix((np.ones(len(at)), cells), shape=shape)
-    clicks = csr_matrix((sessions.clicked.astype(float), cells), shape=shape)
-    group = _groups(impressions, clicks, shown, merge)
-    to_group = csr_matrix((np.ones(len(shown)), (np.arange(len(shown)), group)))
-    theta, error = _fitted(impressions @ to_group, clicks @ to_group, sessions.queries().codes)
+    log = Counts.of(sessions, at, X)
+    part, what = _by_features(log) if method == "alternating" else _by_documents(log)
+    group = _groups(part, what, shown, merge)
+    if X is not None:
+        log.warn_of_predictable(shown)
+    theta, error = _METHODS[method](log.grouped(group))
     positions = np.arange(1, shown[-1] + 1)
     out = np.exp(np.interp(positions, shown, np.log(theta[group])))
     errors, groups = np.full(len(positions), np.nan), np.full(len(positions), -1)
@@ -129,19 +166,127 @@ def fit_propensities(sessions: ClickSessions, *, merge: bool = False) -> Propens
     return PropensityEstimate(out, errors, groups)
 
 
-def _groups(impressions: csr_matrix, clicks: csr_matrix, shown: Ints, merge: bool) -> Ints:
-    """Return the group of each position, or raise if the propensities are not identified."""
-    was_shown, was_clicked = (impressions > 0).astype(float), (clicks > 0).astype(float)
+class Counts(NamedTuple):
+    """Impressions and clicks of documents at positions, (n_rows, n_positions) each."""
+
+    impressions: csr_matrix
+    clicks: csr_matrix
+    query: Ints
+    X: Any  # features with a column of ones, or None
+
+    @classmethod
+    def of(cls, sessions: ClickSessions, at: Ints, X: Any) -> Counts:
+        """Return the counts of sessions, whose impressions are in the columns `at`."""
+        cells, shape = (sessions.shown_rows, at), (len(sessions), at.max() + 1)
+        impressions = csr_matrix((np.ones(len(at)), cells), shape=shape)
+        clicks = csr_matrix((sessions.clicked.astype(float), cells), shape=shape)
+        return cls(impressions, clicks, sessions.queries().codes, X)
+
+    def grouped(self, group: Ints) -> Counts:
+        """Return the counts with the positions of a group in one column."""
+        to_group = csr_matrix((np.ones(len(group)), (np.arange(len(group)), group)))
+        return self._replace(
+            impressions=(self.impressions @ to_group).tocsr(),
+            clicks=(self.clicks @ to_group).tocsr(),
+        )
+
+    def compared(self) -> Counts:
+        """Return the documents that were clicked, and shown at several positions."""
+        several = np.diff((self.impressions > 0).tocsr().indptr) > 1
+        rows = np.flatnonzero(several & (_sums(self.clicks, 1) > 0))
+        return Counts(self.impressions[rows], self.clicks[rows], self.query[rows], None)
+
+    def grams(self) -> Floats:
+        """Return ``X'X`` of the impressions at each position."""
+        columns = self.impressions.tocsc()
+        out = np.empty((columns.shape[1], self.X.shape[1], self.X.shape[1]))
+        for k, (begin, end) in enumerate(zip(columns.indptr, columns.indptr[1:])):
+            X = self.X[columns.indices[begin:end]]
+            out[k] = X.T @ (X * columns.data[begin:end, None])
+        return out
+
+    def warn_of_predictable(self, shown: Ints) -> None:
+        """Warn if a linear function of X predicts the positions within queries."""
+        weight = _sums(self.impressions, 1)
+        place, squares = self.impressions @ shown, self.impressions @ shown**2.0
+        n_queries = self.query.max() + 1
+
+        def centered(values: Floats) -> Floats:
+            total = np.bincount(self.query, values, n_queries)
+            n = np.bincount(self.query, weight, n_queries)
+            return values - weight * arrays.safe_divide(total, n)[self.query]
+
+        X = np.column_stack([centered(column * weight) for column in self.X[:, :-1].T])
+        rows = weight > 0
+        X = X[rows] / np.sqrt(weight[rows, None])
+        y = centered(place)[rows] / np.sqrt(weight[rows])
+        means = arrays.safe_divide(
+            np.bincount(self.query, place, n_queries), np.bincount(self.query, weight, n_queries)
+        )
+        total = squares.sum() - means**2 @ np.bincount(self.query, weight, n_queries)
+        fit = X @ np.linalg.lstsq(X, y, rcond=None)[0]
+        n, free = weight.sum() - n_queries, np.linalg.matrix_rank(X)
+        if total <= 0 or n <= free:
+            return
+        r2 = 1 - (total - fit @ fit) / total * n / (n - free)
+        if r2 > 0.5:
+            warn(
+                f"X predicts the positions of documents within queries (adjusted R2 {r2:.2f}), so "
+                "features cannot tell position from relevance: propensities of "
+                'method="alternating" rest on the linear form, and a ranker that uses them can be '
+                "far below the clicks as they are. Show some searches in random order."
+            )
+
+
+def _sums(matrix: csr_matrix, axis: int) -> Floats:
+    return np.asarray(matrix.sum(axis=axis)).ravel()
+
+
+# -- identification ------------------------------------------------------------------------
+
+
+def _by_documents(log: Counts) -> tuple[Ints, str]:
+    """Return the part of each position, joined by documents, and what does not join parts."""
+    was_shown, was_clicked = (log.impressions > 0).astype(float), (log.clicks > 0).astype(float)
     # From a position to another if a document was shown there and clicked here.
-    n, part = connected_components(was_shown.T @ was_clicked, directed=True, connection="strong")
+    joined = was_shown.T @ was_clicked
+    part = connected_components(joined, directed=True, connection="strong")[1]
+    return part, "no clicks on documents shown at both compare in both directions"
+
+
+def _by_features(log: Counts) -> tuple[Ints, str]:
+    """Return the part of each position, joined by spaces of features that intersect."""
+    grams, clicked = log.grams(), _sums(log.clicks, 0) > 0
+    scale = np.sqrt(grams.sum(axis=0).diagonal())
+    grams = grams / np.outer(scale, scale).clip(np.finfo(float).tiny)
+    part = np.arange(len(grams))
+    for k in range(len(grams) - 1):
+        for other in range(k + 1, len(grams)):
+            if part[k] != part[other] and clicked[k] and clicked[other]:
+                apart = _rank(grams[k]) + _rank(grams[other])
+                if apart > _rank(grams[k] + grams[other]):
+                    part[part == part[other]] = part[k]
+    part = np.unique(part, return_inverse=True)[1].ravel()
+    return part, "no features of clicked documents join"
+
+
+def _rank(gram: Floats) -> int:
+    return int(
+        np.linalg.matrix_rank(gram, tol=1e-10 * max(gram.diagonal().max(), 1e-300), hermitian=True)
+    )
+
+
+def _groups(part: Ints, what: str, shown: Ints, merge: bool) -> Ints:
+    """Return the group of each position, or raise if the propensities are not identified."""
+    n = part.max() + 1
     if n == 1:
         return np.arange(len(shown)) if len(shown) > 1 else np.zeros(1, dtype=np.intp)
     names = "; ".join(_listed(shown[part == k]) for k in np.argsort(_first(part)))
     if not merge:
         raise ValueError(
-            f"sessions must identify the propensities, got {n} groups of positions that no clicks "
-            f"on documents shown at both compare in both directions: {names}. Show some searches "
-            "in random order, leave out the last positions, or merge neighbors with merge=True."
+            f"sessions must identify the propensities, got {n} groups of positions that {what}: "
+            f"{names}. Show some searches in random order, leave out the last positions, or merge "
+            "neighbors with merge=True."
         )
     label = part.copy()
     joined = np.zeros(len(shown), dtype=bool)  # whether a position is merged with the next one
@@ -174,12 +319,14 @@ def _listed(positions: Ints) -> str:
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def _fitted(impressions: csr_matrix, clicks: csr_matrix, query: Ints) -> tuple[Floats, Floats]:
+# -- methods -------------------------------------------------------------------------------
+
+
+def _by_swaps(log: Counts) -> tuple[Floats, Floats]:
     """Return propensities relative to the first group, and their standard errors."""
-    total = np.asarray(clicks.sum(axis=1)).ravel()
-    several = (np.diff((impressions > 0).tocsr().indptr) > 1) & (total > 0)
-    n, c, total, query = impressions[several], clicks[several], total[several], query[several]
-    at_group, all_clicks = np.asarray(c.sum(axis=0)).ravel(), total.sum()
+    n, c, query, _ = log.compared()
+    total = _sums(c, 1)
+    at_group, all_clicks = _sums(c, 0), total.sum()
 
     def shares(free: Floats) -> tuple[csr_matrix, Floats]:
         """Return the share of each group in the clicks of each document, and the divisors."""
@@ -205,15 +352,122 @@ def _fitted(impressions: csr_matrix, clicks: csr_matrix, query: Ints) -> tuple[F
     free = minimize(
         loss, start, jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-10}
     ).x
-    share = shares(free)[0]
-    inverse = np.linalg.inv(curvature(free))
+    theta = np.exp(np.append(0.0, free))
+    gradient = c - diags(total) @ shares(free)[0]
+    return theta, theta * _errors(curvature(free) * all_clicks, gradient, query)
+
+
+def _errors(information: Floats, gradient: Any, query: Ints) -> Floats:
+    """Return standard errors, 0 of the first propensity, from gradients of documents.
+
+    Gradients of queries are independent; those of a single one have the information as variance.
+    """
+    inverse = np.linalg.inv(information)
     names, query = np.unique(query, return_inverse=True)
     if len(names) > 1:
         of_queries = csr_matrix((np.ones(len(query)), (query.ravel(), np.arange(len(query)))))
-        gradient = (of_queries @ (c - diags(total) @ share)).toarray()[:, 1:] / all_clicks
-        spread = gradient.T @ gradient * len(names) / (len(names) - 1)
-        variance = inverse @ spread @ inverse
-    else:
-        variance = inverse / all_clicks
-    theta = np.exp(np.append(0.0, free))
-    return theta, theta * np.append(0.0, np.sqrt(np.diag(variance)))
+        by_query = of_queries @ gradient
+        by_query = np.asarray(by_query.todense() if issparse(by_query) else by_query)[:, 1:]
+        spread = by_query.T @ by_query * len(names) / (len(names) - 1)
+        inverse = inverse @ spread @ inverse
+    return np.append(0.0, np.sqrt(np.diag(inverse)))
+
+
+def _by_expectation(log: Counts) -> tuple[Floats, Floats]:
+    """Return the propensities of maximum likelihood, and their standard errors."""
+    start = _by_swaps(log)[0]
+    log = log.compared()
+    if not log.impressions.shape[0]:
+        return start, np.zeros(len(start))
+    cells = log.impressions.tocoo()
+    row, at, n = cells.row, cells.col, cells.data
+    c = np.asarray(log.clicks[row, at]).ravel()
+    shown_at, shown_of = _sums(log.impressions, 0), _sums(log.impressions, 1)
+    n_rows, n_groups = cells.shape
+
+    def step(logs: Floats) -> Floats:
+        """Return the logarithms of propensities and relevances after a step."""
+        theta, r = np.split(np.exp(np.minimum(logs, 0.0)), [n_groups])
+        examined, relevant = theta[at], r[row]
+        missed = (n - c) / np.maximum(1 - examined * relevant, 1e-12)
+        theta = np.bincount(at, c + missed * examined * (1 - relevant), n_groups) / shown_at
+        r = np.bincount(row, c + missed * relevant * (1 - examined), n_rows) / shown_of
+        theta[0] = 1.0
+        return np.log(np.maximum(np.concatenate([theta, r]), 1e-300))
+
+    start = np.minimum(start, 1 - 1e-6)
+    start[0] = 1.0
+    r = np.clip(_sums(log.clicks, 1) / (log.impressions @ start), 1e-6, 1 - 1e-6)
+    logs = _fixed_point(step, np.log(np.concatenate([start, r])), n_groups)
+    theta, r = np.split(np.exp(np.minimum(logs, 0.0)), [n_groups])
+    chance = np.minimum(theta[at] * r[row], 1 - 1e-6)
+    gradient = csr_matrix((c - (n - c) * chance / (1 - chance), (row, at)), cells.shape)
+    weight = csr_matrix((n * chance / (1 - chance), (row, at)), cells.shape)
+    # The relevance of a document takes its share of the information, unless it is 1.
+    share = diags((r < 1 - 1e-6) / _sums(weight, 1)) @ weight
+    information = np.diag(_sums(weight, 0)) - (weight.T @ share).toarray()
+    return theta, theta * _errors(information[1:, 1:], gradient, log.query)
+
+
+def _by_turns(log: Counts) -> tuple[Floats, Floats]:
+    """Return the propensities of least squares on features, and their standard errors."""
+    grams, sums = log.grams(), np.asarray(log.clicks.T @ log.X)
+
+    def coefficients(theta: Floats) -> Floats:
+        gram = np.tensordot(theta**2, grams, 1)
+        return np.linalg.lstsq(gram, theta @ sums, rcond=1e-10)[0]
+
+    def of_groups(theta: Floats) -> tuple[Floats, Floats, Floats]:
+        w = coefficients(theta)
+        return w, grams @ w, np.einsum("kij,i,j->k", grams, w, w)
+
+    def step(theta: Floats) -> Floats:
+        w, _, squares = of_groups(theta)
+        theta = sums @ w / squares
+        return theta / theta[0]
+
+    start = _sums(log.clicks, 0) / _sums(log.impressions, 0)
+    theta = _fixed_point(step, start / start[0] if start[0] else np.ones(len(start)), len(start))
+    if not (np.isfinite(theta) & (theta > 0)).all():
+        raise ValueError(
+            "X must determine the relevance as a linear function, got a propensity of "
+            f"{theta[np.argmin(theta)]:.2g} by least squares: pass features that do, or use "
+            'method="swap".'
+        )
+    if len(theta) == 1:
+        return theta, np.zeros(1)
+    w, across, squares = of_groups(theta)
+    relevance = log.X @ w
+    cross = theta[:, None] * across
+    taken = cross @ np.linalg.pinv(np.tensordot(theta**2, grams, 1), rcond=1e-10, hermitian=True)
+    information = np.diag(squares) - taken @ cross.T
+    error = log.clicks - diags(relevance) @ log.impressions @ diags(theta)
+    gradient = np.asarray((diags(relevance) @ error).todense())
+    gradient -= (error @ theta)[:, None] * (log.X @ taken.T)
+    return theta, _errors(information[1:, 1:], gradient, log.query)
+
+
+def _fixed_point(step: Callable[[Floats], Floats], x: Floats, n_settled: int) -> Floats:
+    """Return a fixed point of a slow iteration, by steps that are extrapolated (SQUAREM).
+
+    The first `n_settled` numbers are those that must settle.
+    """
+    few = slice(n_settled)
+    for _ in range(_MOST_STEPS):
+        once = step(x)
+        first = once - x
+        if np.abs(first[few]).max() < _TOLERANCE:
+            return once
+        twice = step(once)
+        change = (twice - once) - first
+        norms = float(np.linalg.norm(first)), float(np.linalg.norm(change))
+        length = max(norms[0] / max(norms[1], 1e-300), 1.0)
+        far = step(x + 2 * length * first + length**2 * change)
+        # Extrapolation that does not settle is left out.
+        settles = np.abs(step(far) - far)[few].max() <= np.abs(first[few]).max() * _WORSE
+        x = far if settles else twice
+    warn(f"The propensities did not settle in {_MOST_STEPS} steps: the log hardly identifies them.")
+    return x
+
+
+_METHODS = {"swap": _by_swaps, "em": _by_expectation, "alternating": _by_turns}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares, minimize
 
 from skcalrank import AggregatedRanker, ClickSessions, PreferenceTarget, sample_sessions
 from skcalrank.aggregation import fit_propensities, position_based
@@ -128,6 +129,122 @@ def test_rankers_fit_propensities(rng):
     np.testing.assert_allclose(ranker.coef_, other.coef_)
 
 
+# -- other methods -------------------------------------------------------------------------
+
+
+def cells_of(y):
+    n = np.zeros((len(y), y.position.max()))
+    c = n.copy()
+    np.add.at(n, (y.shown_rows, y.position - 1), 1)
+    np.add.at(c, (y.shown_rows, y.position - 1), y.clicked)
+    return n, c
+
+
+def test_expectation_maximization_reaches_the_maximum_of_the_likelihood(rng):
+    p = rng.uniform(0.2, 0.95, 24)
+    y = sample_sessions(
+        p, np.repeat(np.arange(6), 4), n_sessions=600, model="position", random_state=0,
+        propensity=[1.0, 0.9, 0.7, 0.5],
+    )  # fmt: skip
+    n, c = cells_of(y)
+
+    def minus(free):
+        theta = np.append(1.0, free[:3])
+        chance = np.minimum(np.outer(free[3:], theta), 1 - 1e-12)
+        return -(c * np.log(chance) + (n - c) * np.log(1 - chance)).sum()
+
+    start = np.append([0.8, 0.7, 0.5], np.clip(c.sum(axis=1) / n.sum(axis=1), 0.1, 0.9))
+    bounds = [(1e-6, 1 - 1e-9)] * len(start)
+    best = minimize(minus, start, bounds=bounds, options={"maxiter": 5000, "maxfun": 10**6})
+    found = fit_propensities(y, method="em")
+    np.testing.assert_allclose(found.propensity, np.append(1, best.x[:3]), rtol=2e-3)
+
+
+def test_features_give_the_propensities_of_documents_that_did_not_move():
+    # Documents of one position each, and expected clicks: three kinds of documents.
+    kinds = np.eye(3)[np.arange(12) % 3]
+    relevance = kinds @ [0.8, 0.4, 0.2]
+    cells = [
+        (row, row // 3 + 1, 100, round(100 * THETA[row // 3] * relevance[row])) for row in range(12)
+    ]
+    y = counted(cells, 12)
+    found = fit_propensities(y, kinds, method="alternating")
+    np.testing.assert_allclose(found.propensity, THETA, rtol=1e-6)
+    with pytest.raises(ValueError, match="got 4 groups of positions"):
+        fit_propensities(y)
+    # Kinds that no two positions share, in any combination: one-hot numbers of the documents.
+    with pytest.raises(ValueError, match=r"got 4 groups .* no features .* join: 1; 2; 3; 4"):
+        fit_propensities(y, np.eye(12), method="alternating")
+    apart = np.hstack([kinds * (np.arange(12) < 6)[:, None], kinds * (np.arange(12) >= 6)[:, None]])
+    with pytest.raises(ValueError, match=r"got 2 groups .* no features .* join: 1-2; 3-4"):
+        fit_propensities(y, apart, method="alternating")
+    with pytest.warns(UserWarning, match="within 2-3|X predicts") as told:
+        found = fit_propensities(y, apart, method="alternating", merge=True)
+    messages = [str(warning.message) for warning in told]
+    assert "within 2-3" in messages[0]
+    assert "X predicts the positions" in messages[1]
+    assert found.group.tolist() == [0, 1, 1, 2]
+
+
+def test_alternating_least_squares_reach_the_minimum(rng):
+    X = rng.random((40, 3))
+    y = sample_sessions(
+        X @ [0.5, 0.3, 0.1], np.repeat(np.arange(10), 4), n_sessions=500, model="position",
+        random_state=0,
+    )  # fmt: skip
+    n, c = cells_of(y)
+    A = np.column_stack([X, np.ones(40)])
+
+    def residuals(free):
+        mean = np.outer(A @ free[3:], np.append(1, free[:3]))
+        return (np.sqrt(n) * (arrays_divide(c, n) - mean)).ravel()
+
+    best = least_squares(residuals, np.append(np.ones(3) / 2, np.ones(4) / 4), xtol=1e-12)
+    found = fit_propensities(y, X, method="alternating")
+    np.testing.assert_allclose(found.propensity[1:], best.x[:3], rtol=1e-5)
+
+
+def arrays_divide(a, b):
+    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
+
+
+@pytest.mark.parametrize("method", ["em", "alternating"])
+def test_errors_of_other_methods_are_standard_errors(method, rng):
+    qid = np.repeat(np.arange(60), 5)
+    X, theta, z = rng.random((300, 2)), np.array([1, 0.8, 0.6, 0.5, 0.4]), []
+    p = 0.1 + X @ [0.5, 0.3]
+    for seed in range(20):
+        # EM is biased by few impressions of a document; least squares are not.
+        y = sample_sessions(
+            p, qid, n_sessions=20_000 if method == "em" else 1000, order_scores=X[:, 0],
+            model="position", propensity=theta, random_state=seed,
+        )  # fmt: skip
+        found = fit_propensities(y, X if method == "alternating" else None, method=method)
+        z.append(((found.propensity - theta)[1:]) / found.standard_error[1:])
+    assert 0.75 < np.sqrt(np.mean(np.square(z))) < 1.25
+    assert np.abs(np.mean(z, axis=0)).max() < 1
+
+
+def test_features_that_predict_the_position_warn(rng):
+    qid = np.repeat(np.arange(40), 6)
+    X = rng.random((240, 2))
+    p = 0.2 + 0.6 * X[:, 0]
+
+    def drawn(strength):
+        return sample_sessions(
+            p, qid, n_sessions=400, order_scores=strength * X[:, 0], model="position",
+            random_state=0,
+        )  # fmt: skip
+
+    with pytest.warns(UserWarning, match=r"X predicts the positions .* R2 0\.[89].*random order"):
+        fit_propensities(drawn(100), X, method="alternating")
+    fit_propensities(drawn(1), X, method="alternating")
+    # Features of queries predict no position within them.
+    fit_propensities(drawn(1), np.column_stack([X, qid]), method="alternating")
+    # Nor do as many features as there are rows.
+    fit_propensities(drawn(0), np.hstack([X, rng.random((240, 150))]))
+
+
 # -- identification ------------------------------------------------------------------------
 
 
@@ -175,5 +292,14 @@ def test_bad_input_is_a_clear_error():
         fit_propensities(counted([(0, 2, 3, 1), (0, 3, 3, 1)], 1))
     with pytest.raises(ValueError, match="at position 1, got none"):
         fit_propensities(ClickSessions([1, 1], [], []))
+    y = expectation()
+    for options, message in (
+        ({"method": "dla"}, "method must be"),
+        ({"method": "alternating"}, "X must hold the features"),
+        ({"X": np.ones((2, 1))}, "X must have a row for each of 3 rows, got 2"),
+        ({"X": [[1.0], [np.nan], [0.0]]}, "NaN"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fit_propensities(y, **options)
     alone = fit_propensities(counted([(0, 1, 3, 1)], 1))
     assert (alone.propensity.tolist(), alone.standard_error.tolist()) == ([1.0], [0.0])
