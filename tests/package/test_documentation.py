@@ -21,7 +21,8 @@ PAGES = sorted(
     for page in DOC.rglob(f"*.{suffix}")
     if not set(MADE) & set(page.relative_to(DOC).parts)
 )
-EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+EXAMPLES = sorted((ROOT / "examples").rglob("plot_*.py"))
+NAMES = [path.relative_to(ROOT / "examples") for path in EXAMPLES]
 MODULES = ["skcalrank"] + [
     f"skcalrank.{module.name}"
     for module in pkgutil.iter_modules(skcalrank.__path__)
@@ -164,8 +165,9 @@ def test_examples_have_a_title_and_say_what_they_show():
 
 def test_the_gallery_has_an_order():
     source = (DOC / "_gallery_order.py").read_text()
-    listed = re.findall(r'"(plot_\w+\.py)"', source)
-    assert sorted(listed) == [path.name for path in EXAMPLES]
+    listed = re.findall(r'"(\w+/plot_\w+\.py)"', source)
+    assert sorted(listed) == [name.as_posix() for name in NAMES]
+    assert all((path.parent / "GALLERY_HEADER.rst").exists() for path in EXAMPLES)
 
 
 def targets_of(page):
@@ -173,12 +175,13 @@ def targets_of(page):
     for link in re.findall(r":doc:`(?:[^`<]*<)?(/?[\w/]+)>?`", page.read_text()):
         place = DOC if link.startswith("/") else page.parent
         yield (place / link.lstrip("/")).relative_to(DOC).as_posix()
-    for example in re.findall(r"gallery/images/sphx_glr_(\w+)_\d{3}\.png", page.read_text()):
-        yield f"gallery/{example}"
+    image = r"gallery/(\w+)/images/sphx_glr_(\w+)_\d{3}\.png"
+    for section, example in re.findall(image, page.read_text()):
+        yield f"gallery/{section}/{example}"
 
 
 def test_links_to_examples_and_pages_exist():
-    known = {f"gallery/{path.stem}" for path in EXAMPLES} | {"gallery/index"}
+    known = {f"gallery/{name.with_suffix('').as_posix()}" for name in NAMES} | {"gallery/index"}
     known |= {page.relative_to(DOC).with_suffix("").as_posix() for page in PAGES}
     links = {(page.name, target) for page in PAGES for target in targets_of(page)}
     assert len(links) > 50

@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 plt = pytest.importorskip("matplotlib.pyplot")
 
 FOLDER = Path(__file__).parents[2] / "examples"
-EXAMPLES = sorted(FOLDER.glob("plot_*.py"))
-NEEDS = {"plot_boosted_trees": "lightgbm"}
+EXAMPLES = sorted(FOLDER.rglob("plot_*.py"))
+NEEDS = {"plot_boosted_trees": "lightgbm", "plot_table": "lightgbm"}
 
 
 def test_there_are_examples():

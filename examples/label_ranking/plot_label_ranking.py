@@ -94,7 +94,7 @@ for name, s in scores.items():
 # %%
 # One order for everybody is far behind. With curves over age, a linear regression is level with the
 # true distribution, so no ranker can be better. Pairs add nothing here, since preferences drawn
-# from tastes have no cycles (:doc:`plot_nontransitive_preferences`).
+# from tastes have no cycles (:doc:`/gallery/label_ranking/plot_nontransitive_preferences`).
 #
 # What the ranker learned
 # -----------------------
