@@ -51,8 +51,8 @@ result = cross_compare(rankers, X, grade, search, ["ndcg@10"], cv=5)
 print(result.to_markdown(digits=3).partition("\n\n")[0])
 
 # %%
-# + marks what is better than the ridge regression at p < .05. The offers are made, with words and
-# hours that matter; :doc:`/benchmarks` has real tables, where the lead is smaller.
+# A "+" marks what is better than the ridge regression at p < .05. The offers are made, with words
+# and hours that matter; :doc:`/benchmarks` has real tables, where the lead is smaller.
 
 fig, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
 result.plot("ndcg@10", kind="means", ax=ax)

@@ -88,7 +88,8 @@ def _coefficients(ranker, n_shown) -> str:
     column = {"coefficient": [f"{value:+.4g}" for value in coef[largest]]}
     feature = "feature" if last is ranker else "transformed feature"
     return (
-        f"\n\nLargest of {len(coef)} coefficients, per unit of the {feature}:\n\n"
+        f"\n\nLargest of {len(coef)} coefficients "
+        f"(change of the score per unit of the {feature}):\n\n"
         + format_table([names[i] for i in largest], column)
     )
 

@@ -119,9 +119,9 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
     start : ranker, default=None
         Ranker to whose scores the trees are added, such as ``NDCGRanker()``, or a
         :class:`~skcalrank.pipeline.QueryPipeline` that encodes columns which a closed form cannot
-        read. A clone is fitted to the training queries. Its scores are scaled to minimize the
-        loss, then multiplied by 0, 1/2 or 1, whichever is best on the validation queries. Each
-        of the three factors costs a fit of the trees; 0 means no start.
+        read. A clone is fitted to the training queries. Its scores, scaled to minimize the loss,
+        are tried as they are, halved, and not at all; the trees are grown three times, and those
+        that are best on the validation queries are kept.
     n_estimators : int, default=2000
         Maximum number of rounds; early stopping normally ends before. Without validation, the
         number of rounds.

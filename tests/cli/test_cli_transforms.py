@@ -52,7 +52,7 @@ def test_transforms(capsys, path, new, name):
     assert "columns (" in out
     coef = load_model(new)[-1].coef_
     largest = np.abs(coef).argmax()
-    assert "Largest of 6 coefficients, per unit of the transformed feature" in out
+    assert "(change of the score per unit of the transformed feature)" in out
     assert out.split()[-2:] == [str(largest + 1), f"{coef[largest]:+.4g}"]
     assert "ndcg@10" in out
     # What learns nothing of its own is the same in chunks.
