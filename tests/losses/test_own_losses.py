@@ -32,7 +32,7 @@ def own(loss):
 def test_numbers_agree_with_closed_forms(loss, rng):
     certificates = set()
     for measure, r, grades in (("ndcg@2", 3, 3), ("precision@1", 4, 2), ("map", 3, 2)):
-        for law in random_laws(2, rng, r=r, n_grades=grades):
+        for law in random_laws(1, rng, r=r, n_grades=grades):
             closed = calibration_gap(loss, "sort", measure, law)
             found = calibration_gap(own(loss), "sort", measure, law)
             certificates.add(found.certificate)

@@ -87,7 +87,7 @@ def test_values_are_those_of_all_orders(name, data):
 
 
 @every_measure
-@examples(2)
+@examples(0.6)
 @given(data=st.data())
 def test_containers_change_nothing(name, data):
     measure, codes, y, scores = data.draw(problems(name))

@@ -27,6 +27,7 @@ def draw(kind, rng, n):
     }[kind]()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("kind", ["grades", "orders", "reals", "few reals", "large integers"])
 def test_counts_are_those_of_all_pairs(kind, tied, rng):
@@ -50,6 +51,7 @@ def test_counts_are_those_of_all_pairs(kind, tied, rng):
             np.testing.assert_allclose(found, tau, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("kind", ["grades", "reals"])
 @pytest.mark.parametrize("tied", [False, True])
 def test_one_query_of_very_many_documents(kind, tied, rng):

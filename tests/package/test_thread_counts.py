@@ -125,6 +125,7 @@ def test_solver(loss, dtype, rows, same):
     same(fit)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", LOSSES)
 def test_losses(name, weighted, rows, same):

@@ -115,6 +115,7 @@ def with_constant(case, problem, constant, **alphas):
     return scores_of(case, plain, X, qid), scores_of(case, weighed, X, qid)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("constant", [1.0, 3.0])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_constant_weight_is_none(case, constant, problem):

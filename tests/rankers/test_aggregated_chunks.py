@@ -27,6 +27,7 @@ def aggregated(structure="mean_log_odds", estimator=None, **params):
     return AggregatedRanker(structure, inner, **params)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("loss", ["squared", "centered", "pairwise_squared"])
 @pytest.mark.parametrize("order", [None, 2])
 def test_chunks_are_one_fit(loss, order, rng):

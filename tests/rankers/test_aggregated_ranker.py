@@ -63,6 +63,7 @@ def test_targets_are_means_over_subsets(order, rng):
     assert (ranker.standard_error_ == 0).all()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("order", [None, 2])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_closed_form_is_the_minimum_of_the_risk(order, weighted, rng):

@@ -101,6 +101,7 @@ def relevances(ranker, y):
     return (y > 2).astype(float) if isinstance(ranker, AveragePrecisionRanker) else y
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=REGRESSORS)
 @INSIDE
 def test_a_frame_reaches_the_regressor(ranker, regressor, table, y, qid):
@@ -115,6 +116,7 @@ def test_a_frame_reaches_the_regressor(ranker, regressor, table, y, qid):
     assert fitted.score(table, relevances(ranker, y), qid) > 0.75
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("loss", ["squared", "centered", "pairwise_squared"])
 @pytest.mark.parametrize("regressor", REGRESSORS.values(), ids=REGRESSORS)
 def test_under_every_loss(regressor, loss, table, y, qid):

@@ -96,6 +96,7 @@ def sparse_or_not(ranker):
 
 
 @every_ranker
+@examples(0.4)
 @given(data=st.data())
 def test_containers_change_nothing(ranker, data):
     X, y, codes = problem_for(ranker, data)

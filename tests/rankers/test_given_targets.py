@@ -111,6 +111,7 @@ def test_every_ranker_of_targets_takes_them():
     assert missing <= ({"ExternalRanker"} if ENGINES == ["sklearn"] else set())
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("case", LAWFUL, ids=lambda case: case.name)
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 def test_own_targets_are_labels(case, weighted, problem):
@@ -133,6 +134,7 @@ def test_labels_are_targets_of_regressors_of_labels(case, problem):
     np.testing.assert_array_equal(by_targets, by_labels)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize(
     "measure", ["ndcg@3", "precision@2", "recall@3", "auc", "spearman", "f1@4"]
 )
@@ -220,6 +222,7 @@ STACKS = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 @pytest.mark.parametrize("name", STACKS)
 def test_own_targets_make_the_same_stack(name, weighted, problem):

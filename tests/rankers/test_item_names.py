@@ -56,6 +56,7 @@ def test_rank_gives_the_items_back(name, problem):
     assert not hasattr(ranker, "item_names_in_")
 
 
+@pytest.mark.product
 @every_ranker
 @pytest.mark.parametrize("caller", ["score", "scorer", "pipeline"])
 def test_other_items_are_refused(name, caller, problem):

@@ -75,6 +75,7 @@ IN_PROPORTION = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("name", IN_PROPORTION)
 @pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150, 1e280])
 def test_coefficients_are_in_proportion_to_the_labels(name, size, data):

@@ -170,6 +170,7 @@ def test_the_automatic_penalty_is_the_one_of_the_fit(weight, data, label_data):
     assert of_documents.fit(X, y, qid, np.full(len(y), weight)).alpha_ == weight
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("weights", ["difference", "unit"])
 @pytest.mark.parametrize("features", LINEAR)
 def test_preferences_of_relevances_are_the_relevances(weights, features, data, label_data):

@@ -78,6 +78,7 @@ def eager(monkeypatch):
     monkeypatch.setattr("skcalrank.rankers._stacks._RUN_CELLS", 100)
 
 
+@pytest.mark.product
 @every_maker
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_jobs_change_nothing(make, backend, data, label_data, request):
@@ -135,6 +136,7 @@ def test_processes_are_for_much_work(make, data, monkeypatch):
     assert used == [2]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("eagerly", [False, True])
 @every_pred
 def test_queries_together_are_queries_one_by_one(ranker, data, label_data, eagerly, request):
