@@ -22,6 +22,7 @@ from ._measure_at_k import MeasureAtKDisplay
 from ._pair_matrix import PairMatrixDisplay
 from ._regret_bound import RegretBoundDisplay
 from ._regret_curve import RegretCurveDisplay
+from ._reliability import CutoffDisplay, ReliabilityDisplay
 from ._sensitivity import PropensitySensitivityDisplay
 from ._top_contributions import TopContributionsDisplay
 from ._training_curve import TrainingCurveDisplay
@@ -30,6 +31,7 @@ __all__ = [
     "CalibrationFunctionDisplay",
     "ComparisonDisplay",
     "ContributionDisplay",
+    "CutoffDisplay",
     "FrontDisplay",
     "ImportanceDisplay",
     "MeasureAtKDisplay",
@@ -38,6 +40,7 @@ __all__ = [
     "QueryDifferenceDisplay",
     "RegretBoundDisplay",
     "RegretCurveDisplay",
+    "ReliabilityDisplay",
     "TopContributionsDisplay",
     "TrainingCurveDisplay",
 ]

@@ -127,9 +127,22 @@ def _checked(y_true: ArrayLike, y_value: ArrayLike, n_bins: int) -> tuple[Floats
 
 def _binned_error(observed: Floats, expected: Floats, n_bins: int, weight: Floats) -> float:
     """Return the weighted mean, over bins, of the distance of means."""
+    means = binned_means(observed, expected, n_bins, weight)
+    return float(means[2] @ np.abs(means[0] - means[1]) / weight.sum())
+
+
+def binned_means(
+    observed: Floats, expected: Floats, n_bins: int, weight: Floats | None = None
+) -> Floats:
+    """Return means of what is expected and observed, and weights, of bins of equal numbers.
+
+    Equal values are in the bin of the first of them; bins without weight are left out.
+    """
+    weight = np.ones(len(observed)) if weight is None else weight
     order = np.argsort(expected, kind="stable")
     _, first, codes = np.unique(expected[order], return_index=True, return_inverse=True)
-    # Equal values are in the bin of the first of them.
-    bins = (first * min(n_bins, len(order)) // len(order))[codes.ravel()]
-    gaps = np.bincount(bins, (weight * (observed - expected))[order])
-    return float(np.abs(gaps).sum() / weight.sum())
+    bins = np.empty(len(order), dtype=int)
+    bins[order] = (first * min(n_bins, len(order)) // len(order))[codes.ravel()]
+    sums = np.stack([np.bincount(bins, weight * of) for of in (expected, observed)])
+    weights = np.bincount(bins, weight)
+    return np.vstack([sums[:, weights > 0] / weights[weights > 0], weights[weights > 0]])

@@ -14,6 +14,7 @@ from skcalrank.displays import (
     CalibrationFunctionDisplay,
     ComparisonDisplay,
     ContributionDisplay,
+    CutoffDisplay,
     FrontDisplay,
     ImportanceDisplay,
     MeasureAtKDisplay,
@@ -22,6 +23,7 @@ from skcalrank.displays import (
     QueryDifferenceDisplay,
     RegretBoundDisplay,
     RegretCurveDisplay,
+    ReliabilityDisplay,
     TopContributionsDisplay,
     TrainingCurveDisplay,
 )
@@ -88,6 +90,15 @@ def sensitivity():
     return PropensitySensitivityDisplay.from_sensitivity(values)
 
 
+def reliability():
+    return ReliabilityDisplay.from_predictions([0, 1, 0, 1], [0.2, 0.7, 0.4, 0.9], qid=[1, 1, 2, 2])
+
+
+def cutoffs():
+    cut = {"all queries": np.array([0.1, 0.2])}
+    return CutoffDisplay(alpha=np.array([0.1, 0.2]), loss=cut, kept=cut).plot()
+
+
 def compared():
     values = {"a": {"map": [0.1, 0.4, 0.3, 0.5, 0.2, 0.6]}, "b": {"map": [0.5] * 6}}
     return compare_values(values)
@@ -107,6 +118,8 @@ MADE = {
     PairMatrixDisplay: pair_matrix,
     PropensitySensitivityDisplay: sensitivity,
     TrainingCurveDisplay: training_curve,
+    ReliabilityDisplay: reliability,
+    CutoffDisplay: cutoffs,
 }
 
 

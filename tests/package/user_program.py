@@ -76,6 +76,10 @@ def scores_with_a_meaning() -> None:
     ).fit(X, y, qid)
     kept: np.ndarray[Any, np.dtype[np.bool_]] = cutoff.predict_set(X, qid)
     assert kept.shape == y.shape
+    reliability = displays.ReliabilityDisplay.from_estimator(calibrated, X, y, qid=qid)
+    assert_type(reliability.documents, Floats)
+    losses = displays.CutoffDisplay.from_estimator(cutoff, X, y, qid=qid, n_splits=2)
+    assert_type(losses.loss, dict[str, Floats])
     assert_type(cutoff.top_k(X, qid, k=2), Ints)
 
 

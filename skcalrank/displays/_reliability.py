@@ -1,0 +1,354 @@
+"""Plots of values with a unit against what is observed, and of what cut-offs lose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..data import check
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed
+from ..metrics import binned_means, predict_with_queries
+from ..reliability import GuaranteedCutoff, on_halves
+from ._base import Display, draw_line, drawn, literal
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ReliabilityDisplay(Display):
+    """Plot of values with a unit, such as probabilities, against what is observed.
+
+    One curve has documents, in bins of equal numbers, as scikit-learn's ``CalibrationDisplay`` with
+    quantiles; another has whole queries: the mean value of a query against its mean label. Values
+    can be right for documents, and wrong for queries that have nothing relevant.
+
+    Use :meth:`from_estimator` or :meth:`from_predictions` to make a display.
+
+    Parameters
+    ----------
+    documents, queries : ndarray of shape (2, n_bins)
+        Mean value, and mean of what is observed, of bins of documents, and of queries.
+    name : str, default=None
+        Title of the axes. If None, there is no title.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Line2D
+        The curves of documents and of queries.
+    diagonal_ : matplotlib Line2D
+        Where values are right.
+    ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skcalrank.metrics.document_calibration_error : One number for the curve of documents.
+    sklearn.calibration.CalibrationDisplay : Documents alone.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skcalrank import CalibratedRankerCV, NDCGRanker, load_digits_queries
+    >>> from skcalrank.displays import ReliabilityDisplay
+    >>> X, y, qid = load_digits_queries(n_queries=100, n_documents=20)
+    >>> train = qid < 60
+    >>> ranker = CalibratedRankerCV(NDCGRanker(), level=None).fit(X[train], y[train], qid[train])
+    >>> display = ReliabilityDisplay.from_estimator(
+    ...     ranker, X[~train], y[~train], qid=qid[~train], n_bins=5
+    ... )
+    >>> display.documents.shape
+    (2, 5)
+    >>> plt.show()
+    """
+
+    documents: Floats
+    queries: Floats
+    name: str | None = None
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        curve_kwargs: dict[str, Any] | None = None,
+    ) -> ReliabilityDisplay:
+        """Plot the curves.
+
+        Parameters
+        ----------
+        ax, name
+            As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
+        curve_kwargs : dict, default=None
+            How matplotlib's ``plot`` draws documents and queries.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
+        """
+        ax = self._open(ax)
+        ends = [min(of.min() for of in self._curves()), max(of.max() for of in self._curves())]
+        self.diagonal_ = draw_line(ax, ends, ends, None, color="gray", linestyle=":")
+        self.lines_ = [
+            draw_line(ax, means[0], means[1], curve_kwargs, marker=marker, label=label)
+            for means, marker, label in zip(self._curves(), "o^", ("documents", "queries"))
+        ]
+        ax.set(xlabel="mean value", ylabel="mean observed")
+        name = self.name if name is None else name
+        if name is not None:
+            ax.set_title(name)
+        ax.legend()
+        return self
+
+    def _curves(self):
+        return self.documents, self.queries
+
+    @classmethod
+    @drawn(plot)
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Matrix,
+        y: Labels,
+        *,
+        qid: ArrayLike | None = None,
+        relevance_level: float | None = None,
+        n_bins: int = 10,
+    ) -> ReliabilityDisplay:
+        """Plot the values of a fitted estimator, such as a CalibratedRankerCV.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Its ``predict`` returns values with a unit.
+        X : array-like of shape (n_rows, d)
+            Documents of queries that the estimator has not seen.
+        y : array-like of shape (n_rows,)
+            Relevances. May carry its queries.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row.
+        relevance_level : float, default=None
+            Labels of at least this level are observed as 1 and others as 0. If None, the level of
+            an estimator whose `target` is "relevant"; without one, labels as they are.
+        n_bins : int, default=10
+            Number of bins of documents, and of queries.
+        ax, name, curve_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
+        """
+        qid = check.carried_qid(y, qid)
+        if relevance_level is None and getattr(estimator, "target", None) == "relevant":
+            relevance_level = estimator.relevance_level
+        labels, queries = check.target(y, qid)
+        if relevance_level is not None:
+            labels = (labels >= relevance_level) * 1.0
+        values = predict_with_queries(estimator, X, qid)
+        return cls(**_means(labels, values, queries, n_bins))
+
+    @classmethod
+    @drawn(plot)
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_value: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        n_bins: int = 10,
+    ) -> ReliabilityDisplay:
+        """Plot given values.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_rows,)
+            What is observed: 0 and 1 for probabilities.
+        y_value : array-like of shape (n_rows,)
+            Values with the unit of `y_true`.
+        qid, n_bins
+            As in :meth:`from_estimator`.
+        ax, name, curve_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
+
+        Raises
+        ------
+        ValueError
+            If the arrays do not fit together.
+        """
+        labels, queries = check.target(y_true, qid, name="y_true")
+        return cls(**_means(labels, y_value, queries, n_bins))
+
+
+def _means(labels, y_value, queries, n_bins):
+    check.count("n_bins", n_bins, "the number of bins")
+    values = check.labels(y_value, "y_value")
+    if values.shape != labels.shape:
+        raise ValueError(
+            f"y_value must have the shape {labels.shape} of y_true, (n_rows,), got {values.shape}."
+        )
+    values = queries.group(values)
+    of_queries = queries.mean(labels), queries.mean(values)
+    return {
+        "documents": binned_means(labels, values, n_bins)[:2],
+        "queries": binned_means(*of_queries, n_bins)[:2],
+    }
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CutoffDisplay(Display):
+    """Plot of what a cut-off loses and keeps against what is promised, by size of query.
+
+    A promise on average over queries can be broken for large queries and useless for small ones:
+    this is where one sees it. Solid lines are losses, dashed ones the kept share of the documents.
+
+    Use :meth:`from_estimator` to make a display.
+
+    Parameters
+    ----------
+    alpha : ndarray of shape (n_alphas,)
+        Mean loss that is promised.
+    loss, kept : dict of str to ndarray of shape (n_alphas,)
+        Mean loss, and mean share of the documents that is kept, by the name of a class of queries.
+    name : str, default=None
+        Title of the axes. If None, there is no title.
+
+    Attributes
+    ----------
+    loss_lines_, kept_lines_ : list of matplotlib Line2D
+        The curves.
+    diagonal_ : matplotlib Line2D
+        Where the loss is what is promised.
+    ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skcalrank.GuaranteedCutoff : `groups` of its `fit` promise within categories of queries.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from skcalrank import GuaranteedCutoff, NDCGRanker, load_digits_queries
+    >>> from skcalrank.displays import CutoffDisplay
+    >>> X, y, qid = load_digits_queries(n_queries=160, n_documents=20)
+    >>> train = qid < 80
+    >>> cutoff = GuaranteedCutoff(NDCGRanker(), by="score").fit(X[train], y[train], qid[train])
+    >>> display = CutoffDisplay.from_estimator(cutoff, X[~train], y[~train], qid=qid[~train])
+    >>> bool((display.loss["all queries"] < display.alpha + 0.05).all())
+    True
+    >>> plt.show()
+    """
+
+    alpha: Floats
+    loss: dict[str, Floats]
+    kept: dict[str, Floats]
+    name: str | None = None
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        loss_kwargs: dict[str, Any] | None = None,
+        kept_kwargs: dict[str, Any] | None = None,
+    ) -> CutoffDisplay:
+        """Plot the curves.
+
+        Parameters
+        ----------
+        ax, name
+            As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
+        loss_kwargs, kept_kwargs : dict, default=None
+            Style of the curves of losses, and of kept shares, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : CutoffDisplay
+        """
+        ax = self._open(ax)
+        self.diagonal_ = draw_line(ax, self.alpha, self.alpha, None, color="gray", linestyle=":")
+        self.loss_lines_, self.kept_lines_ = [], []
+        for label, loss in self.loss.items():
+            line = draw_line(ax, self.alpha, loss, loss_kwargs, label=literal(label), marker=".")
+            style = {"color": line.get_color(), "linestyle": "--"}
+            self.loss_lines_.append(line)
+            kept = draw_line(ax, self.alpha, self.kept[label], kept_kwargs, **style)
+            self.kept_lines_.append(kept)
+        ax.set(xlabel="promised loss", ylabel="loss (solid), kept share (dashed)")
+        name = self.name if name is None else name
+        if name is not None:
+            ax.set_title(name)
+        ax.legend()
+        return self
+
+    @classmethod
+    @drawn(plot)
+    def from_estimator(
+        cls,
+        estimator: GuaranteedCutoff,
+        X: Matrix,
+        y: Labels,
+        *,
+        qid: ArrayLike | None = None,
+        alpha: ArrayLike | None = None,
+        n_sizes: int = 3,
+        n_splits: int = 20,
+        random_state: Seed = 0,
+    ) -> CutoffDisplay:
+        """Plot a fitted cut-off on further queries.
+
+        For every value of `alpha` a threshold is calibrated on a random half of the queries, and
+        applied to the others. Curves are means over several such halves, and over the queries that
+        have something to lose.
+
+        Parameters
+        ----------
+        estimator : fitted GuaranteedCutoff
+            Its ranker, loss, confidence and rule are used; any loss but "precision".
+        X : array-like of shape (n_rows, d)
+            Documents of queries that did not train the ranker.
+        y : array-like of shape (n_rows,)
+            Relevances. May carry its queries.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row.
+        alpha : array-like, default=None
+            Mean losses that are promised. If None, .05, .1, ..., .5. Those for which half of the
+            queries are too few are left out.
+        n_sizes : int, default=3
+            Number of classes of queries by their number of documents, beside all queries.
+        n_splits : int, default=20
+            Number of random halves.
+        random_state : int, RandomState instance or None, default=0
+            Seed of the halves.
+        ax, name, loss_kwargs, kept_kwargs
+            As in :meth:`plot`.
+
+        Returns
+        -------
+        display : CutoffDisplay
+
+        Raises
+        ------
+        ValueError
+            If there are too few queries for all values of `alpha`.
+        """
+        check.count("n_sizes", n_sizes, "the number of classes of size")
+        check.count("n_splits", n_splits, "the number of random halves")
+        qid = check.carried_qid(y, qid)
+        alpha = np.arange(1, 11) / 20 if alpha is None else alpha
+        halves = on_halves(estimator, X, y, qid, alpha, n_splits, random_state)
+        sizes = halves.sizes
+        classes = {"all queries": np.ones(len(sizes), dtype=bool)}
+        edges = np.unique(np.quantile(sizes, np.linspace(0, 1, n_sizes + 1), method="lower"))
+        for low, high in pairwise(edges):
+            last = high == edges[-1]
+            inside = (sizes >= low) & (sizes < high + last)
+            classes[f"{low} to {high - (not last)} documents"] = inside
+        return cls(
+            alpha=halves.alpha,
+            loss={name: halves.loss[:, which].mean(axis=1) for name, which in classes.items()},
+            kept={name: halves.kept[:, which].mean(axis=1) for name, which in classes.items()},
+        )
