@@ -30,7 +30,12 @@ def of_table(ranker: Any, transform: str | None, kinds: dict[str, str]) -> Any:
 
 def reads_tables(ranker: Any) -> bool:
     """Return whether a ranker, or a pipeline before it, reads columns of text."""
-    return isinstance(ranker, Pipeline) or get_tags(ranker).input_tags.string
+    return isinstance(_inside(ranker), Pipeline) or get_tags(ranker).input_tags.string
+
+
+def _inside(ranker: Any) -> Any:
+    """Return the ranker inside of one that gives its scores a unit, or the ranker itself."""
+    return getattr(ranker, "ranker_", getattr(ranker, "ranker", ranker))
 
 
 def takes_missing(ranker: Any) -> bool:
@@ -41,7 +46,7 @@ def takes_missing(ranker: Any) -> bool:
 
 def encoder_of(ranker: Any) -> TableEncoder | None:
     """Return the encoder by which a fitted ranker reads tables, if it has one."""
-    first = steps_of(ranker)[0][1]
+    first = steps_of(_inside(ranker))[0][1]
     return first if isinstance(first, TableEncoder) else getattr(first, "encoder_", None)
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
+from ..measures import get_measure
 from ..persistence import require_skops, save_model
 from ..preds import preds_for
 from ..rankers import LeastSquaresRankerCV, measure_of
+from ..reliability import LOSSES, CalibratedRankerCV
 from . import _options as options
 from . import _rankers as choices
 from ._columns import columns_of, of_table
@@ -25,6 +27,7 @@ def add_options(parser):
         "  skcalrank fit huge.txt --model ndcg.skops --chunk-rows 50000 --dtype float32\n"
         "  skcalrank fit train.csv --model map.skops --qid-column query --drop sku\n"
         "  skcalrank fit train.txt --model cv.skops --alphas 1 100 10000 --folds 5\n"
+        "  skcalrank fit train.txt --model p.skops --calibrate --relevance-level 1\n"
     )
     options.add_table(parser, "train TRAIN", "file to fit the ranker to")
     options.add(parser, "--model FILE", "model file to write", required=True)
@@ -44,8 +47,22 @@ def add_options(parser):
         "fit the surrogate to pairs, and rank by this prediction map: for the ranker map "
         f"{', '.join(preds_for('map'))}; for pd and kendall {', '.join(preds_for('disagreement'))}",
     )
+    add_calibrate(parser)
     options.add_reading(parser, "of any kind")
     options.add_n_features(parser)
+
+
+def add_calibrate(parser):
+    options.add(
+        parser,
+        "--calibrate",
+        "give the scores a unit, and keep their order: the probability that a document is relevant "
+        "(the default of this option), its expected label (grade) or gain, or its share of what "
+        "predict --cutoff may lose",
+        nargs="?",
+        const="relevant",
+        choices=["relevant", "grade", "gain", *LOSSES],
+    )
 
 
 def run(args) -> str:
@@ -89,6 +106,10 @@ def _fitted(ranker, args):
             "without --alphas and without +REGRESSOR, auto, and err with --max-grade, can be "
             "fitted in chunks."
         )
+    if args.calibrate and args.chunk_rows is not None:
+        raise ValueError("--calibrate needs all rows at once, leave --chunk-rows out")
+    if args.calibrate:
+        in_chunks = several = False
     settings = {"whole": not (in_chunks or several), "n_features": args.n_features}
     settings |= {"of_any_kind": True, "in_chunks": several}
     reader = Reader(args.train, args, rankers=[ranker], **settings)
@@ -98,6 +119,10 @@ def _fitted(ranker, args):
         ranker, in_chunks = choices.ranker_in(ranker), False
         ranker = of_table(ranker, args.transform, args.columns)
     aim = {args.ranker: measure_of(choices.ranker_in(ranker))}
+    if args.calibrate:
+        ranker = CalibratedRankerCV(ranker, args.calibrate, relevance_level=args.relevance_level)
+        if args.calibrate in ("relevant", "recall", "first"):
+            aim = {f"--calibrate {args.calibrate}": get_measure("recall")}
     rows: dict[Any, int] = {}
 
     def chunks():

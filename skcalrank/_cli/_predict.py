@@ -3,12 +3,16 @@
 import argparse
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 
 from ..data import check, positions
 from ..evaluation import name_of
+from ..measures import get_measure
 from ..metrics import predict_with_queries
+from ..reliability import LOSSES, GuaranteedCutoff
 from . import _options as options
 from ._files import Reader, load_ranker, output, refuse_overwriting
+from ._rankers import without_binary
 from ._text import say
 
 
@@ -17,6 +21,7 @@ def add_options(parser):
         f"{options.ABOUT_FILES}\n{options.ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank predict ndcg.skops test.txt --output scores.txt\n"
         "  skcalrank predict ndcg.skops test.txt --format trec --top-k 100 > run.txt\n"
+        "  skcalrank predict p.skops test.txt --format trec --cutoff judged.txt --alpha 0.1\n"
     )
     options.add(parser, "model MODEL", "model file that fit wrote")
     options.add_table(parser, "file FILE", "file of documents; a table needs no labels")
@@ -33,6 +38,20 @@ def add_options(parser):
     )
     text = "write only the best K documents of each query, for a run"
     options.add_count(parser, "--top-k K", text)
+    text = "write only documents above a threshold, calibrated on a labelled file of other queries"
+    options.add(parser, "--cutoff FILE", text)
+    options.add(
+        parser,
+        "--loss",
+        "what documents below the threshold of --cutoff take away, on average over queries like "
+        "those of its file: parts of the relevant documents, of the DCG, the first relevant one, "
+        "or the best one; default: recall",
+        choices=LOSSES,
+        default="recall",
+    )
+    text = "largest mean loss that --cutoff promises; default: 0.1"
+    options.add(parser, "--alpha A", text, type=float, default=0.1)
+    options.add_relevance_level(parser, "without it, the labels of --cutoff must be 0 and 1")
     text = "name of a run, one word; default: skcalrank"
     options.add(parser, "--tag TAG", text, type=_word, default="skcalrank")
     options.add_reading(parser)
@@ -48,30 +67,46 @@ def _word(text):
 def run(args) -> str:
     """Write a score for every row, or a TREC run."""
     in_trec = args.format == "trec"
-    if args.top_k is not None and not in_trec:
-        raise ValueError(
-            "--top-k leaves documents out, which a file with one score per row cannot do: add "
-            "--format trec"
-        )
+    for option, value in (("--top-k", args.top_k), ("--cutoff", args.cutoff)):
+        if value is not None and not in_trec:
+            raise ValueError(
+                f"{option} leaves documents out, which a file with one score per row cannot do: "
+                "add --format trec"
+            )
     refuse_overwriting(args.output, args.model, args.file)
     ranker = load_ranker(args.model)
+    cutoff = None if args.cutoff is None else _calibrated(ranker, args)
     reader = Reader(args.file, args, model=ranker, labels=False, documents=in_trec)
     with output(args.output) as file:
         for chunk in reader:
             scores = predict_with_queries(ranker, chunk.data.X, chunk.data.qid)
-            lines = _trec(chunk, scores, args) if in_trec else map(repr, scores.tolist())
+            kept = None if cutoff is None else cutoff.predict_set(chunk.data.X, chunk.data.qid)
+            lines = _trec(chunk, scores, kept, args) if in_trec else map(repr, scores.tolist())
             file.write("\n".join(lines) + "\n")
     say("")
     return ""
 
 
-def _trec(chunk, scores, args):
+def _calibrated(ranker, args):
+    """Return a cut-off of the ranker, calibrated on a labelled file."""
+    refuse_overwriting(args.output, [args.cutoff])
+    whole = Reader([args.cutoff], args, model=ranker, whole=True)
+    (data,) = (chunk.data for chunk in whole)
+    if args.loss in ("recall", "first"):
+        aim = {f"--loss {args.loss}": get_measure("recall")}
+        without_binary(aim, data.y, args.relevance_level, True)
+    cutoff = GuaranteedCutoff(FrozenEstimator(ranker), args.loss, args.alpha)
+    return cutoff.set_params(relevance_level=args.relevance_level).fit(*data)
+
+
+def _trec(chunk, scores, kept, args):
     """Yield lines of a TREC run, the best first; equal scores are in the order of the rows."""
     qid = chunk.data.qid
     queries = check.queries(qid, len(scores))
     place = queries.ungroup(positions(queries.group(scores), queries))
     rows = np.lexsort((place, queries.codes))
     rows = rows if args.top_k is None else rows[place[rows] <= args.top_k]
+    rows = rows if kept is None else rows[np.asarray(kept)[rows]]
     for row in rows.tolist():
         query, document = str(name_of(qid[row], "a query")), chunk.documents[row]
         for name in (query, document):

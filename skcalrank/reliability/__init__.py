@@ -6,5 +6,6 @@ Nothing here is about losses: :mod:`skcalrank.calibration` is.
 from ._calibrated import CalibratedRankerCV
 from ._cutoff import GuaranteedCutoff
 from ._halves import on_halves
+from ._masses import LOSSES
 
 __all__ = ["CalibratedRankerCV", "GuaranteedCutoff"]

@@ -201,15 +201,25 @@ class CalibratedRankerCV(RankerAround):
         UserWarning
             If most queries seem to have trained the ranker of a FrozenEstimator.
         """
-        self._fit_values(X, y, qid, sample_weight)
+        self._fit_values(X, y, qid, sample_weight, names_are_given=True)
         return self
 
-    def _fit_values(self, X: Matrix, y: Labels, qid: Any, sample_weight: Any = None) -> Floats:
+    def _fit_values(
+        self,
+        X: Matrix,
+        y: Labels,
+        qid: Any,
+        sample_weight: Any = None,
+        *,
+        names_are_given: bool = False,
+    ) -> Floats:
         """Fit, and return the values of all rows by the map of their out-of-fold scores."""
         plan, given = self._check_problem(self._check_params(), X, y, qid, sample_weight)
         plan.measure.labels(given.y)
         if given.n_rows < 2:
             raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")
+        if names_are_given and self._is_frozen():
+            self._warn_of_training_queries(given.queries)
         numbered = with_numbers(given)
         rows, values = self._fit_rows(numbered, check.carried_qid(y, qid))
         self.record_ = self._record(plan, given)
@@ -223,7 +233,6 @@ class CalibratedRankerCV(RankerAround):
         self._check_enough(rows.queries.n_queries)
         tests = test_folds(self.cv, rows, given, qid)
         if self._is_frozen():
-            self._warn_of_training_queries(given.queries)
             self.ranker_ = self.ranker.estimator
             scores = ranker_scores(self.ranker_, rows)
         else:

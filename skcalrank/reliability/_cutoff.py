@@ -13,7 +13,6 @@ from ..data import (
     Queries,
     all_or_nothing,
     arrays,
-    call_step,
     check,
     limits,
     positions,
@@ -314,8 +313,9 @@ class GuaranteedCutoff(RankerAround):
     def _fitted_to(self, rows):
         if self.by != "target":
             return super()._fitted_to(rows)
-        labels = rows.in_order(rows.y)
-        return call_step(self._calibrated(), "fit", rows.as_given(), labels, qid=rows.qid)
+        ranker = self._calibrated()
+        ranker._fit_values(rows.as_given(), rows.in_order(rows.y), rows.qid)  # noqa: SLF001
+        return ranker
 
     def _matters(self, rows) -> Bools:
         """Return which queries have something to lose, whatever the order."""

@@ -123,6 +123,9 @@ SHARES: dict[str, Shares] = {
     "best": _best,
 }
 
+#: Names of losses of mass.
+LOSSES = tuple(SHARES)
+
 #: Losses that are no masses of documents.
 OTHERS = ("precision", "no_answer")
 

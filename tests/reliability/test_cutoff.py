@@ -437,6 +437,7 @@ def test_queries_that_trained_the_ranker_warn(digits):
     with pytest.warns(UserWarning, match="seem to have trained the ranker"):
         GuaranteedCutoff(ranker, by="score").fit(X, y, qid)
     GuaranteedCutoff(ranker, by="score").fit(X, y, qid + 1000)
+    GuaranteedCutoff(ranker).fit(X, y, qid + 1000)
     with pytest.warns(UserWarning, match="seem to have trained the ranker"):
         CalibratedRankerCV(ranker, level=None).fit(X, y, qid)
     # The map knows other queries than the ranker inside of it.
