@@ -89,7 +89,7 @@ def refuse_stand_ins(**values: Any) -> None:
         if isinstance(value, str) and name != "qid":
             column = f": pass the column, such as frame[{value!r}]" if name != "X" else ""
             raise ValueError(f"{name} must be an array, got the string {value!r}{column}.")
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and not issparse(value):
             remedy = (
                 "pass pandas.DataFrame(X)"
                 if name == "X"
