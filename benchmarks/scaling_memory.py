@@ -1,14 +1,15 @@
 """Memory and CPU of fits by rows and by features, beside LightGBM's lambdarank.
 
     python benchmarks/scaling_memory.py
-    python benchmarks/scaling_memory.py --rows 50000 100000 200000 --features 34 68 136
+    python benchmarks/scaling_memory.py --rows 50000 100000 200000 --closed-rows 400000
 
 Queries of 100 documents in single precision, with grades 0 to 4 that depend on some features. Each
 fit is a process of its own, after one to few rows. Memory is what the peak of the process grows by
 in the fit, beyond the table, labels and queries, which it holds before. Rankers with trees have 100
-rounds without early stopping, of 31 leaves, all libraries on one thread; the last column is their
-CPU time by round. Exponents are slopes of the logarithms of the figures
-over all sizes; "<--" marks those in rows that are above lambdarank's by more than .05.
+rounds without early stopping, of 31 leaves, all libraries on one thread; the column of rounds is
+their CPU time by round. Exponents are slopes of the logarithms of the figures over the sizes that
+all are fitted to, closed forms of further rows left out; "<--" marks those in rows that are above
+lambdarank's by more than .05.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from itertools import pairwise
 
 import lightgbm
 import numpy as np
+import pandas as pd
 from _common import describe_environment, parser, print_table, say
 
 from skcalrank import BoostedRanker, NDCGRanker, TabularRanker
@@ -57,6 +59,7 @@ FITS = {
     "BoostedRanker()": (lambda *rows: trees().fit(*rows), N_ROUNDS),
     "TabularRanker()": (lambda *rows: TabularRanker(trees=trees()).fit(*rows), 2 * N_ROUNDS),
     "TabularRanker(trees=None)": (lambda *rows: TabularRanker(trees=None).fit(*rows), None),
+    "the same of a frame": (lambda *rows: TabularRanker(trees=None).fit(*rows), None),
     "NDCGRanker()": (lambda *rows: NDCGRanker().fit(*rows), None),
 }
 
@@ -72,6 +75,8 @@ def made(n_rows, n_features):
 def fit_here(name, n_rows, n_features):
     """Fit in this process, and print CPU seconds and the bytes that the peak grows by."""
     X, y, qid = made(n_rows, n_features)
+    if "frame" in name:
+        X = pd.DataFrame(X).rename(columns="x{}".format)
     fit, _ = FITS[name]
     few = slice(FEW)
     fit(X[few], y[few], qid[few])
@@ -90,20 +95,22 @@ def measured(name, shape):
     return [float(word) for word in out.splitlines()[-1].split()]
 
 
-def table_of(shapes, along):
-    """Rows of a table for sizes that grow along an axis."""
+def table_of(shapes, along, further=()):
+    """Rows of a table for sizes that grow along an axis, and for further ones of closed forms."""
     sizes = np.array([shape[along] for shape in shapes], dtype=float)
     limits = None
     for name, (_, n_rounds) in FITS.items():
-        figures = np.array([measured(name, shape) for shape in shapes])
-        slopes = [np.polyfit(np.log(sizes), np.log(of), 1)[0] for of in figures.T]
+        own = [*shapes, *(further if n_rounds is None else ())]
+        figures = np.array([measured(name, shape) for shape in own])
+        common = np.log(np.maximum(figures[: len(shapes)], 1e-3)).T
+        slopes = [np.polyfit(np.log(sizes), of, 1)[0] for of in common]
         limits = slopes if limits is None else limits
-        for number, (shape, (seconds, grown)) in enumerate(zip(shapes, figures)):
+        for shape, (seconds, grown) in zip(own, figures):
             table = 4e-6 * shape[0] * shape[1]
             per_round = "" if n_rounds is None else f"{1e3 * seconds / n_rounds:.1f}"
             cells = [f"{table:.0f}", f"{grown / 1e6:.0f}", f"{seconds:.2f}", per_round]
             told = ["", ""]
-            if number == len(shapes) - 1:
+            if shape == shapes[-1]:
                 told = [
                     f"{slope:.2f}" + (" <--" if along == 0 and slope > limit + EXCESS else "")
                     for slope, limit in zip(slopes[::-1], limits[::-1])
@@ -114,7 +121,8 @@ def table_of(shapes, along):
 def main():
     """Run and print."""
     options = parser(__doc__, threads=False)
-    options.add_argument("--rows", type=int, nargs="+", default=[100_000, 400_000, 2_000_000])
+    options.add_argument("--rows", type=int, nargs="+", default=[100_000, 400_000])
+    options.add_argument("--closed-rows", type=int, nargs="*", default=[2_000_000])
     options.add_argument("--features", type=int, nargs="+", default=[34, 68, 136])
     args = options.parse_args()
     for name, values in (("rows", args.rows), ("features", args.features)):
@@ -123,8 +131,10 @@ def main():
     print(describe_environment("numpy", "scikit-learn", "lightgbm", threads=1))
     columns = ["", "MB of the table", "MB of the fit", "CPU s", "CPU ms by round"]
     columns += ["exponent of memory", "exponent of CPU"]
+    n_columns = args.features[-1]
+    by_rows, further = ([(n, n_columns) for n in of] for of in (args.rows, args.closed_rows))
     say("\nBy rows:\n")
-    print_table(columns, table_of([(n, args.features[-1]) for n in args.rows], 0))
+    print_table(columns, table_of(by_rows, 0, further))
     say("\nBy features:\n")
     print_table(columns, table_of([(args.rows[0], d) for d in args.features], 1))
 

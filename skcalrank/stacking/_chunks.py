@@ -60,8 +60,9 @@ def fit_views(views: list[LinearView], plan: Any, kept: Bools) -> list[tuple[Lin
     columns = [clone(view.steps[0][1]) for view in views]
     held_out, tested, of_tested = ~kept, rows, X
     if small is not None:
-        held_out, of_tested = held_out[plan.sampled], small.X
-        tested = replace(small.rows, numbers=np.arange(small.rows.n_rows))
+        numbers = np.full(rows.n_rows, -1)
+        numbers[plan.sampled] = np.arange(small.rows.n_rows)
+        of_tested, tested = small.X, replace(rows, numbers=numbers)
         chunks = OverChunks(X, np.isin(np.arange(X.shape[0]), rows.numbers))
         with among(chunks):
             fit_together(columns, X.table(), X.qid, rows=chunks.rows)

@@ -89,7 +89,10 @@ def make_plan(
     splits = [(folds < 0, folds >= 0)]
     X = as_numbers.X if streamed is None else streamed
     plan = Plan(rows, targets, folds, of_member, splits, evals, method, X, together)
-    return plan if streamed is None else _with_sample(plan, sampled)
+    if streamed is None:
+        return plan
+    # Linear views learn from chunks, and score held-out rows alone.
+    return _with_sample(plan, folds >= 0 if len(together) == len(members) else sampled)
 
 
 def _refuse_others(members, evals):

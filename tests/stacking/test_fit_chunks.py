@@ -91,6 +91,9 @@ def test_weights(data):
     whole = TabularRanker(trees=None).fit(X, y, qid, weight)
     chunks = cut(X, y, qid, weight, seed=0)
     assert same(whole, TabularRanker(trees=None).fit_chunks(chunks), X, qid)
+    of_few = TabularRanker(trees=None).fit_chunks(chunks, max_rows=len(y) // 2)
+    for name, expected in coefficients(whole).items():
+        np.testing.assert_allclose(coefficients(of_few)[name], expected, atol=1e-9, rtol=1e-9)
     in_chunks = TabularRanker(trees=None, random_state=3).fit_chunks(chunks)
     assert same(TabularRanker(trees=None, random_state=3).fit(X, y, qid, weight), in_chunks, X, qid)
 
