@@ -47,7 +47,8 @@ def crop_left(source, target, width, height):
     """Write a thumbnail of the left part of a wide figure: its first panel, with its labels."""
     with Image.open(source) as picture:
         wide, high = picture.size
-        wide = min(wide, high * width * 5 // (height * 4))
+        if wide > 2.2 * high:
+            wide = high * width * 5 // (height * 4)
         part = picture.convert("RGBA").crop((0, 0, wide, high))
     ground = Image.new("RGBA", part.size, "white")
     ground.alpha_composite(part)

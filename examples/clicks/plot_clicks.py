@@ -2,6 +2,8 @@
 Learning from clicks
 ====================
 
+A ranker that learns from clicks, and not the positions at which documents were shown.
+
 Users read a ranking from the top, so the share of clicks of a document depends on its position as
 much as on its relevance. The cascade model of clicks separates the two, and a ranker can be trained
 on the result.

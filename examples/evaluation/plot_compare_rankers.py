@@ -2,6 +2,8 @@
 Comparing rankers, with error bars
 ==================================
 
+Six rankers on the same queries, and which differences are more than chance.
+
 All rankers order the same held-out queries, and their values are compared *query by query*:
 differences of two rankers vary much less than the values, because queries differ in difficulty.
 """

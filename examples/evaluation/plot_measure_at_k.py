@@ -2,7 +2,9 @@
 Measures against their cutoff
 =============================
 
-How far down do users read? A measure with a cutoff is for one depth;
+How far down do users read? One picture of precision, recall and NDCG for all cutoffs.
+
+A measure with a cutoff is for one depth;
 :class:`~skcalrank.displays.MeasureAtKDisplay` draws it for all cutoffs, with a band of one standard
 error over the queries.
 """

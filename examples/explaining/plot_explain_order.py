@@ -2,6 +2,8 @@
 Why is this document ranked above that one?
 ===========================================
 
+The difference of two scores as a table of features, exactly.
+
 A linear score puts x before z when :math:`w \\cdot (x - z) > 0`. The sum has a term for each
 feature, so the answer to "why" is exact: it is a table that sums to the difference of the scores
 (:doc:`/explaining`).

@@ -2,6 +2,8 @@
 Why does a table rank like this?
 ================================
 
+The score of a mixture of models as a sum over the columns of the table.
+
 A :class:`~skcalrank.TabularRanker` mixes linear rankers and boosted trees, of numbers, dates,
 categories and text. Its scores are still sums over the columns of the table, to the last digit, in
 one unit (:doc:`/explaining`).
@@ -70,6 +72,7 @@ plt.show()
 # scikit-learn's partial dependence calls ``predict(X)``. ``FixedQueries`` adds the queries.
 
 fig, ax = plt.subplots(figsize=(5, 3), layout="constrained")
+fig.suptitle("The score against the price")
 PartialDependenceDisplay.from_estimator(
     FixedQueries(ranker, qid), X, ["price"], ax=ax, grid_resolution=20
 )

@@ -2,9 +2,10 @@
 Label ranking: who likes which sushi
 ====================================
 
-Label ranking has no queries and no qid: every row is a person who orders the *same* items. The data
-here are made like those of the SUSHI survey, so that their distribution is known; the real data are
-read by :func:`~skcalrank.datasets.load_sushi`.
+Every row is a person who orders the same items; there is no qid.
+
+The data are made like those of the SUSHI survey, so that their distribution is known; the real data
+are read by :func:`~skcalrank.datasets.load_sushi`.
 """
 
 # %%

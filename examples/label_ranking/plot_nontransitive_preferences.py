@@ -2,6 +2,8 @@
 Preferences that go round in circles, and Algorithm 1
 =====================================================
 
+When majorities contradict each other: three ways to an order, and what each costs.
+
 A majority prefers rock to scissors, another one scissors to paper, and another one paper to rock.
 No order satisfies all of them, and no scores produce them. This example follows averaged
 preferences with a cycle through three prediction maps: a sort, Algorithm 1 of RAT13, and the exact

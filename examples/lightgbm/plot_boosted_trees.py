@@ -2,6 +2,8 @@
 Boosted trees with calibrated objectives
 ========================================
 
+LightGBM's trees with four losses, its own among them, all else equal.
+
 LightGBM can boost any loss with gradients. Its own ranking objective, lambdarank, is a heuristic:
 we know of no theorem that it is consistent for NDCG. :class:`~skcalrank.BoostedRanker` uses losses
 that are consistent, or lambdarank, and stops early on the measure itself.

@@ -2,8 +2,9 @@
 A ranker in a database
 ======================
 
-The ranker of a table becomes one statement of SQL, which scores the rows where they are, and one
-JSON text, which a short program reads.
+The ranker of a table as one statement of SQL, and as JSON.
+
+The database scores the rows where they are; a short program reads the JSON text.
 """
 
 # %%

@@ -2,8 +2,9 @@
 Retrieving images of the same digit
 ===================================
 
-Query by example: given an image of a handwritten digit, rank other images so that those of the same
-digit come first. Euclidean distance does this without training. A ranker that is consistent for
+Query by example: rank images so that those of the same digit come first.
+
+Euclidean distance does this without training. A ranker that is consistent for
 precision at 8 is trained on pairs of images. Its regressor decides which rankings it can represent.
 """
 

@@ -2,6 +2,8 @@ r"""
 Calibration functions, and levels of inconsistency
 ==================================================
 
+The least regret of a loss that a regret of the measure can come with.
+
 How little surrogate regret can come with a target regret of :math:`\varepsilon`, over all
 distributions of the labels? This smallest amount is the calibration function (DMJ10, eq. 3; CUG13,
 section 4). If it is positive, the surrogate is calibrated. If not, the surrogate has a level of

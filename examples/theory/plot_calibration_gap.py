@@ -2,6 +2,8 @@
 The calibration gap, computed
 =============================
 
+How far a loss is from a wrong order, along a family of distributions.
+
 A surrogate is calibrated for a measure and a distribution of the labels if every prediction that
 leads to a suboptimal order has a risk above the minimum by at least some positive gap. This
 calibration gap can be computed exactly for a few documents.

@@ -2,6 +2,8 @@
 When average precision needs pairs
 ==================================
 
+One score per document cannot be right for MAP if documents are relevant together.
+
 For NDCG and other positional measures one score per document is enough. For average precision it is
 not: documents may be relevant *together*, and then one of them is worth more after the other. No
 convex loss with one score per document is calibrated for all such distributions (RAT13, section 6).

@@ -2,6 +2,8 @@ r"""
 Regret bounds, and how tight they are
 =====================================
 
+How much a small regret of the loss promises about the measure.
+
 A calibrated surrogate has a guarantee before the limit, too: the regret of the loss bounds the
 regret of the measure,
 

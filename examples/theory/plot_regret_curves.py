@@ -2,6 +2,8 @@
 Regret curves: what more data buy
 =================================
 
+With more data the regret of some losses falls to zero, and that of others stays.
+
 Consistency is a statement about growing samples. For made data with a known distribution the best
 possible value of a measure is known. The difference to it, the regret, falls to zero for calibrated
 losses, and does not for others.

@@ -2,6 +2,8 @@
 What a regressor of rows cannot see
 ===================================
 
+A regret that more data do not remove, and two ways that do.
+
 The theory of calibration is about regressors of the whole query. A regressor of scikit-learn sees
 one row. For measures that are normalized by the query, an exact fit to the rows can keep a regret
 that more data do not remove. Features about the context of the query remove it, and so do separable

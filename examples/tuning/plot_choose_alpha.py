@@ -2,10 +2,12 @@
 Choosing the penalty from one pass over the data
 ================================================
 
+All penalties of a grid at the price of one fit, for several measures at once.
+
 A grid search fits every fold for every penalty. Least squares can be faster: sums over the folds
 add up, and one decomposition of a small matrix is enough for all penalties.
-:class:`~skcalrank.LeastSquaresRankerCV` finds what :class:`~sklearn.model_selection.GridSearchCV`
-around the plain ranker finds, for several measures at once.
+:class:`~skcalrank.LeastSquaresRankerCV` has the result of
+:class:`~sklearn.model_selection.GridSearchCV` around the plain ranker.
 """
 
 # %%

@@ -2,6 +2,8 @@
 A linear ranker for raw features: a GAM that ranks
 ==================================================
 
+A grid over a step of a pipeline finds the curves that raw features need.
+
 Raw features have heavy tails: counts of clicks, prices, lengths. A linear ranker is better with a
 curve for each feature. It is then a sum of one-dimensional functions that can be drawn: a
 generalized additive model. A grid search finds the best kind of curve.
