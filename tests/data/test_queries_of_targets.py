@@ -69,7 +69,7 @@ def test_concatenated_targets_keep_their_queries(data):
 
 def test_splits_of_different_lengths(data):
     X, y = data
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="qid must have 400 entries"):
         train_test_query_split(X, y[:60], qid=QID[:60])
     with pytest.raises(MissingQidError):
         list(QueryKFold(3).split(X, y[:, None]))

@@ -35,6 +35,7 @@ def own_size(booster, path):
     return path.stat().st_size
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("n_features", [5, 100])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_file_of_a_stack_is_little_more_than_its_trees(engine, n_features, tmp_path):

@@ -26,6 +26,7 @@ def stack_of(trees):
     return StackingRanker([("linear", NDCGRanker()), ("trees", trees)])
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("n_models", [1, 2])
 @pytest.mark.parametrize("method", ["fit", "fit_targets"])
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ every_stack = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.product
 @every_stack
 @pytest.mark.parametrize("new", [0, 400])
 def test_scores_of_tables(trees, normalize, new):

@@ -67,6 +67,7 @@ def test_a_stack_of_a_table(trees, normalize):
         np.testing.assert_allclose(scores_of(scorer, table, qid), expected, rtol=0, atol=1e-11)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("n_models", [1, 2])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_trees_alone(engine, n_models):

@@ -63,6 +63,7 @@ def assert_sums(ranker, X, qid):
     return parts
 
 
+@pytest.mark.product
 @every_stack
 @every_scale
 def test_parts_of_tables_sum_to_the_scores(trees, normalize):
@@ -78,6 +79,7 @@ def test_parts_of_queries_that_lie_apart_and_of_single_rows(trees, normalize):
     assert_sums(fitted(trees, normalize), [TABLE[row] for row in ORDER], QID[ORDER])
 
 
+@pytest.mark.product
 @every_stack
 @every_scale
 def test_parts_of_arrays_sum_to_the_scores(trees, normalize):
@@ -174,6 +176,7 @@ def test_trees_that_were_written_have_no_parts():
 # -- the order of two documents --------------------------------------------------------------
 
 
+@pytest.mark.product
 @every_stack
 @every_scale
 def test_an_order_is_explained_by_columns(trees, normalize):

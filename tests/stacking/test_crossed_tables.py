@@ -58,6 +58,7 @@ def asked(form):
     yield pytest.param(form, forms, id=f"{form}, all", marks=pytest.mark.slow)
 
 
+@pytest.mark.product
 @every_ranker
 @pytest.mark.parametrize(("form", "others"), [case for form in FITTED for case in asked(form)])
 def test_scores_are_those_of_the_form_of_fit(ranker, form, others):

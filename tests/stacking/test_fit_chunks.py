@@ -58,6 +58,7 @@ def same(one, other, X, qid, tolerance=1e-9):
 # -- the whole table is in the sample ------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("n_chunks", [1, 7, N_QUERIES])
 @pytest.mark.parametrize("normalize", ["pooled", "query"])
 def test_chunks_are_the_whole(data, n_chunks, normalize):

@@ -72,6 +72,7 @@ def test_own_classes_are_equal_by_their_parameters():
     assert repr(TimeBiased(3.0)) == "TimeBiased(half=3.0)"
 
 
+@pytest.mark.product
 @every_measure
 @pytest.mark.parametrize(
     "make",

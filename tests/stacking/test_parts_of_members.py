@@ -81,6 +81,7 @@ def test_members_fit_with_routing_on_and_off(name, kind, data):
     np.testing.assert_allclose(stack.rankers_[0].predict(X, **qids), alone.predict(X, **qids))
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("routing", [False, True])
 @pytest.mark.parametrize("name", STEPS)
 def test_pipelines_do_what_their_steps_do(name, routing, data):
@@ -113,6 +114,7 @@ FROZEN = {
 }
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("method", ["fit", "fit_targets"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", FROZEN)

@@ -131,6 +131,7 @@ def test_all_count_alike_where_none_helps():
 # -- what is fitted ----------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize(
     "member",
     [
@@ -175,6 +176,7 @@ def test_trees_are_stopped_on_queries_of_their_own(data):
     np.testing.assert_allclose(stack.predict(X), total, atol=1e-9)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("library", ["LGBMRanker", "XGBRanker", "CatBoostRanker"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 def test_rankers_of_other_libraries(data, library, weighted):
@@ -199,6 +201,7 @@ def test_rankers_of_other_libraries(data, library, weighted):
 # -- what does not matter ----------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("random_state", [None, 3])
 @pytest.mark.parametrize("normalize", ["pooled", "query"])
 def test_neither_order_nor_names_matter(data, normalize, random_state):

@@ -26,6 +26,7 @@ def frame_of(rng, **columns):
     return pd.DataFrame({"x": rng.normal(size=len(QID)), **columns})
 
 
+@pytest.mark.product
 @every_ranker
 @pytest.mark.parametrize(
     ("missing", "dtype"),
@@ -50,6 +51,7 @@ def test_missing_text_is_the_missing_text_of_fit(ranker, missing, dtype, rng):
         np.testing.assert_array_equal(fitted.predict(table(np.nan, object), QID), expected)
 
 
+@pytest.mark.product
 @every_ranker
 @pytest.mark.parametrize(
     ("seen", "given"),

@@ -46,6 +46,7 @@ def small(**params):
     return TabularRanker("ndcg@5", trees=few, random_state=0, n_jobs=1, **params)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("trees", [FIRST, None, "sklearn"])
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_a_table_as_it_is(trees, container):
@@ -127,6 +128,7 @@ def test_neither_order_nor_names_matter():
 FEW = pytest.mark.filterwarnings("ignore:ndcg is undefined")
 
 
+@pytest.mark.product
 @FEW
 @pytest.mark.parametrize("trees", ["lightgbm", "sklearn", None])
 @pytest.mark.parametrize("n_queries", [1, 2, 3])

@@ -41,6 +41,7 @@ def one_by_one():
     return [(name, QueryPipeline(steps)) for name, steps in views.items()]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("method", ["fit", "fit_targets"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("categories", [False, True])
