@@ -101,7 +101,7 @@ def noise_report(
 
     Parameters
     ----------
-    ranker : AveragePrecisionRanker or PairwiseDisagreementRanker
+    ranker : AveragePrecisionRanker, PairwiseDisagreementRanker or LeastSquaresPairRanker
         Fitted with ``surrogate="pairwise"``.
     X : array-like of shape (n_rows, d)
         Documents.
@@ -190,7 +190,13 @@ def _maps(pred, objective):
     """Return the cheap map, and the best map for any number of documents."""
     known = preds_for(objective)
     if pred is None:
-        cheap = next(one for one in known.values() if one.condition is not None)
+        conditional = [one for one in known.values() if one.condition is not None]
+        if not conditional:
+            raise ValueError(
+                "pred must be given for a measure whose maps have no noise condition, got None: "
+                f"choose one of {', '.join(map(repr, known))}, or a map of your own."
+            )
+        cheap = conditional[0]
     else:
         cheap = get_pred(pred, objective)
     exact = (one for one in known.values() if one.exact and one.max_size is None)

@@ -308,4 +308,5 @@ def _points(measure, loss, law, rng):
 
 
 def _exact_positions(measure, u):
-    return get_pred("exact", measure.objective).solve(u, **measure.problem).positions
+    exact = "auto" if measure.objective == "pairs" else "exact"
+    return get_pred(exact, measure.objective).solve(u, **measure.problem).positions

@@ -44,7 +44,7 @@ class Measure(ABC):
         Name with the cutoff, such as ``"ndcg@10"``.
     shape : {"documents", "pairs", None}
         What targets and basis are arrays over. None if the measure can only be evaluated.
-    objective : {"positional", "map", "disagreement", None}
+    objective : {"positional", "map", "disagreement", "pairs", None}
         Name of the optimization problem that prediction maps solve to find the best positions
         (:func:`skcalrank.preds.preds_for`); None if no prediction map is known.
     problem : dict
@@ -604,7 +604,7 @@ class PairMeasure(Measure):
     See Also
     --------
     PositionalMeasure : Measures with one target per document.
-    skcalrank.preds.preds_for : Prediction maps for an objective.
+    skcalrank.LeastSquaresPairRanker : A ranker for any measure of pairs.
 
     Examples
     --------
@@ -623,6 +623,11 @@ class PairMeasure(Measure):
     """
 
     shape: ClassVar[str | None] = "pairs"
+    objective: ClassVar[str | None] = "pairs"
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        return {"basis": self.pair_basis} if self.objective == "pairs" else {}
 
     @abstractmethod
     def pair_targets(self, y: Floats) -> Floats:

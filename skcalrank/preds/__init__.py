@@ -8,6 +8,7 @@ from ._base import Pred
 from ._feedback_arc import FEEDBACK_ARC_PREDS, feedback_arc_positions
 from ._map import MAP_PREDS, map_positions
 from ._objectives import OBJECTIVES
+from ._pairs import PAIR_PREDS, pair_positions
 from ._sort import SORT, sort_positions
 from ._stacks import PredResult
 from ._ties import solve_with_ties
@@ -20,13 +21,16 @@ __all__ = [
     "feedback_arc_positions",
     "get_pred",
     "map_positions",
+    "pair_positions",
     "preds_for",
     "sort_positions",
     "topological_positions",
 ]
 
 #: Prediction maps by key, which is objective and name: "map_exact", "disagreement_auto".
-PREDS = {pred.key: pred for pred in (SORT, *MAP_PREDS, TOPOLOGICAL, *FEEDBACK_ARC_PREDS)}
+PREDS = {
+    pred.key: pred for pred in (SORT, *MAP_PREDS, TOPOLOGICAL, *FEEDBACK_ARC_PREDS, *PAIR_PREDS)
+}
 
 
 def preds_for(objective: str) -> dict[str, Pred]:
@@ -34,7 +38,7 @@ def preds_for(objective: str) -> dict[str, Pred]:
 
     Parameters
     ----------
-    objective : {"positional", "map", "disagreement"}
+    objective : {"positional", "map", "disagreement", "pairs"}
         Problem to solve, as in :class:`Pred`.
 
     Returns
@@ -61,7 +65,7 @@ def get_pred(pred: str | Pred | Callable[..., Any], objective: str) -> Pred:
         A name in :func:`preds_for`, or a function from a matrix of shape (r, r) to positions,
         which :meth:`Pred.from_positions` turns into a :class:`Pred`. A :class:`Pred` with the
         objective is returned unchanged.
-    objective : {"positional", "map", "disagreement"}
+    objective : {"positional", "map", "disagreement", "pairs"}
         Problem to solve, as in :class:`Pred`.
 
     Returns

@@ -31,11 +31,12 @@ class Pred:
     ----------
     name : str
         Name to be passed as ``pred``.
-    objective : {"positional", "map", "disagreement"}
+    objective : {"positional", "map", "disagreement", "pairs"}
         Problem to solve: maximize :math:`\sum_i u_i \phi(\sigma(i))` for every
         non-increasing :math:`\phi`, maximize
-        :math:`\sum_{i \ge j} u_{ij} / \max(\sigma(i), \sigma(j))`, or minimize
-        :math:`\sum_{i \ne j} u_{ij} 1(\sigma(i) > \sigma(j))`. Each measure names its objective.
+        :math:`\sum_{i \ge j} u_{ij} / \max(\sigma(i), \sigma(j))`, minimize
+        :math:`\sum_{i \ne j} u_{ij} 1(\sigma(i) > \sigma(j))`, or maximize :math:`\sum_{ij} u_{ij}
+        B_{ij}(\sigma)` for the basis B of a measure. Each measure names its objective.
     solve : callable
         Function from a matrix of shape (r, r), or a stack of shape (n, r, r), to a
         :class:`PredResult`. If the objective is "positional", from values of shape (r,) or (n, r)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.types import Array, Bools, Floats, Ints
+from ._quadratic import pairs_at, settled_pairs
 from ._rounding import without_rounding
 from ._stacks import PredResult, order_to_positions, total
 
@@ -113,5 +114,6 @@ def _later(positions: Ints) -> Bools:
 OBJECTIVES = {
     "positional": Objective("documents", True),
     "map": Objective("pairs", True, _map_at, settled_weights, ("k",)),
+    "pairs": Objective("pairs", True, pairs_at, settled_pairs, ("basis",)),
     "disagreement": Objective("pairs", False, disagreement_at, net_graph),
 }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ._multilabel import MultiLabelRanker
     from ._order_preserving import OrderPreservingRanker
     from ._pair_base import PairRanker
+    from ._pair_measure import LeastSquaresPairRanker
     from ._pairs import AveragePrecisionRanker, PairwiseDisagreementRanker
     from ._positional import (
         DCGRanker,
@@ -54,6 +55,7 @@ __all__ = [
     "ERRRanker",
     "ExpectedRankUtilityRanker",
     "Front",
+    "LeastSquaresPairRanker",
     "LeastSquaresRanker",
     "LeastSquaresRankerCV",
     "LinearScorer",
@@ -95,6 +97,7 @@ _NAMES = {
     "_multilabel": "MultiLabelRanker",
     "_order_preserving": "OrderPreservingRanker",
     "_pair_base": "PairRanker",
+    "_pair_measure": "LeastSquaresPairRanker",
     "_pairs": "AveragePrecisionRanker PairwiseDisagreementRanker",
     "_positional": (
         "DCGRanker ExpectedRankUtilityRanker LeastSquaresRanker NDCGRanker SpearmanRanker"

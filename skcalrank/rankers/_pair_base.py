@@ -134,6 +134,10 @@ class PairRanker(ScoreRanker):
     def _matrices_of_items(self, u, r):
         """Return the (r, r) matrices of predictions u for pairs of items."""
 
+    @abstractmethod
+    def _as_read(self, matrix):
+        """Return the predictions for the documents of a query as the map reads them."""
+
     @property
     def _scores_by_query(self):
         return self.record_.plan.surrogate == "pairwise"
@@ -199,6 +203,11 @@ class PairRanker(ScoreRanker):
 
     def _check_params(self):
         plan = super()._check_params()
+        if plan.measure.shape != "pairs":
+            raise ValueError(
+                f"measure must be one of pairs, got {plan.measure.full_name!r}: use "
+                "LeastSquaresRanker or OrderPreservingRanker for others."
+            )
         if self.pred is not None:
             self._pred()
         if self.surrogate == "score":
@@ -307,7 +316,7 @@ class PairRanker(ScoreRanker):
             X, distinct, number = distinct_rows(queries.group(as_dense(X)), queries)
             numbers = np.split(number, queries.ptr[1:-1])
             matrices = zip(self.estimator_.matrices(X, distinct), numbers)
-            return (matrix[n[:, None], n] for matrix, n in matrices), number
+            return (self._as_read(matrix[n[:, None], n]) for matrix, n in matrices), number
         u = self.estimator_.predict(X).reshape(X.shape[0], -1)[:, self._first_alike]
         return self._matrices_of_items(u, self.n_items_), np.zeros(u.shape[0] * self.n_items_)
 

@@ -205,12 +205,9 @@ class AveragePrecisionRanker(PairRanker):
         share = plan.measure.score_targets(y, rows.queries)
         return lambda first, second: share[first] * y[second]
 
-    def _matrices(self, X, queries):
-        matrices, number = super()._matrices(X, queries)
-        if self.n_items_ is not None:
-            return matrices, number
+    def _as_read(self, matrix):
         # Targets are symmetric, but a regressor may not be, and the map reads one triangle.
-        return ((matrix + matrix.T) / 2 for matrix in matrices), number
+        return (matrix + matrix.T) / 2
 
     def _item_pairs(self, r):
         return np.tril_indices(r)
@@ -433,11 +430,10 @@ class PairwiseDisagreementRanker(PairRanker):
             out[:, ~np.eye(r, dtype=bool)] = u
         return out
 
-    def _matrices(self, X, queries):
-        matrices, number = super()._matrices(X, queries)
-        if self.n_items_ is not None or self.record_.plan.pair_targets == "preferences":
-            return matrices, number
-        return (np.maximum(matrix - matrix.T, 0.0) / 2 for matrix in matrices), number
+    def _as_read(self, matrix):
+        if self.record_.plan.pair_targets == "preferences":
+            return matrix
+        return np.maximum(matrix - matrix.T, 0.0) / 2
 
 
 def _preferences(y, unit, opposite, first, second):

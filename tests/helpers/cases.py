@@ -95,6 +95,8 @@ SMALL = {
     "BoostedRanker": boosted(FIRST, n_estimators=3, min_samples_leaf=1).get_params(deep=False),
     "StackingRanker": {"rankers": [("a", NDCGRanker()), ("b", NDCGRanker(k=2))]},
 }
+# With a surrogate of documents, as its relatives have by default.
+SMALL["LeastSquaresPairRanker"] = {"surrogate": "score"}
 SMALL["TabularRanker"] = {"trees": BoostedRanker(**SMALL["BoostedRanker"])}
 
 #: Public rankers that take another y than one label of each document.

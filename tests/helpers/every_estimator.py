@@ -100,7 +100,8 @@ def of_registry():
         names = cls().get_params(deep=False)
         params = {key: value for key, value in wanted.items() if key in names}
         target = "comparisons" if "structure" in params else "grades"
-        yield Case(name, lambda cls=cls, params=params: cls(**params), target)
+        of_query = PRED if getattr(cls(), "surrogate", "score") == "pairwise" else ""
+        yield Case(name, lambda cls=cls, params=params: cls(**params), target, of_query=of_query)
 
 
 def with_regressors():

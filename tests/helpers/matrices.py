@@ -1,5 +1,8 @@
 """Matrices of surrogate values of pairs, and helpers for results of prediction maps."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 from definitions import all_positions, disagreement
 
@@ -65,6 +68,18 @@ def map_value(U, positions):
     return sum(U[i][j] / max(positions[i], positions[j]) for i in range(r) for j in range(i + 1))
 
 
+def basis_from_the_top(positions):
+    """Each document counts the others behind it, over its position."""
+    return (positions[..., :, None] < positions[..., None, :]) / positions[..., :, None]
+
+
+def posed(pred):
+    """A prediction map with a basis, if its problem needs one."""
+    if pred.objective != "pairs":
+        return pred
+    return replace(pred, solve=partial(pred.solve, basis=basis_from_the_top))
+
+
 #: Objectives as they are defined; that of scores with two discounts.
 OBJECTIVES = {
     "positional": [
@@ -73,6 +88,7 @@ OBJECTIVES = {
     ],
     "map": [map_value],
     "disagreement": [disagreement],
+    "pairs": [lambda U, positions: (U * basis_from_the_top(np.asarray(positions))).sum()],
 }
 
 

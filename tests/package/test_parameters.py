@@ -183,7 +183,8 @@ def chunked():
         elif issubclass(cls, ScoreRanker) and "estimator" in inspect.signature(cls).parameters:
             options = {"max_grade": 1} if cls is ERRRanker else {}
             measure = {"measure": "dcg"} if cls is LeastSquaresRanker else {}
-            yield cls(estimator=GramRidge(), **options, **measure)
+            form = {"surrogate": "score"} if issubclass(cls, PairRanker) else {}
+            yield cls(estimator=GramRidge(), **options, **measure, **form)
 
 
 @pytest.mark.parametrize("estimator", chunked(), ids=lambda e: type(e).__name__)
@@ -226,8 +227,10 @@ def test_parameters_that_a_form_does_not_read(estimator, message):
 def with_alpha():
     for cls in CLASSES:
         if {"alpha", "estimator"} <= set(inspect.signature(cls).parameters):
-            yield cls()
-            if issubclass(cls, PairRanker):
+            if not issubclass(cls, PairRanker):
+                yield cls()
+            else:
+                yield cls(surrogate="score")
                 yield cls(surrogate="pairwise", pair_features="concat")
 
 
@@ -301,7 +304,8 @@ def test_a_parameter_name_means_one_thing():
         names = inspect.signature(cls).parameters
         # What a structured predictor is told is the loss to be predicted for, not the surrogate.
         if "loss" in names and cls is not StructuredPredictor:
-            estimator = cls(loss="pairwise_squared")
+            form = {"surrogate": "score"} if issubclass(cls, PairRanker) else {}
+            estimator = cls(loss="pairwise_squared", **form)
             estimator.fit(*arguments(estimator))
         assert "smoothing" not in names or cls is OrderPreservingRanker
     assert "edge_loss" in inspect.signature(DifferenceGraphRanker).parameters

@@ -93,6 +93,7 @@ def rankers_of_one_measure() -> None:
         skcalrank.ERRRanker(max_grade=4.0),
         skcalrank.ExpectedRankUtilityRanker(neutral=0.5, half_life=3.0),
         skcalrank.LeastSquaresRanker("recall@5", alpha=1.0),
+        skcalrank.LeastSquaresPairRanker("map", surrogate="score"),
         skcalrank.LeastSquaresRankerCV(alphas=[0.1, 1.0], cv=2),
         skcalrank.NDCGRanker(Ridge(alpha=2.0), k=5),
         skcalrank.NDCGRanker(alpha="auto", loss="pairwise_squared", query_weight="equal"),
@@ -445,6 +446,7 @@ def prediction_maps() -> None:
     assert_type(result, preds.PredResult)
     calibration.regret_bound("kendall", "squared", 0.1, r=3, results=[result])
     assert_type(preds.map_positions(U, method="beam").positions, Ints)
+    assert_type(preds.pair_positions(U, measures.AveragePrecision().pair_basis).positions, Ints)
     assert_type(preds.get_pred("beam", "map"), preds.Pred)
     assert_type(preds.preds_for("map"), dict[str, preds.Pred])
     assert preds.PREDS

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from matrices import OBJECTIVES, assert_one_by_one, best_value, positions_of
+from matrices import OBJECTIVES, assert_one_by_one, best_value, posed, positions_of
 from structures import DEFINITIONS, OF_CLICKS, RULES
 
 pytest.importorskip("hypothesis")
@@ -28,7 +28,7 @@ from skcalrank.data import Queries
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES, get_loss
 from skcalrank.preds import PREDS
 
-every_pred = pytest.mark.parametrize("pred", PREDS.values(), ids=PREDS)
+every_pred = pytest.mark.parametrize("pred", [*map(posed, PREDS.values())], ids=PREDS)
 every_loss = pytest.mark.parametrize("name", LOSSES)
 every_structure = pytest.mark.parametrize("name", RULES)
 FEW = (0.0, 1.0, -0.5, 3.0)

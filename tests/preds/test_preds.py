@@ -12,6 +12,7 @@ from matrices import (
     acyclic_matrix,
     assert_one_by_one,
     best_value,
+    posed,
     positions_of,
 )
 from sklearn.base import clone
@@ -23,9 +24,11 @@ from skcalrank.measures import MEASURES
 from skcalrank.persistence import load_model
 from skcalrank.preds import PREDS, Pred, get_pred, preds_for, sort_positions
 
-OF_PAIRS = [pred for pred in PREDS.values() if pred.shape == "pairs"]
+POSED = {key: posed(pred) for key, pred in PREDS.items()}
+OF_PAIRS = [pred for pred in POSED.values() if pred.shape == "pairs"]
 every_kind = pytest.mark.parametrize("kind", MATRICES)
-every_pred = pytest.mark.parametrize("pred", PREDS.values(), ids=PREDS)
+every_pred = pytest.mark.parametrize("pred", POSED.values(), ids=POSED)
+every_entry = pytest.mark.parametrize("pred", PREDS.values(), ids=PREDS)
 every_pair_pred = pytest.mark.parametrize("pred", OF_PAIRS, ids=lambda pred: pred.key)
 
 
@@ -44,7 +47,7 @@ def draw_stack(pred, kinds, r, rng):
 # -- laws of all maps ------------------------------------------------------------------
 
 
-@every_pred
+@every_entry
 def test_what_a_pred_says_of_itself(pred):
     assert PREDS[pred.key] is pred is preds_for(pred.objective)[pred.name]
     assert pred.key == f"{pred.objective}_{pred.name}"
@@ -64,7 +67,7 @@ def test_measures_name_what_is_to_be_solved():
         assert not maps or any(pred.exact for pred in maps.values())
 
 
-@every_pred
+@every_entry
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda p: clone(p, safe=False)])
 def test_copies_are_equal(pred, copied):
     assert copied(pred) == pred == pickle.loads(pickle.dumps(pred))

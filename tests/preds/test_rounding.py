@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from matrices import MATRICES
+from matrices import MATRICES, posed
 
 from skcalrank.preds import PREDS, Pred, solve_with_ties, sort_positions
 
@@ -12,7 +12,7 @@ def copeland(U):
     return sort_positions((U > U.T).sum(axis=1))
 
 
-PREDS_OF_PAIRS = [pred for pred in PREDS.values() if pred.shape == "pairs"]
+PREDS_OF_PAIRS = [posed(pred) for pred in PREDS.values() if pred.shape == "pairs"]
 OF_PAIRS = PREDS_OF_PAIRS + [
     Pred.from_positions(copeland, objective) for objective in ("map", "disagreement")
 ]

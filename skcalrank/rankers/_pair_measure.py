@@ -1,0 +1,178 @@
+"""A ranker for any measure of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..data import limits
+from ..data.types import Seed
+from ..measures import PairMeasure
+from ..preds import Pred
+from ._pair_base import PairRanker
+from ._stacks import rows_of
+
+
+class LeastSquaresPairRanker(PairRanker):
+    """Least-squares ranker for any measure of pairs, such as one of your own.
+
+    Regresses the targets :math:`u_{ij}(y)` of the measure on pairs of documents, and predicts by
+    `pred`. :class:`AveragePrecisionRanker` and :class:`PairwiseDisagreementRanker` are for the
+    measures of that name, whose maps prove more orders.
+
+    Parameters
+    ----------
+    measure : str or PairMeasure, default="neg_pairwise_disagreement"
+        ``"map"``, ``"kendall"``, ``"neg_pairwise_disagreement"``, or a
+        :class:`~skcalrank.measures.PairMeasure`.
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`; None for the pair features
+        "bilinear".
+    surrogate : {"pairwise", "score"}, default="pairwise"
+        Whether one value per pair is regressed, or one per document, which needs a measure with
+        ``score_targets``.
+    pred : {"auto", "local_search"}, Pred or callable, default=None
+        Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.pair_positions`; maps
+        of other names if the measure has an `objective` of its own. If None, "auto". A callable
+        maps the (r, r) matrix of a query to positions.
+    pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
+        Features of a pair of documents for the pairwise surrogate, as in
+        :class:`~skcalrank.rankers.PairRanker`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is the mean weight of a row
+        (1 without weights) for the pair features "bilinear".
+    loss : {"squared", "centered", "pairwise_squared"}, default=None
+        Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
+    n_passes : int, default=5
+        Number of passes of the score surrogate, as in :class:`LeastSquaresRanker`.
+    query_weight : {"pairs", "documents", "equal"}, default=None
+        Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
+        pairwise surrogate.
+    n_jobs : int, default=None
+        Number of processes that run the prediction map, as in
+        :class:`~skcalrank.rankers.PairRanker`.
+    random_state : int, RandomState instance or None, default=None
+        Seed for the order of equal documents, if the best order of the pairwise surrogate has
+        to separate them.
+    verbose : int, default=0
+        1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
+
+    Attributes
+    ----------
+    estimator_ : object
+        The fitted regressor, or model of pairs.
+    surrogate_ : {"score", "pairwise"}
+        The surrogate that was fitted.
+    n_iter_ : int
+        Number of iterations of the bilinear fit; only there.
+    alpha_ : float
+        Ridge penalty that was used; only with ``estimator=None``.
+    penalty_scale_ : ndarray of shape (d,)
+        Unit of `alpha_` for each feature; only with ``estimator=None``.
+    n_items_ : int or None
+        Number of items in the label-ranking form, None otherwise.
+    item_names_in_ : ndarray of shape ``(n_items_,)``
+        Names of the items, if y has columns with names that are all strings.
+    n_features_in_ : int
+        Number of features seen in :meth:`fit`.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the features, if X has names that are all strings.
+
+    See Also
+    --------
+    LeastSquaresRanker : Ranker for any positional measure.
+    StructuredPredictor : Any loss between labels and predictions.
+    skcalrank.preds.pair_positions : The prediction maps.
+
+    Notes
+    -----
+    With an exact map, calibrated (Fisher-consistent) under every distribution of the labels (RAT13,
+    Theorem 3), as a regressor of the whole query. "auto" is exact for up to 7 documents; for more,
+    :meth:`solve` returns the gap of each query, which :func:`~skcalrank.calibration.regret_bound`
+    adds to the bound. Targets of all pairs are held in memory.
+
+    Where only the lower triangle of the basis counts, as for MAP, the targets of a pair of
+    documents are those of its entry there, whatever the order of the rows.
+
+    Examples
+    --------
+    >>> from skcalrank import LeastSquaresPairRanker
+    >>> X, y, qid = [[0.1, 1], [0.9, 1], [0.4, 1]], [0, 1, 0], [7, 7, 7]
+    >>> ranker = LeastSquaresPairRanker("map", alpha=0.01).fit(X, y, qid)
+    >>> ranker.rank(X, qid)
+    array([3, 1, 2])
+    """
+
+    _diagonal = True
+    _parameter_constraints: ClassVar = {
+        **PairRanker._parameter_constraints,
+        "measure": limits.OWN_ERROR,
+    }
+
+    def __init__(
+        self,
+        measure: str | PairMeasure = "neg_pairwise_disagreement",
+        *,
+        estimator: Any = None,
+        surrogate: str = "pairwise",
+        pred: str | Pred | Callable[..., Any] | None = None,
+        pair_features: str | Callable[..., Any] = "bilinear",
+        alpha: float | str = "auto",
+        loss: str | None = None,
+        n_passes: int = 5,
+        query_weight: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Seed = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
+        )
+        self.measure = measure
+        self.surrogate = surrogate
+        self.pred = pred
+        self.pair_features = pair_features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _pair_values(self, plan, rows):
+        queries, sizes, measure = rows.queries, rows.queries.sizes, plan.measure
+        y, start = measure.labels(rows.y), np.append(0, np.cumsum(sizes**2))
+        targets = np.empty(start[-1])
+        for r in np.unique(sizes):
+            numbers = np.flatnonzero(sizes == r)
+            u = measure.pair_targets(y[rows_of(queries, numbers)])
+            if _is_lower(measure):
+                u = np.tril(u) + np.tril(u, -1).swapaxes(1, 2)
+            targets[start[numbers][:, None] + np.arange(r * r)] = u.reshape(-1, r * r)
+        local = np.arange(queries.n_rows) - queries.repeat(queries.ptr[:-1])
+        # The entry of a pair is at the sum of these two numbers of its documents.
+        row = queries.repeat(start[:-1]) + local * queries.repeat(sizes)
+        return lambda first, second: targets[row[first] + local[second]]
+
+    def _as_read(self, matrix):
+        return (matrix + matrix.T) / 2 if _is_lower(self.record_.plan.measure) else matrix
+
+    def _item_pairs(self, r):
+        return _pairs(self._measure(), r)
+
+    def _matrices_of_items(self, u, r):
+        out = np.zeros((len(u), r, r))
+        i, j = _pairs(self.record_.plan.measure, r)
+        if _is_lower(self.record_.plan.measure):
+            out[:, j, i] = u
+        out[:, i, j] = u
+        return out
+
+
+def _is_lower(measure):
+    """Return whether only the lower triangle of the basis counts."""
+    return not np.triu(measure.pair_basis(np.array([[1, 2], [2, 1]])), 1).any()
+
+
+def _pairs(measure, r):
+    """Return the pairs of r items that are regressed."""
+    return np.tril_indices(r) if _is_lower(measure) else tuple(np.indices((r, r)).reshape(2, -1))
