@@ -326,7 +326,7 @@ def main():
     options.add_argument("--replicates", type=int, default=1000)
     options.add_argument("--only", choices=("rankers", "intervals"), help="one part")
     args = options.parse_args()
-    print(describe_environment("numpy", "scikit-learn", "lightgbm", "xgboost"))
+    print(describe_environment("numpy", "scikit-learn", "lightgbm", "xgboost-cpu"))
     warnings.simplefilter("ignore")
     if args.only != "intervals":
         names = ["MQ2008", "MSLR-sample", "made law"]

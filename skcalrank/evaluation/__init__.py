@@ -6,6 +6,7 @@ Names in ``__all__`` are public; the others are for use inside the package.
 """
 
 from ._choose import ClickChoice, choose_by_clicks, click_candidates
+from ._click_ranker import ClickReport, click_ranker
 from ._compare import compare, compare_values
 from ._comparison import ABOUT_JUDGED, Comparison, numbers_of
 from ._cross import cross_compare
@@ -26,6 +27,7 @@ from ._statistics import TESTS
 
 __all__ = [
     "ClickChoice",
+    "ClickReport",
     "Comparison",
     "OfflineEstimate",
     "RunValues",
@@ -33,6 +35,7 @@ __all__ = [
     "Sensitivity",
     "choose_by_clicks",
     "click_candidates",
+    "click_ranker",
     "compare",
     "compare_values",
     "cross_compare",

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from ..aggregation import position_based
-from ..data import ClickSessions, warning_once
+from ..data import ClickSessions, keeping_warnings, warning_once
 from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ..model_selection import QueryKFold
 from ..rankers import AggregatedRanker
@@ -175,7 +175,8 @@ def choose_by_clicks(
             name: {_CRITERION: _explained(values, counts, sessions.queries(), folds)}
             for name, values in scores.items()
         }
-        comparison = compare_values(explained)
+        with keeping_warnings():  # that candidates are equal
+            comparison = compare_values(explained)
         best = max(comparison.estimates, key=lambda row: row.mean).system
         return ClickChoice(best, clone(rankers[best]).fit(X, sessions), comparison)
 

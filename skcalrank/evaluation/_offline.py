@@ -142,7 +142,7 @@ def offline_evaluate(
     Warns
     -----
     UserWarning
-        If the effective sample size is below 100. Intervals are then too short.
+        If the effective sample size is below 30. Intervals are then too short.
 
     See Also
     --------

@@ -386,6 +386,9 @@ def offline() -> None:
     choice = evaluation.choose_by_clicks(X, y, evaluation.click_candidates(theta), propensity=theta)
     assert_type(choice, evaluation.ClickChoice)
     assert_type(choice.comparison, evaluation.Comparison)
+    report = evaluation.click_ranker(X, y, propensity=theta, measure="precision@1")
+    assert_type(report, evaluation.ClickReport)
+    assert_type(str(report), str)
 
 
 class Reciprocal(measures.PositionalMeasure):

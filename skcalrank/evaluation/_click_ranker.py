@@ -1,0 +1,208 @@
+"""From a click log to a ranker: propensities, choice, offline evaluation, and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from ..aggregation import fit_propensities
+from ..data import ClickSessions, warning_once
+from ..data.types import ArrayLike, Floats, Matrix, Seed
+from ..measures import Measure
+from ..model_selection import QueryShuffleSplit
+from ._choose import ClickChoice, choose_by_clicks, click_candidates
+from ._impressions import known_propensities, linear_measure
+from ._offline import (
+    OfflineEstimate,
+    Safety,
+    Sensitivity,
+    is_safe,
+    offline_evaluate,
+    propensity_sensitivity,
+)
+
+
+@dataclass(frozen=True)
+class ClickReport:
+    """What a click log says of a ranker that was learned from it; its text is a report.
+
+    Attributes
+    ----------
+    ranker : ranker
+        The chosen candidate, fitted to all sessions.
+    choice : ClickChoice
+        The candidates on the training queries.
+    propensity, standard_error : ndarray of shape (n_positions,)
+        Propensities, and their standard errors: NaN if they were given.
+    estimate : OfflineEstimate
+        Value on held-out queries of the candidate fitted to the training queries.
+    safety : Safety
+        Difference to the lists as shown, on held-out queries.
+    sensitivity : Sensitivity
+        Values for weaker and stronger position bias.
+    measure : str
+        Name of the measure.
+    facts : dict of int
+        Numbers of sessions, queries, impressions, clicks, documents, and documents never shown.
+    """
+
+    ranker: Any
+    choice: ClickChoice
+    propensity: Floats
+    standard_error: Floats
+    estimate: OfflineEstimate
+    safety: Safety
+    sensitivity: Sensitivity
+    measure: str
+    facts: dict[str, int]
+
+    def __str__(self) -> str:
+        estimate, safety, at = self.estimate, self.safety, self.sensitivity
+        better = at.value > at.shown
+        bias = "for every strength of position bias tried"
+        if better.any() != better.all():
+            bias = "for propensities to the power of " + ", ".join(
+                f"{exponent:g}" for exponent in at.exponent[better]
+            )
+        verdict = f"is better than the lists as shown {bias}" if better.any() else "is never better"
+        return "\n".join(
+            [
+                "Log: " + ", ".join(f"{n:,} {name}" for name, n in self.facts.items()),
+                "Propensities: "
+                + ", ".join(map(_with_error, self.propensity, self.standard_error)),
+                f"Chosen of {len(self.choice.comparison.systems)} candidates: {self.choice.name}",
+                f"{self.measure} of held-out queries: {estimate.value:.4g} "
+                f"[{estimate.low:.4g}, {estimate.high:.4g}], "
+                f"effective sample size {estimate.effective_sample_size:.0f}",
+                f"Difference to the lists as shown: {safety.difference:.4g}, at least "
+                f"{safety.lower:.4g}: {'safe' if safety else 'not shown to be safe'}",
+                f"The ranker {verdict}.",
+            ]
+        )
+
+
+def click_ranker(
+    X: Matrix,
+    sessions: ClickSessions,
+    *,
+    propensity: ArrayLike | str = "fit",
+    merge: bool = False,
+    candidates: Mapping[str, Any] | None = None,
+    prior: Any = None,
+    measure: str | Measure = "dcg@5",
+    test_size: float = 0.3,
+    confidence_level: float = 0.95,
+    random_state: Seed = 0,
+) -> ClickReport:
+    """Learn a ranker from a click log, and report whether it may be shown to users.
+
+    Propensities are estimated, if the log identifies them. A candidate is chosen on training
+    queries by the clicks that it predicts (:func:`choose_by_clicks`), evaluated on the clicks of
+    the other queries (:func:`offline_evaluate`, :func:`is_safe`), and fitted to all of them.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, d)
+        Documents.
+    sessions : ClickSessions
+        The log, as :meth:`~skcalrank.ClickSessions.from_frame` reads it.
+    propensity : array-like of shape (n_positions,) or "fit", default="fit"
+        Probabilities that positions are examined. "fit" takes all sessions
+        (:func:`~skcalrank.aggregation.fit_propensities`).
+    merge : bool, default=False
+        Whether "fit" may merge neighboring positions that the log cannot compare.
+    candidates : dict of rankers, default=None
+        Rankers of clicks by name. If None, those of :func:`click_candidates`.
+    prior : float or frozen ranker, default=None
+        As in :func:`click_candidates`; best the ranker that made the log.
+    measure : str or Measure, default="dcg@5"
+        As in :func:`offline_evaluate`. Rankings of the documents that were shown are evaluated.
+    test_size : float, default=0.3
+        Share of the queries to evaluate on.
+    confidence_level : float, default=0.95
+        Level of the interval and of the lower limit.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the split into training and test queries.
+
+    Returns
+    -------
+    report : ClickReport
+        With the ranker. It prints as a report.
+
+    Raises
+    ------
+    ValueError
+        If the log does not identify the propensities, or a parameter is out of range.
+
+    Warns
+    -----
+    UserWarning
+        If positions were merged, or the effective sample size is small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank import sample_sessions
+    >>> from skcalrank.evaluation import click_ranker
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(2400, 2)), np.repeat(np.arange(400), 6)
+    >>> p = 1 / (1 + np.exp(1 - 2 * X[:, 0]))
+    >>> y = sample_sessions(p, qid, n_sessions=8000, order_scores=X[:, 1], model="position",
+    ...                     random_state=0)
+    >>> report = click_ranker(X, y)
+    >>> bool(report.safety)
+    True
+    >>> print(report)  # doctest: +ELLIPSIS
+    Log: 8,000 sessions, 400 queries, 48,000 impressions, ...
+    Propensities: 1, ...
+    Chosen of 6 candidates: ...
+    dcg@5 of held-out queries: ...
+    Difference to the lists as shown: ...: safe
+    The ranker is better than the lists as shown for every strength of position bias tried.
+    """
+    known_propensities([], sessions)
+    if isinstance(propensity, str) and propensity == "fit":
+        theta, errors, _ = fit_propensities(sessions, merge=merge)
+    else:
+        theta = np.asarray(known_propensities(propensity, sessions), dtype=float)
+        errors = np.full(theta.shape, np.nan)
+    measure = linear_measure(measure)
+    if candidates is None:
+        candidates = click_candidates(theta, prior)
+    splitter = QueryShuffleSplit(1, test_size=test_size, random_state=random_state)
+    ((train, test),) = splitter.split(X, sessions)
+    with warning_once():
+        choice = choose_by_clicks(
+            _safe_indexing(X, train), sessions[train], candidates, propensity=theta
+        )
+        shown = test[np.bincount(sessions.shown_rows, minlength=len(sessions))[test] > 0]
+        scores, held_out = choice.ranker.predict(_safe_indexing(X, shown)), sessions[shown]
+        options: dict[str, Any] = {"propensity": theta, "confidence_level": confidence_level}
+        estimate = offline_evaluate(scores, held_out, measure, **options)
+        safety = is_safe(scores, None, held_out, measure, **options)
+        sensitivity = propensity_sensitivity(scores, held_out, measure, **options)
+        ranker = clone(choice.ranker).fit(X, sessions)
+    name, facts = measure.full_name, _facts(sessions)
+    return ClickReport(ranker, choice, theta, errors, estimate, safety, sensitivity, name, facts)
+
+
+def _facts(sessions: ClickSessions) -> dict[str, int]:
+    """Return what a log has, by name."""
+    seen = np.bincount(sessions.shown_rows, minlength=len(sessions)) > 0
+    return {
+        "sessions": sessions.n_sessions,
+        "queries": int((sessions.n_judgments > 0).sum()),
+        "impressions": len(sessions.position),
+        "clicks": int(sessions.clicked.sum()),
+        "documents": len(sessions),
+        "never shown": int((~seen).sum()),
+    }
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.2g}" + (f" ± {error:.1g}" if error > 0 else "")

@@ -1,0 +1,60 @@
+"""From a click log to a ranker with a report."""
+
+import numpy as np
+import pytest
+
+from skcalrank import sample_sessions
+from skcalrank.evaluation import click_ranker, is_safe, offline_evaluate
+from skcalrank.model_selection import QueryShuffleSplit
+
+THETA = 1 / np.arange(1.0, 7)
+
+pytestmark = pytest.mark.filterwarnings("ignore:The effective sample size")
+
+
+def made(strictness=1.0, sign=1.0, **options):
+    """Features, and sessions of a logger that knows the relevance (sign > 0) or another feature."""
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(1200, 2)), np.repeat(np.arange(200), 6)
+    p = 1 / (1 + np.exp(1 - 2 * X[:, 0]))
+    logger = strictness * (X[:, 0] if sign > 0 else X[:, 1])
+    options = {"n_sessions": 6000, "order_scores": logger, "model": "position"} | options
+    return X, sample_sessions(p, qid, propensity=THETA, random_state=0, **options)
+
+
+def test_the_report_is_of_the_steps():
+    X, y = made(sign=-1)
+    report = click_ranker(X, y, propensity=THETA, prior=0.2, measure="dcg@3")
+    assert "shrunk" in report.choice.comparison.systems
+    ((_, test),) = QueryShuffleSplit(1, test_size=0.3, random_state=0).split(X, y)
+    scores, held_out = report.choice.ranker.predict(X[test]), y[test]
+    assert offline_evaluate(scores, held_out, "dcg@3", propensity=THETA)[:3] == report.estimate[:3]
+    assert is_safe(scores, None, held_out, "dcg@3", propensity=THETA) == report.safety
+    assert report.facts["impressions"] == 36_000
+    text = str(report)
+    assert text.endswith("for every strength of position bias tried.")
+    assert ": safe\n" in text
+    assert "dcg@3 of held-out queries" in text
+
+
+def test_a_ranker_that_is_not_better_is_not_safe():
+    # The logger ranks by relevance itself, and candidates learn from few clicks.
+    X, y = made(strictness=20.0, n_sessions=400)
+    report = click_ranker(X[:, 1:], y, propensity=THETA)
+    assert not report.safety
+    assert "not shown to be safe" in str(report)
+    assert str(report).endswith("is never better.")
+
+
+def test_a_log_of_one_order_is_refused():
+    X, y = made(strictness=1e6)
+    with pytest.raises(ValueError, match="must identify the propensities"):
+        click_ranker(X, y)
+
+
+def test_documents_never_shown_are_told_and_not_evaluated():
+    X, y = made(n_shown=3, order_scores=np.random.default_rng(1).normal(size=1200) * 5)
+    report = click_ranker(X, y, propensity=THETA)
+    assert report.facts["never shown"] > 0
+    assert report.estimate.unseen == 0
+    assert np.isfinite(report.ranker.predict(X)).all()
