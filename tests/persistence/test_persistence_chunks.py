@@ -49,6 +49,7 @@ def chunk(names, which):
     return X[rows], y[rows], qid[rows]
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("keep", [loaded, pickled])
 @pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
 def test_a_chunk_that_was_counted_is_refused(names, keep, tmp_path):

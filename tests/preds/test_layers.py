@@ -64,6 +64,7 @@ def test_layers_find_the_best_of_all_orders(kind, rng):
         assert result.method == "exact"
 
 
+@pytest.mark.product
 @every_kind
 @pytest.mark.parametrize("kept", [1, 1 << 22])
 def test_layers_find_the_best_from_any_order(kind, kept, monkeypatch, rng):
@@ -83,6 +84,7 @@ def test_layers_find_the_best_from_any_order(kind, kept, monkeypatch, rng):
         assert result.proven
 
 
+@pytest.mark.product
 @every_kind
 @pytest.mark.parametrize("k", [None, 4])
 def test_layers_agree_with_all_sets(kind, k, monkeypatch, rng):

@@ -24,6 +24,7 @@ def best_move(U, positions):
     return disagreement(U, positions) - min(gains)
 
 
+@pytest.mark.product
 @every_kind
 @pytest.mark.parametrize("together", [32, 0], ids=["stacks", "alone"])
 def test_no_move_improves_an_order(kind, together, monkeypatch, rng):

@@ -167,6 +167,7 @@ def test_value_and_bound_belong_to_the_positions(pred, kind, rng):
         assert not result.proven or result.gap <= 1e-9 * max(1, abs(result.value))
 
 
+@pytest.mark.product
 @every_pair_pred
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e6])
 def test_scale_of_the_matrix_changes_nothing(pred, scale, rng):

@@ -196,6 +196,7 @@ def test_tournaments_whose_relaxation_is_fractional(p, best):
     assert result.proven
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("sweeps", [1, 40])
 @every_kind
 def test_bounds_without_a_program_are_below_the_best(kind, sweeps, monkeypatch, rng):

@@ -33,6 +33,7 @@ def problem(pred, kind, r, rng):
     return stack * (1.0 - np.eye(r))
 
 
+@pytest.mark.product
 @every_pred
 @every_kind
 @pytest.mark.parametrize("size", [1.0, 0.1, 1 / 3, 1e9])

@@ -29,6 +29,7 @@ def assert_read(encoder, tables, expected):
         np.testing.assert_array_equal(encoder.transform(table), expected, f"read {name}")
 
 
+@pytest.mark.product
 @every_door
 @every_column
 def test_types_of_fit_are_read_in_every_type(name, tables_of):
@@ -42,6 +43,7 @@ def test_types_of_fit_are_read_in_every_type(name, tables_of):
         assert_read(encoder, tables, expected)
 
 
+@pytest.mark.product
 @every_door
 @every_column
 @pytest.mark.parametrize("n_fitted", [2, pytest.param(None, marks=pytest.mark.slow)])
@@ -56,6 +58,7 @@ def test_types_of_long_columns(name, tables_of, n_fitted):
         assert_read(TableEncoder().fit(table), tables, expected)
 
 
+@pytest.mark.product
 @every_door
 @every_column
 def test_a_row_and_rows_without_a_value(name, tables_of):
@@ -75,6 +78,7 @@ def _taken(table, rows):
     return [table[k] for k in rows] if isinstance(table, list) else take_rows(table, rows)
 
 
+@pytest.mark.product
 @every_door
 @pytest.mark.parametrize("name", ["integers", "large integers", "truths", "dates", "decimals"])
 def test_values_as_names(name, tables_of):

@@ -49,6 +49,7 @@ def digits():
 # -- the order within a query ------------------------------------------------------------------
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("n_levels", [None, 2])
 def test_order_and_ties_are_those_of_the_ranker(target, n_levels, rng):
@@ -61,6 +62,7 @@ def test_order_and_ties_are_those_of_the_ranker(target, n_levels, rng):
     assert_array_equal(fitted.rank(X, qid), fitted.rank(X, RankingTarget(y, qid).qid))
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_long_queries_and_saturated_scores_keep_their_order(method, scale, rng):
@@ -75,6 +77,7 @@ def test_long_queries_and_saturated_scores_keep_their_order(method, scale, rng):
         assert ((both > 0) & (both < 1)).all()
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("cv", [3, QueryKFold(3)])
 @pytest.mark.parametrize("ranker", [NDCGRanker(), BoostedRanker(engine="sklearn", n_estimators=5)])
 def test_a_fitted_ranker_keeps_its_order_and_its_measure(ranker, cv, digits):

@@ -84,6 +84,7 @@ def by_brute_force(loss, by, alpha, X, y, qid):
     return None
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("by", ["score", "depth"])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_the_threshold_is_that_of_brute_force(loss, by, rng):
@@ -121,6 +122,7 @@ def test_the_threshold_is_that_of_all_thresholds(n_laws, rng):
         assert (fitted.n_queries_, fitted.n_skipped_) == (matters, n - matters)
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("by", ["score", "depth"])
 @pytest.mark.parametrize("confidence", [None, pytest.param(0.9, marks=pytest.mark.slow)])
