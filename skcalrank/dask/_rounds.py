@@ -20,6 +20,7 @@ from ..data import (
     among,
     check,
     keeping_warnings,
+    timed,
     warn,
 )
 from ._blocks import Partitions, check_disjoint, compute, names_of, tree
@@ -68,22 +69,31 @@ class _Reply(NamedTuple):
     told: list[set[tuple[str, type[Warning]]]]  # warnings of each partition
 
 
-def in_rounds(function: Callable[..., Any], parts: Partitions, *shared: Any) -> Any:
+def in_rounds(
+    function: Callable[..., Any], parts: Partitions, *shared: Any, caller: str | None = None
+) -> Any:
     """Return the result of ``function(*shared, **block)`` for the first partition with rows.
 
     The function runs for each partition that has rows of positive weight, among the workers of
-    :func:`skcalrank.data.workers_of_fit`, and must have the same result for all of them.
+    :func:`skcalrank.data.workers_of_fit`, and must have the same result for all of them. With a
+    `caller`, the time of each round is printed.
     """
     used, answers = list(range(len(parts.frames))), list[Any]()
-    reply = _round(function, parts, shared, used, answers)
+
+    def next_round() -> _Reply:
+        step = f"pass {len(answers) + 1} over {len(used)} partitions"
+        with timed(caller is not None, caller or "", step):
+            return _round(function, parts, shared, used, answers)
+
+    reply = next_round()
     if not reply.used:
         raise ValueError("X must have rows, of positive sample_weight if there is one, got none.")
     if len(reply.used) < len(used):
         used = reply.used
-        reply = _round(function, parts, shared, used, answers)
+        reply = next_round()
     while reply.combine is not None:
         answers.append(reply.combine(reply.parts))
-        reply = _round(function, parts, shared, used, answers)
+        reply = next_round()
     _tell(reply.told)
     return reply.parts[0]
 
@@ -149,9 +159,11 @@ def _tell(told):
 def fit_in_rounds(estimator, X, *, eval_set=None, **columns):
     """Fit an estimator to all partitions, each of which has whole queries."""
     options = {} if eval_set is None else {"eval_set": eval_set}
-    parts = partitions(X, **columns)
-    fitted = in_rounds(_fitted, parts.in_one_order(), estimator, options)
-    params = estimator.get_params(deep=False)
+    parts, params = partitions(X, **columns), estimator.get_params(deep=False)
+    silent, caller = clone(estimator), None
+    if params.get("verbose"):
+        silent, caller = silent.set_params(verbose=0), type(estimator).__name__
+    fitted = in_rounds(_fitted, parts.in_one_order(), silent, options, caller=caller)
     learned = {name: value for name, value in vars(fitted).items() if name not in params}
     # Assign last: nothing below can fail.
     vars(estimator).pop("feature_names_in_", None)

@@ -1,5 +1,8 @@
 """The rankers of a stack: their fits, with scores of held-out rows, and the scale of these."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,8 +10,18 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..boosting import scores_of
-from ..data import Queries, Rows, call_step, has_method, takes_eval_set, timed, warning_once_in_jobs
-from ..data.types import Floats
+from ..data import (
+    ALONE,
+    Queries,
+    Rows,
+    among,
+    call_step,
+    has_method,
+    takes_eval_set,
+    timed,
+    warning_once_in_jobs,
+)
+from ..data.types import Bools, Floats
 from ._chunks import fit_views
 from ._mixing import Plan
 from ._views import fit_in_two, fit_stopped, fits_in_two, rows_for, table_for
@@ -88,6 +101,8 @@ def _timed_fit(verbose, name, ranker, plan, folds):
     if not n_folds:
         evals = plan.evals if takes_eval_set(ranker) else {}
         with timed(verbose, "StackingRanker", f"{name} of {rows.n_rows} rows"):
+            if rows.workers.size > 1:
+                return _fit_to_sums(ranker, rows, *plan.splits[0], plan.method)
             return _fit_in_parts(ranker, rows, plan.splits, evals, plan.method)
     # It is stopped early on its own folds, and not fitted again.
     model = np.where(plan.folds < first + n_folds, np.maximum(plan.folds - first, -1), -1)
@@ -135,6 +150,36 @@ def _fit_in_parts(
         # Adds the moments of the held-out rows, instead of computing those of all rows again.
         return fits[0].merge(_fit(ranker, tested, {}, method)), scores
     return _fit(ranker, rows, evals, method), scores
+
+
+def _fit_to_sums(
+    ranker: Any, rows: Rows, train: Bools, test: Bools, method: str
+) -> tuple[Any, Floats]:
+    """Return a ranker that has `merge`, fitted to the rows of all workers, and its scores.
+
+    Scores are NaN for rows that this worker does not hold out.
+    """
+
+    def fitted(mask: Bools) -> Any:
+        if not mask.any():
+            return None
+        with among(ALONE):
+            own = _fit(ranker, rows.take(mask), {}, method)
+        # The workers number their queries themselves, and differ in them.
+        own.record_ = replace(own.record_, names=frozenset())
+        return own
+
+    parts = [rows.workers.total(partial(fitted, mask), _merged) for mask in (train, test)]
+    scores, tested = np.full(rows.n_rows, np.nan), rows.take(test)
+    if test.any():
+        scores[test] = scores_of(parts[0], rows_for(parts[0], tested), tested.queries, True)
+    return _merged(parts), scores
+
+
+def _merged(parts: Sequence[Any]) -> Any:
+    """Return a ranker that has seen the queries of several; None stands for one of no rows."""
+    first, *others = [ranker for ranker in parts if ranker is not None] or [None]
+    return first.merge(*others) if others else first
 
 
 def _is_cut_between_queries(codes, train, test):

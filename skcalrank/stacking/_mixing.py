@@ -8,9 +8,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ..boosting import BoostedRanker, check_fit_part, held_out
-from ..data import EvalSet, Queries, Rows, tables
+from ..data import EvalSet, Queries, Rows, has_method, tables
 from ..data.types import Bools, Floats
-from ..rankers import make_splits
+from ..rankers import check_partitions, make_splits
 from ._chunks import fitted_together
 from ._streamed import Streamed
 from ._views import ranker_behind, stops_early
@@ -59,7 +59,7 @@ def make_plan(
     alone = workers.size == 1 and rows.queries.n_queries == 1
     together = [] if cv is not None or alone else fitted_together(members, as_numbers)
     if workers.size > 1:
-        _refuse_others([members[k] for k in range(len(members)) if k not in together], evals)
+        _refuse_others([members[k] for k in range(len(members)) if k not in together], evals, cv)
     rows = rows.by_contents(with_features=streamed is not None or len(together) < len(members))
     targets = rows_of_fit.in_order(targets)[rows.numbers]
     if cv is not None:
@@ -95,21 +95,27 @@ def make_plan(
     return _with_sample(plan, folds >= 0 if len(together) == len(members) else sampled)
 
 
-def _refuse_others(members, evals):
-    """Raise for rankers, other than linear views, that workers cannot fit together."""
-    others = [
-        name
-        for name, ranker in members
-        if type(ranker) is not BoostedRanker or not stops_early(ranker)
-    ]
+def _refuse_others(members, evals, cv):
+    """Raise for rankers that workers cannot fit together, other than linear views."""
+    if cv is not None:
+        raise ValueError(
+            f"cv must be None for dask collections, whose held-out queries are drawn by their "
+            f"contents, got {cv!r}: leave it out, or pass X.compute()."
+        )
+    others = []
+    for name, ranker in members:
+        if has_method(ranker, "merge"):
+            check_partitions(ranker)
+        elif type(ranker) is not BoostedRanker or not stops_early(ranker):
+            others.append(name)
+        else:
+            check_fit_part(ranker, False, None)
     if others:
         raise ValueError(
-            "rankers must be linear views, which learn from sums over the rows of all partitions, "
-            "or a BoostedRanker with validation_fraction, for dask collections, got "
-            f"{others}: leave these out, or pass X.compute()."
+            "rankers must be linear views or closed forms such as NDCGRanker(), which learn from "
+            "sums over the rows of all partitions, or a BoostedRanker with validation_fraction, "
+            f"for dask collections, got {others}: leave these out, or pass X.compute()."
         )
-    for _, ranker in members:
-        check_fit_part(ranker, False, None)
     if evals:
         raise ValueError(
             "eval_set must be None for dask collections, because trees that are stopped on other "

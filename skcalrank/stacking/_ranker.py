@@ -299,10 +299,11 @@ class StackingRanker(BaseRanker, _BaseComposition):
             Documents, passed to the rankers as they are. If X and the other arguments are dask
             collections, each partition must hold whole queries (see
             :func:`skcalrank.dask.partition_by_query`), and the rankers must be linear views, as
-            they are with ``rankers=None`` and in :class:`TabularRanker`, or a
-            :class:`BoostedRanker`. Linear views are those of all rows in memory, up to rounding;
-            without trees, partitions are read about fifteen times. With trees, each worker keeps
-            its rows in memory and trains on them, as in :meth:`BoostedRanker.fit`.
+            they are with ``rankers=None`` and in :class:`TabularRanker`, closed forms such as
+            :class:`NDCGRanker`, or a :class:`BoostedRanker`. All but trees are those of all rows
+            in memory, up to rounding; without trees, partitions are read about fifteen times. With
+            trees, each worker keeps its rows in memory and trains on them, as in
+            :meth:`BoostedRanker.fit`.
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
@@ -397,7 +398,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         )
         self.normalize_ = self.normalize
         by_query = self._scores_by_query
-        fits = fit_members(members, parts, by_query, self._n_at_once(), bool(self.verbose))
+        verbose = bool(self.verbose) and rows.workers.rank == 0
+        fits = fit_members(members, parts, by_query, self._n_at_once(), verbose)
         self.rankers_, scores, spreads = map(list, zip(*fits))
         settle_views(self)
         self.weights_ = weights_of(np.column_stack(scores), parts)

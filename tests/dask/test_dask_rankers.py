@@ -1,5 +1,7 @@
 """Rankers on dask collections: the fit is the fit in memory."""
 
+import re
+
 import numpy as np
 import pytest
 from cases import rankers
@@ -10,6 +12,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LinearRegression, Ridge, SGDRegressor
 
 from skcalrank import (
+    AUCRanker,
     AveragePrecisionRanker,
     ClickSessions,
     ERRRanker,
@@ -18,6 +21,8 @@ from skcalrank import (
     NDCGRanker,
     PairwiseDisagreementRanker,
     RankingTarget,
+    SpearmanRanker,
+    StackingRanker,
     TabularRanker,
     ValueRegularizedRanker,
 )
@@ -222,6 +227,26 @@ def test_rankers_without_statistics_say_so(rng):
         for args in ((forbidden(X), y, qid), (X, forbidden(y[:, None])[:, 0], qid)):
             with pytest.raises(ValueError, match=r"got a dask collection.*compute\(\)"):
                 ranker.fit(*args)
+
+
+@pytest.mark.slow
+def test_members_of_a_stack_learn_from_all_partitions_or_say_why_not(rng):
+    X, y, qid = sorted_data(rng, (6, 5, 4, 7, 8, 3) * 3)
+    lazy, fitted, told = as_dask(whole_queries(qid), X, y, qid), set(), {}
+    for ranker in rankers():
+        stack = StackingRanker([("of all", NDCGRanker()), ("other", ranker)])
+        try:
+            ours = clone(stack).fit(*lazy)
+        except ValueError as error:
+            told[repr(ranker)] = str(error)
+            continue
+        local = stack.fit(X, y, qid)
+        np.testing.assert_allclose(ours.weights_, local.weights_, atol=1e-9, err_msg=repr(ranker))
+        np.testing.assert_allclose(ours.predict(X, qid), local.predict(X, qid), atol=1e-9)
+        fitted.add(type(ranker))
+    assert {NDCGRanker, SpearmanRanker, AUCRanker} <= fitted
+    remedies = re.compile(r"pass X\.compute\(\)|set max_grade")
+    assert {name: text for name, text in told.items() if not remedies.search(text)} == {}
 
 
 def test_what_takes_arrays_only(rng):

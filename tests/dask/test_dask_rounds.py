@@ -10,6 +10,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 
 from skcalrank import (
+    AUCRanker,
     LeastSquaresRankerCV,
     MissingQidError,
     NDCGRanker,
@@ -17,6 +18,7 @@ from skcalrank import (
     OneQueryWarning,
     OrderPreservingRanker,
     SingleDocumentsWarning,
+    StackingRanker,
     TabularRanker,
 )
 from skcalrank.preprocessing import LinearColumns, QuantileHinges, QueryContext, QueryScaler
@@ -32,6 +34,9 @@ RANKERS = {
     "cv of documents": LeastSquaresRankerCV("dcg", loss="squared"),
     "cv by queries": LeastSquaresRankerCV(loss="centered", query_weight="equal"),
     "linear views": TabularRanker(trees=None),
+    "closed forms": StackingRanker(
+        [("ndcg", NDCGRanker()), ("auc", AUCRanker(relevance_level=1, loss="squared"))]
+    ),
     "squares": OrderPreservingRanker(),
     "squares of documents": OrderPreservingRanker("dcg", loss="squared", query_weight="equal"),
 }
@@ -292,6 +297,16 @@ def test_losses_without_a_closed_form(loss, n_partitions, rng):
     for name in ("coef_", "intercept_", "penalty_scale_", "alpha_"):
         ours_, expected = getattr(ours, name), getattr(local, name)
         np.testing.assert_allclose(ours_, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
+
+
+def test_progress_is_printed_once_for_each_pass(rng, capsys):
+    X, y, qid = sorted_data(rng, SIZES)
+    lazy = as_dask(whole_queries(qid), X, y, qid)
+    StackingRanker([("ndcg", NDCGRanker())], verbose=1).fit(*lazy)
+    lines = capsys.readouterr().out.splitlines()
+    for number, line in enumerate(lines, 1):
+        assert line.startswith(f"[StackingRanker] pass {number} over {lazy[0].npartitions} ")
+    assert len(lines) > 3
 
 
 def test_steps_are_taken_together_or_not_at_all(rng):

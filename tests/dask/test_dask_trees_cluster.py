@@ -10,7 +10,13 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from test_dask_trees import check_equal
 
-from skcalrank import BoostedRanker, NDCGRanker, StackingRanker, TabularRanker
+from skcalrank import (
+    BoostedRanker,
+    NDCGRanker,
+    OrderPreservingRanker,
+    StackingRanker,
+    TabularRanker,
+)
 from skcalrank.data import Queries, Rows
 from skcalrank.losses import PairwiseSquared
 from skcalrank.metrics import ndcg_score
@@ -258,10 +264,20 @@ def test_stacks_of_linear_views_and_trees(client, engine):
     assert values[0] == pytest.approx(values[1], abs=0.015)
 
 
+def test_stacks_of_closed_forms_and_trees(client):
+    columns = made_queries(60, seed=0)
+    stack = StackingRanker([("linear", NDCGRanker()), ("trees", boosted(LIBRARIES[0]))])
+    local = clone(stack).fit(*columns)
+    ours = fitted_by(client, clone(stack), in_halves(columns, 2))
+    np.testing.assert_allclose(ours.rankers_[0].coef_, local.rankers_[0].coef_, rtol=1e-8)
+    assert ours.spreads_[0] == pytest.approx(local.spreads_[0], rel=1e-9)
+
+
 def test_rankers_of_a_stack_that_workers_cannot_fit(client):
     shards = in_halves(made_queries(30, seed=0), 2)
     trees = boosted(LIBRARIES[0])
+    others = [("trees", trees), ("linear", OrderPreservingRanker())]
     with pytest.raises(ValueError, match=r"linear views.*got \['linear'\]: leave these out"):
-        fitted_by(client, StackingRanker([("trees", trees), ("linear", NDCGRanker())]), shards)
+        fitted_by(client, StackingRanker(others), shards)
     with pytest.raises(ValueError, match="engine must be 'lightgbm' or 'xgboost' for dask"):
         fitted_by(client, TabularRanker(trees="sklearn"), shards)
