@@ -119,7 +119,7 @@ def make_offers(
     )
     columns = {
         "title": _with_holes(titles, None, 0.02, rng),
-        "listed": _with_holes(listed, np.datetime64("NaT"), 0.02, rng),
+        "listed": _with_holes(listed, np.datetime64("NaT", "s"), 0.02, rng),
         "category": _with_holes(
             np.char.add("c", levels.astype(str)).astype(object), None, 0.03, rng
         ),

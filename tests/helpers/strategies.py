@@ -86,7 +86,7 @@ NAMES = {
     "bytes": lambda code: b"a" + b"\0" * code,
     "tuples": lambda code: (code % 2, str(code)),
     "dates": lambda code: date(2024, 1, 1 + code),
-    "moments": lambda code: np.datetime64("2024-01-01T00:00:00") + code,
+    "moments": lambda code: np.datetime64("2024-01-01T00:00:00") + np.timedelta64(code, "s"),
     "scalars": lambda code: np.uint8(code),
     "mixed": lambda code: [1, "1", (1,), 1.5, b"1"][code % 5],
 }

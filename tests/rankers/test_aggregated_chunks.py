@@ -80,7 +80,8 @@ def test_sessions_in_chunks_are_one_fit(rng):
     qid = np.repeat(np.arange(6), 5)
     X = rng.normal(size=(30, 3))
     y = sample_sessions(1 / (1 + np.exp(-X[:, 0])), qid, n_sessions=300, random_state=0)
-    whole, chunks = (aggregated("cascade") for _ in range(2))
+    ranker = DCGRanker(GramRidge(), gain="linear")
+    whole, chunks = (AggregatedRanker("cascade", ranker) for _ in range(2))
     for rows in np.array_split(np.arange(30), 3):
         chunks.partial_fit(X[rows], y[rows])
     np.testing.assert_allclose(chunks.coef_, whole.fit(X, y).coef_, **NEAR)

@@ -31,7 +31,7 @@ def test_a_scalar_is_one_query(case, problem):
         np.testing.assert_array_equal(
             ranker.top_k(X[:8], qid=scalar, k=3), ranker.top_k(X[:8], np.zeros(8), 3)
         )
-    for missing in (np.nan, np.array(np.nan), np.datetime64("NaT")):
+    for missing in (np.nan, np.array(np.nan), np.datetime64("NaT", "s")):
         with pytest.raises(ValueError, match="qid must be an identifier, got a missing value"):
             ranker.predict(X[:8], qid=missing)
     for method in (ranker.score, ranker.fit):
