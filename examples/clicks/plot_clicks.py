@@ -22,6 +22,8 @@ from scipy.special import expit
 
 from skcalrank import DCGRanker, ERRRanker, sample_sessions
 from skcalrank.aggregation import cascade
+from skcalrank.displays import PropensitySensitivityDisplay
+from skcalrank.evaluation import click_candidates, is_safe, propensity_sensitivity
 
 
 def make(n_queries, seed, n_documents=12):
@@ -32,11 +34,17 @@ def make(n_queries, seed, n_documents=12):
     return X, qid, expit(X @ [0.9, -0.6, 0.4, 0, 0, 0] - 1.0)
 
 
-def use(p, X, qid, n_sessions, seed=0):
+def use(p, X, qid, n_sessions, seed=0, **users):
     """Sessions of the production system, whose scores follow the fifth feature."""
     production = 1.5 * X[:, 4] + 0.3 * X[:, 0]
     return sample_sessions(
-        p, qid, n_sessions=n_sessions, n_shown=8, order_scores=production, random_state=seed
+        p,
+        qid,
+        n_sessions=n_sessions,
+        n_shown=8,
+        order_scores=production,
+        random_state=seed,
+        **users,
     )
 
 
@@ -131,3 +139,55 @@ plt.show()
 # do not help. With the cascade model the regret keeps falling. These sessions were drawn by that
 # model; for real users it is an approximation, as good as its assumption that users who click are
 # satisfied, and then leave.
+#
+# Bias and variance
+# -----------------
+# Other users examine each position with a probability of its own, and click whatever is relevant.
+# Naive clicks are biased. Clicks over expected examinations e are not, and vary widely for
+# documents that were hardly examined; weights e / (e + 5), which do not depend on the clicks, cut
+# this variance. The coefficients are compared with those learned from the true probabilities, all
+# of length 1.
+
+theta = 1 / np.arange(1.0, 9)
+candidates = {"naive": "naive", "clicks / e": "weight 1", "weight e / (e + 5)": "m=5"}
+truth = DCGRanker(gain="linear").fit(X, p, qid).coef_
+truth /= np.linalg.norm(truth)
+sizes = [300, 3000, 30_000]
+errors = {name: [] for name in candidates}
+for n_sessions in sizes:
+    coefs = {name: [] for name in candidates}
+    for seed in range(10):
+        drawn = use(p, X, qid, n_sessions, seed=seed, model="position", propensity=theta)
+        for name, key in candidates.items():
+            coef = click_candidates(theta)[key].fit(X, drawn).coef_
+            coefs[name].append(coef / np.linalg.norm(coef))
+    for name, values in coefs.items():
+        bias = np.linalg.norm(np.mean(values, axis=0) - truth)
+        errors[name].append((bias, np.sqrt(np.var(values, axis=0).sum())))
+
+fig, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
+for name, values in errors.items():
+    for ax, column, title in zip(axes, np.transpose(values), ("bias", "standard deviation")):
+        ax.loglog(sizes, column, marker="o", label=name)
+        ax.set(title=title, xlabel="sessions")
+        ax.grid(alpha=0.3, which="both")
+    print(f"{name:20}", *(f"{bias:.3f} ± {spread:.3f}" for bias, spread in values))
+axes[0].legend()
+plt.show()
+
+# %%
+# Before users see it
+# -------------------
+# The value of the new ranker is estimated from clicks on other lists and other queries, also for
+# position bias that is weaker (exponents below 1) or stronger than assumed.
+
+ranker = click_candidates(theta)["m=5"].fit(X, drawn)
+log = use(p_test, X_test, q_test, 20_000, model="position", propensity=theta)
+scores = ranker.predict(X_test)
+print("safe:", bool(is_safe(scores, None, log, "dcg@3", propensity=theta, max_unseen=0.1)))
+strengths = [0.5, 0.75, 1, 1.25]
+values = propensity_sensitivity(
+    scores, log, "dcg@3", propensity=theta, exponents=strengths, max_unseen=0.1
+)
+PropensitySensitivityDisplay.from_sensitivity(values, name="new ranker")
+plt.show()

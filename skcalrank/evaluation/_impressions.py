@@ -15,7 +15,7 @@ from ..measures import Measure, get_measure
 ESTIMATORS = ("ratio", "ips", "snips", "dr")
 
 # Below this effective sample size, intervals covered less than 93 % in simulations.
-_FEW = 30
+_FEW = 50
 
 # Share of the weight of a query that counts as rounding.
 _ROUNDING = 1e-12
@@ -62,7 +62,7 @@ class ClickLogEstimate:
         trust: Any,
         estimator: str = "ratio",
         prior: Any = None,
-        clip: float = 1.0,
+        clip: float = 0.0,
     ) -> ClickLogEstimate:
         """Return the estimate of validated arguments of `offline_evaluate`."""
         check.option("estimator", estimator, ESTIMATORS)

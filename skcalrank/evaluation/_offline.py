@@ -81,7 +81,7 @@ def offline_evaluate(
     estimator: str = "ratio",
     trust: tuple[ArrayLike, ArrayLike] | None = None,
     prior: ArrayLike | None = None,
-    clip: float = 1.0,
+    clip: float = 0.0,
     max_unseen: float = 0.0,
     confidence_level: float = 0.95,
 ) -> OfflineEstimate:
@@ -120,8 +120,9 @@ def offline_evaluate(
         Trust bias, as in :func:`~skcalrank.aggregation.position_based`.
     prior : float or array-like of shape (n_rows,), default=None
         Relevances p in [0, 1] from other data than these clicks, for "dr" alone.
-    clip : float, default=1.0
-        Number of examinations that "dr" divides by at least.
+    clip : float, default=0.0
+        Number of examinations that "dr" divides by at least. With 0 the prior counts for documents
+        that were never shown alone; more has less variance, and the bias of the prior.
     max_unseen : float, default=0.0
         Largest share of the weight of the measure on documents that were never shown. Up to it they
         count as not relevant, and in `high` as relevant.
@@ -142,7 +143,7 @@ def offline_evaluate(
     Warns
     -----
     UserWarning
-        If the effective sample size is below 30. Intervals are then too short.
+        If the effective sample size is below 50. Intervals are then too short.
 
     See Also
     --------
@@ -206,7 +207,7 @@ def is_safe(
     estimator: str = "ratio",
     trust: tuple[ArrayLike, ArrayLike] | None = None,
     prior: ArrayLike | None = None,
-    clip: float = 1.0,
+    clip: float = 0.0,
     max_unseen: float = 0.0,
     margin: float = 0.0,
     confidence_level: float = 0.95,
