@@ -32,8 +32,8 @@ class TabularRanker(StackingRanker):
     * three linear rankers in closed form, :class:`LeastSquaresRanker` with its automatic penalty,
       on numbers scaled within the query, on their signed logarithms, and on
       :class:`~skcalrank.preprocessing.QuantileHinges`, with indicators of categories;
-    * two :class:`BoostedRanker`, with the pairwise logistic loss of the targets of the measure: one
-      weights queries by their documents, the other by their pairs;
+    * two :class:`BoostedRanker` with the pairwise logistic loss of the targets of the measure. In
+      the second one long queries count more (``query_weight="pairs"``);
     * a mixture of their scores by least squares on the grades of held-out queries, as in
       :class:`StackingRanker`. Each boosted ranker is stopped early on its own fifth of the queries,
       which also determines its weight, and is trained on all other queries.
