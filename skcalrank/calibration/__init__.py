@@ -13,6 +13,7 @@ from ._conditions import (
     reinforce_condition,
     score_condition,
 )
+from ._context import ContextReport, context_report
 from ._distribution import LabelDistribution
 from ._function import calibration_function, inconsistency_level
 from ._gap import CalibrationGap, calibration_gap, find_counterexample
@@ -26,6 +27,7 @@ __all__ = [
     "Calibration",
     "CalibrationGap",
     "Condition",
+    "ContextReport",
     "LabelDistribution",
     "NoiseReport",
     "SharedRows",
@@ -33,6 +35,7 @@ __all__ = [
     "calibration_function",
     "calibration_gap",
     "calibration_of",
+    "context_report",
     "dag_condition",
     "find_counterexample",
     "inconsistency_level",

@@ -497,6 +497,9 @@ def theory() -> None:
     report = calibration.noise_report(ranker, X, qid)
     assert_type(report, calibration.NoiseReport)
     assert_type(report.equal_share, float)
+    context = calibration.context_report(skcalrank.NDCGRanker(), X, y, qid, cv=2)
+    assert_type(context, calibration.ContextReport)
+    assert_type(context.upper_bound, float)
     assert calibration.CONDITIONS
     assert calibration.SURROGATES
 

@@ -1,0 +1,96 @@
+"""What the row form cannot remove, against distributions that are enumerated."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
+
+from skcalrank import AveragePrecisionRanker, LeastSquaresRanker, RecallRanker
+from skcalrank.calibration import SharedRows, context_report, regret_bound
+
+# Documents of four kinds with these chances of relevance; every outcome by its number of queries.
+KINDS, TENTHS = np.array([[0, 2, 2, 2], [1, 3, 3, 3], [0, 1, 3, 3]]), np.array([9, 5, 10, 0])
+TIMES = [4, 4, 2]
+MEASURES = ["recall@1", "ndcg@2", "auc", "precision@1", "rbp"]
+
+
+def population():
+    """X, y and qid of the population, twice, so that each of two folds is all of it."""
+    X, y = [], []
+    for kinds, times in zip(KINDS, TIMES):
+        for labels in product((0, 1), repeat=4):
+            chance = np.where(labels, TENTHS[kinds], 10 - TENTHS[kinds]) / 10
+            copies = round(100 * times * chance.prod())
+            X += [np.eye(4)[kinds]] * copies
+            y += [labels] * copies
+    X, y = np.concatenate(X), np.concatenate(y)
+    n = len(y) // 4
+    return np.tile(X, (2, 1)), np.tile(y, 2), np.arange(2 * n).repeat(4)
+
+
+def excess_of(queries, measure):
+    """E |U - f|^2 by enumeration."""
+    means = np.array([law.expected_targets(measure) for law in queries.laws])
+    share = np.array(TIMES)[:, None] / 10
+    weight = np.broadcast_to(share, KINDS.shape)
+    rows = np.bincount(KINDS.ravel(), (weight * means).ravel())
+    rows = rows / np.bincount(KINDS.ravel(), weight.ravel())
+    return (share * (means - rows[KINDS]) ** 2).sum(), rows
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_excess_of_exact_models_and_its_bound(measure):
+    queries = SharedRows.independent(KINDS, TENTHS / 10, np.array(TIMES) / 10)
+    X, y, qid = population()
+    # A tree of the kind and the mean kind of the query is exact.
+    ranker = LeastSquaresRanker(measure, estimator=DecisionTreeRegressor())
+    report = context_report(ranker, X, y, qid, cv=2, statistics=["mean"])
+    excess, rows = excess_of(queries, measure)
+    assert report.excess == pytest.approx(excess, abs=1e-9)
+    assert report.excess == pytest.approx(report.row_error - report.context_error)
+    assert report.bound == pytest.approx(regret_bound(measure, "squared", excess, r=4), abs=1e-6)
+    assert queries.regret(measure, rows, ties="worst") <= report.bound + 1e-9
+    assert report.bound <= report.upper_bound
+    assert report.context_value >= report.row_value - 1e-9
+    separable = measure in ("precision@1", "rbp")
+    assert (report.excess < 1e-9) == separable
+
+
+def test_models_that_see_nothing_more_have_no_excess():
+    X, y, qid = population()
+    X = X @ np.arange(4.0)[:, None]
+    ranker = RecallRanker(LinearRegression(), k=1)
+    report = context_report(ranker, X, y, qid, cv=2, statistics=["size"])
+    assert report.excess == pytest.approx(0, abs=1e-9)
+    assert report.standard_error == pytest.approx(0, abs=1e-9)
+    assert report.row_value == pytest.approx(report.context_value)
+    assert report.n_queries == 2000
+    lines = str(report).splitlines()
+    assert lines[0].split() == ["queries", "2000"]
+    assert len(lines) == 7
+
+
+def test_order_of_rows_does_not_matter(rng):
+    X, y, qid = population()
+    ranker = RecallRanker(DecisionTreeRegressor(random_state=0), k=1)
+    first = np.concatenate([np.arange(0, len(qid), 4), rng.permutation(len(qid))])
+    order = first[np.sort(np.unique(first, return_index=True)[1])]
+    one, two = (context_report(ranker, X[o], y[o], qid[o], cv=2) for o in (slice(None), order))
+    assert two.excess == pytest.approx(one.excess)
+    assert two.row_value == pytest.approx(one.row_value)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (AveragePrecisionRanker(), "positional measure, got AveragePrecisionRanker"),
+        (LinearRegression(), "positional measure, got LinearRegression"),
+        (RecallRanker(targets="separable"), "targets must be 'measure', got 'separable'"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_errors(ranker, message):
+    with pytest.raises(ValueError, match=message):
+        context_report(ranker, *population())
