@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+from sklearn.isotonic import IsotonicRegression
 
-from ..data import ClickSessions, PositionModel, arrays, check_probabilities
+from ..data import (
+    ClickSessions,
+    PositionModel,
+    arrays,
+    call_step,
+    check_probabilities,
+    handed_to,
+    hash_names,
+)
 from ..data.types import ArrayLike, Floats, Ints
 from ._propensities import fit_propensities
+
+# Parts of the queries, each of which is mapped by the others.
+_N_FOLDS = 5
 
 
 class PositionEstimate(NamedTuple):
@@ -41,7 +54,8 @@ def position_based(
     propensity: ArrayLike | str,
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = ...,
-    prior: ArrayLike | None = ...,
+    prior: Any = ...,
+    X: Any = ...,
     strength: float = ...,
     return_counts: Literal[False] = ...,
 ) -> Floats: ...
@@ -51,7 +65,8 @@ def position_based(
     propensity: ArrayLike | str,
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = ...,
-    prior: ArrayLike | None = ...,
+    prior: Any = ...,
+    X: Any = ...,
     strength: float = ...,
     return_counts: Literal[True],
 ) -> PositionEstimate: ...
@@ -60,7 +75,8 @@ def position_based(
     propensity: ArrayLike | str,
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = None,
-    prior: ArrayLike | None = None,
+    prior: Any = None,
+    X: Any = None,
     strength: float = 5.0,
     return_counts: bool = False,
 ) -> Floats | PositionEstimate:
@@ -91,10 +107,16 @@ def position_based(
         2019), and the estimate is :math:`\sum_i (\text{click}_i - \beta_{k_i}) / e_l` with
         :math:`e_l = \sum_i \alpha_{k_i}`, which is unbiased and may be negative (Vardasbi et al.
         2020). None is (1, 0).
-    prior : float or array-like of shape (n_rows,), default=None
+    prior : float, array-like of shape (n_rows,) or fitted ranker, default=None
         Relevances p in [0, 1] that estimates are shrunk to: :math:`(e \hat r + m p) / (e + m)`.
         This has less variance, and is biased towards p. Use it for few sessions, with p from the
-        ranker that made the log.
+        ranker that made the log: the scores of a ranker become relevances by the monotone function
+        that fits the estimates of *other* queries best, with weight e. Queries are divided into
+        five parts by their names.
+    X : array-like, sparse matrix or data frame of shape (n_rows, d), default=None
+        Features of the documents, for the ranker `prior` alone.
+        :class:`~skcalrank.AggregatedRanker` passes those that it is fitted to. There, `prior` must
+        be a :class:`~sklearn.frozen.FrozenEstimator` to stay fitted in cross-validation.
     strength : float, default=5.0
         m > 0, the number of examinations that the prior counts as.
     return_counts : bool, default=False
@@ -110,8 +132,9 @@ def position_based(
     TypeError
         For other targets.
     ValueError
-        If there are no rows, a document was shown at a position beyond the propensities, or a
-        parameter is out of range.
+        If there are no rows, a document was shown at a position beyond the propensities, a
+        propensity is 0, a parameter is out of range, or `prior` is a ranker and there is no `X` or
+        one query only.
 
     See Also
     --------
@@ -159,11 +182,9 @@ def position_based(
         raise ValueError("sessions must have at least one row for position_based, got none.")
     if not isinstance(strength, Real) or not 0 < strength < np.inf:
         raise ValueError(f"strength must be a finite number > 0, got {strength!r}.")
+    given = {"propensity": propensity, "trust": trust, "prior": prior}
+    propensity, _, prior = settled(position_based, given, sessions, X).values()
     shrunk_to = None if prior is None else _prior(prior, len(sessions))
-    if isinstance(propensity, str):
-        if propensity != "fit":
-            raise ValueError(f'propensity must be an array or "fit", got {propensity!r}.')
-        propensity = fit_propensities(sessions).propensity
     slope, offset = PositionModel.of(propensity, trust).at(sessions.position)
 
     def total(values: Floats) -> Floats:
@@ -182,11 +203,66 @@ def position_based(
     return PositionEstimate(relevance, clicks.astype(np.intp), examinations, error)
 
 
+def settled(
+    structure: Any, options: Mapping[str, Any], sessions: Any, X: Any = None
+) -> dict[str, Any]:
+    """Return options of a structure, those of clicks with propensities and a prior as numbers.
+
+    What depends on all sessions of a fit is then the same for every subset of them.
+    """
+    options = dict(options)
+    if structure is not position_based or not isinstance(sessions, ClickSessions):
+        return options
+    propensity = options.get("propensity")
+    if isinstance(propensity, str):
+        if propensity != "fit":
+            raise ValueError(f'propensity must be an array or "fit", got {propensity!r}.')
+        options["propensity"] = fit_propensities(sessions).propensity
+    if hasattr(options.get("prior"), "predict"):
+        plain = {name: options[name] for name in ("propensity", "trust") if name in options}
+        estimate = position_based(sessions, **plain, return_counts=True)
+        e = estimate.examinations
+        options["prior"] = _mapped(options["prior"], X, sessions, estimate.relevance * e, e)
+    return options
+
+
 def _prior(prior: Any, n_rows: int) -> Floats:
     values = check_probabilities(prior, "prior")
     if values.shape not in ((), (n_rows,)):
         raise ValueError(
-            f"prior must be a number or have shape ({n_rows},), one relevance for each row, got "
-            f"shape {values.shape}."
+            f"prior must be a number, have shape ({n_rows},), one relevance for each row, or be a "
+            f"fitted ranker, got shape {values.shape}."
         )
     return values
+
+
+def _mapped(ranker: Any, X: Any, sessions: Any, answered: Floats, e: Floats) -> Floats:
+    """Return the relevances that scores of a ranker stand for in other queries."""
+    queries = sessions.queries()
+    if X is None:
+        raise ValueError(
+            "X must hold the features of the documents, which the ranker prior scores, got None: "
+            "pass X, or as prior relevances in [0, 1]."
+        )
+    if queries.n_queries < 2:
+        raise ValueError(
+            "prior must hold relevances for clicks of a single query, got a ranker, whose scores "
+            "are mapped to relevances on other queries."
+        )
+    taken = handed_to(ranker, "predict", qid=sessions.qid)
+    scores = np.asarray(call_step(ranker, "predict", X, **taken), dtype=float)
+    if scores.shape != e.shape:
+        raise ValueError(
+            f"X must have a row for each of {len(e)} documents, which the ranker prior scores, got "
+            f"scores of shape {scores.shape}."
+        )
+    place = np.argsort(np.argsort(hash_names([queries.name(q) for q in range(queries.n_queries)])))
+    fold = (place % _N_FOLDS)[queries.codes]
+    target, out = arrays.safe_divide(answered, e), np.zeros(len(scores))
+    for number in range(_N_FOLDS):
+        here, others = fold == number, (fold != number) & (e > 0)
+        if here.any() and others.any():
+            curve = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+            curve.fit(scores[others], target[others], sample_weight=e[others])
+            out[here] = curve.predict(scores[here])
+    return out

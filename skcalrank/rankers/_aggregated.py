@@ -201,19 +201,18 @@ class AggregatedRanker(JudgmentRanker):
         ranker._check_params()
         return plan
 
-    def _learn(self, plan, rows, judged, method):
+    def _learn(self, plan, rows, judged, rule, method):
         ranker = self._new_ranker(plan, method)
         ranker._check_form(rows.n_items)
-        weight = self._row_weights(rows, judged, alone=method == "fit")
-        structure, options = self._structure()
+        weight = self._row_weights(rows, judged, rule, alone=method == "fit")
         aggregated = mean_over_subsets(
             judged,
-            structure,
+            rule.structure,
             self.order,
             self._targets_of_scores(ranker, rows),
             n_draws=self.n_draws,
             random_state=self.random_state,
-            **options,
+            **rule.options,
         )
         targets = rows.queries.group(np.ravel(aggregated.mean))
         inner = replace(plan.inner, measure=plan.measure, reads=plan.reads)
@@ -225,12 +224,11 @@ class AggregatedRanker(JudgmentRanker):
         self.ranker_ = ranker._fit_to_targets(inner, weighed, targets, method)
         self.targets_, self.standard_error_ = aggregated
 
-    def _row_weights(self, rows, judged, alone):
+    def _row_weights(self, rows, judged, rule, alone):
         counts = count_judgments(rows, judged, alone)
         if self.row_weight == "judgments":
             return (counts / rows.queries.sizes)[rows.codes]
-        structure, options = self._structure()
-        evidence = evidence_of(structure, judged, options).reshape(rows.n_rows, -1)
+        evidence = evidence_of(rule.structure, judged, rule.options).reshape(rows.n_rows, -1)
         few = _FEW_JUDGMENTS if self.row_weight == "evidence" else self.row_weight
         weight = arrays.safe_divide(evidence, evidence + few).mean(axis=1)
         return weight if weight.any() else np.ones(rows.n_rows)

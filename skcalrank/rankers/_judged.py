@@ -1,13 +1,13 @@
 """Base class of rankers that aggregate the judgments of a query before learning from them."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, structure_scores
+from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, settled, structure_scores
 from ..data import ClickSessions, PreferenceTarget, Rows, all_or_nothing, available_if, limits
 from ..data.types import ArrayLike, Labels, Matrix, Self
 from ..measures import OfTargets
@@ -15,6 +15,13 @@ from ._base import BaseRanker, planned
 from ._plan import JudgmentPlan, Plan
 
 _JUDGMENTS = (PreferenceTarget, ClickSessions)
+
+
+class Rule(NamedTuple):
+    """A structure with its options."""
+
+    structure: Callable[..., Any]
+    options: dict[str, Any]
 
 
 class JudgmentRanker(BaseRanker):
@@ -41,7 +48,7 @@ class JudgmentRanker(BaseRanker):
     structure_options: Mapping | None
 
     @abstractmethod
-    def _learn(self, plan: Plan, rows: Rows, judged, method):
+    def _learn(self, plan: Plan, rows: Rows, judged, rule: Rule, method):
         """Learn from judgments, by the method "fit" or "partial_fit"."""
 
     @all_or_nothing
@@ -117,11 +124,12 @@ class JudgmentRanker(BaseRanker):
         goes_on = method == "partial_fit" and self._can_go_on()
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight, reset=not goes_on)
         judged, (structure, options) = _judgments_of(rows, y), self._structure()
+        options = settled(structure, options, y, X)
         if is_of_clicks(structure):
             self._inner(plan).check_clicks(evidence_of(structure, judged, options))
         record = self._record(plan, rows)
         record = self.record_.add(record) if goes_on else record
-        self._learn(plan, rows, judged, method)
+        self._learn(plan, rows, judged, Rule(structure, options), method)
         self.record_ = record
         return self
 
@@ -154,6 +162,9 @@ class JudgmentRanker(BaseRanker):
             return super()._scored_by(y)
         self._check_params()
         structure, options = self._structure()
+        if is_of_clicks(structure):
+            # A prior would make the value of a ranking biased.
+            options = {name: given for name, given in options.items() if name != "prior"}
         queries = y.queries()
         scores = structure_scores(structure, y, queries, options)
         rows = Rows(np.zeros((len(y), 0)), scores, queries, n_items=y.n_items)

@@ -148,7 +148,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
     def _loss(self):
         return get_loss("pairwise_squared" if self.loss is None else self.loss)
 
-    def _learn(self, plan, rows, judged, method):
+    def _learn(self, plan, rows, judged, rule, method):
         counts = count_judgments(rows, judged)
         if method == "partial_fit" and self._can_go_on():
             # Work on copies: a failed update must leave the model and the generator unchanged.
@@ -167,7 +167,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
             rows,
             judgments_of(judged, judged.queries()),
             counts / counts.sum(),
-            self._targets_of_subsets(rows),
+            self._targets_of_subsets(rows, *rule),
             self._loss(),
             order=self.order,
             batch_size=self.batch_size,
@@ -181,9 +181,8 @@ class StochasticAggregatedRanker(JudgmentRanker):
         # Last, because it cannot be undone: the generator may belong to the user.
         source.set_state(rng.get_state())
 
-    def _targets_of_subsets(self, rows):
+    def _targets_of_subsets(self, rows, structure, options):
         """Return the function from chosen judgments to targets."""
-        structure, options = self._structure()
         targets, loss = self._targets_of_scores(self, rows), self._loss()
         as_they_are = is_of_clicks(structure) and self._measure().shape == "documents"
 

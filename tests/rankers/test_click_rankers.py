@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
 
@@ -158,12 +159,78 @@ def test_bad_options_are_clear_errors(rng):
     for options, error, message in (
         (None, TypeError, "propensity"),
         ({"propensity": THETA[:3]}, ValueError, "each position up to 8, .* got 3"),
-        (OPTIONS | {"prior": np.ones(3)}, ValueError, r"one relevance for each row, got shape"),
+        (OPTIONS | {"prior": np.ones(3)}, ValueError, r"one relevance for each row, .* got shape"),
     ):
         with pytest.raises(error, match=message):
             AggregatedRanker("position_based", structure_options=options).fit(X, y)
     with pytest.raises(ValueError, match="row_weight"):
         AggregatedRanker("position_based", structure_options=OPTIONS, row_weight=-1).fit(X, y)
+
+
+# -- priors --------------------------------------------------------------------------------
+
+
+def test_scores_of_a_ranker_are_mapped_to_relevances_on_other_queries(rng):
+    X, y, p = make(rng, n_sessions=300)
+    logger = DCGRanker(gain="linear").fit(X[:, :1], p, y.qid)
+    e, t = position_based(y, THETA, return_counts=True).examinations, position_based(y, THETA)
+    mapped = (position_based(y, THETA, prior=logger, X=X[:, :1]) * (e + 5) - t * e) / 5
+    assert mapped.min() >= -1e-12
+    assert mapped.max() <= 1 + 1e-12
+    # The mean of the estimates is kept, and the order of the scores in each part of the queries.
+    np.testing.assert_allclose(mapped @ e, t @ e, rtol=0.2)
+    for query in range(3):
+        rows = np.flatnonzero(y.qid == query)
+        order = rows[np.argsort(logger.predict(X[rows, :1], 0))]
+        assert (np.diff(mapped[order]) >= -1e-12).all()
+    # The clicks of a query do not count for itself.
+    other = ClickSessions.unchecked(
+        y.qid, y.shown_rows, y.ptr, y.clicked ^ (y.qid[y.shown_rows] == 0), y.position, y.last_click
+    )
+    e0, t0 = e[:8], position_based(other, THETA)[:8]
+    again = position_based(other, THETA, prior=logger, X=X[:, :1])[:8]
+    np.testing.assert_allclose((again * (e0 + 5) - t0 * e0) / 5, mapped[:8], atol=1e-12)
+    # The order of the rows does not matter.
+    rows = rng.permutation(len(y))
+    moved = position_based(y[rows], THETA, prior=logger, X=X[rows, :1])
+    np.testing.assert_allclose(moved, position_based(y, THETA, prior=logger, X=X[:, :1])[rows])
+
+
+def test_rankers_of_clicks_shrink_to_a_ranker(rng):
+    X, y, p = make(rng, n_sessions=100)
+    prior = FrozenEstimator(Ridge().fit(X, p))  # any estimator with predict
+    options = OPTIONS | {"prior": prior, "strength": 3.0}
+    ranker = AggregatedRanker("position_based", structure_options=options).fit(X, y)
+    np.testing.assert_allclose(ranker.targets_, position_based(y, X=X, **options))
+    # Nothing is shrunk where rankings are compared.
+    plain = AggregatedRanker("position_based", structure_options=OPTIONS).fit(X, y)
+    plain.ranker_ = ranker.ranker_
+    assert ranker.score(X, y) == plain.score(X, y)
+    assert np.isfinite(cross_val_score(ranker, X, y, cv=QueryKFold(2))).all()
+    with pytest.raises(ValueError, match="X must hold the features"):
+        position_based(y, **options)
+    with pytest.raises(ValueError, match="prior must hold relevances for clicks of a single query"):
+        position_based(y[:8], X=X[:8], **options)
+    with pytest.raises(ValueError, match="X must have a row for each of 640"):
+        position_based(y, X=X[:8], **options)
+    with pytest.raises(ValueError, match="prior must be a number where subsets"):
+        clone(ranker).set_params(order=3).fit(X, y)
+
+
+def test_documents_never_shown_have_no_weight_and_no_target(rng):
+    X, y, p = make(rng, n_sessions=30, n_shown=2)
+    found = position_based(y, THETA, return_counts=True)
+    never = found.examinations == 0
+    assert never.any()
+    assert (found.relevance[never] == 0).all()
+    for options in ({}, {"prior": FrozenEstimator(Ridge().fit(X, p))}, {"trust": (0.9, 0.1)}):
+        ranker = AggregatedRanker("position_based", structure_options=OPTIONS | options)
+        before = clone(ranker).fit(X, y).coef_
+        moved = X.copy()
+        moved[never] += 100.0
+        if not options.get("prior"):
+            np.testing.assert_allclose(clone(ranker).fit(moved, y).coef_, before, rtol=1e-6)
+        assert np.isfinite(before).all()
 
 
 # -- what a click can prove ----------------------------------------------------------------
