@@ -13,6 +13,7 @@ from ._version import __version__, show_versions
 if TYPE_CHECKING:
     from .boosting import BoostedRanker, ExternalRanker
     from .data import (
+        ClickCounts,
         ClickSessions,
         CutQueriesWarning,
         MissingQidError,
@@ -75,6 +76,7 @@ __all__ = [
     "AveragePrecisionRanker",
     "BoostedRanker",
     "CalibratedRankerCV",
+    "ClickCounts",
     "ClickSessions",
     "CutQueriesWarning",
     "DCGRanker",
@@ -144,9 +146,9 @@ _ROOMS = {
 _NAMES = {
     "boosting": "BoostedRanker ExternalRanker",
     "data": (
-        "ClickSessions CutQueriesWarning MissingQidError MultiLabelTarget NotAMeanWarning "
-        "NotGradesWarning OneQueryWarning PreferenceTarget RankingTarget SingleDocumentsWarning "
-        "UnseenLevelsWarning"
+        "ClickCounts ClickSessions CutQueriesWarning MissingQidError MultiLabelTarget "
+        "NotAMeanWarning NotGradesWarning OneQueryWarning PreferenceTarget RankingTarget "
+        "SingleDocumentsWarning UnseenLevelsWarning"
     ),
     "datasets": (
         "load_digits_queries load_label_ranking load_letor load_movielens load_preflib load_sushi "

@@ -50,7 +50,9 @@ def cascade(
     .. math:: \hat p_l = \frac{\text{clicks on } l}{\text{examinations of } l}
 
     where a document is examined if it is shown at or above the click, or anywhere in a
-    session without a click.
+    session without a click. Of several clicks of a session all count, and documents down to the
+    last one are examined: users who may go on after a click (the dependent click model, in which
+    the last click satisfies). Use :func:`position_based` for users who skip positions.
 
     Parameters
     ----------

@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from ..data import (
+    ClickCounts,
     ClickSessions,
     PositionModel,
     arrays,
     call_step,
+    check_clicks,
     check_probabilities,
     handed_to,
     hash_names,
@@ -50,7 +52,7 @@ class PositionEstimate(NamedTuple):
 
 @overload
 def position_based(
-    sessions: ClickSessions,
+    sessions: ClickSessions | ClickCounts,
     propensity: ArrayLike | str,
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = ...,
@@ -61,7 +63,7 @@ def position_based(
 ) -> Floats: ...
 @overload
 def position_based(
-    sessions: ClickSessions,
+    sessions: ClickSessions | ClickCounts,
     propensity: ArrayLike | str,
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = ...,
@@ -71,7 +73,7 @@ def position_based(
     return_counts: Literal[True],
 ) -> PositionEstimate: ...
 def position_based(
-    sessions: ClickSessions,
+    sessions: ClickSessions | ClickCounts,
     propensity: ArrayLike | str,
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = None,
@@ -93,8 +95,8 @@ def position_based(
 
     Parameters
     ----------
-    sessions : ClickSessions
-        Click sessions of one or more queries.
+    sessions : ClickSessions or ClickCounts
+        Clicks of one or more queries.
     propensity : array-like of shape (n_positions,), or "fit"
         Probability :math:`\theta_k` > 0 that position k is examined, for k = 1, 2, ... A common
         factor of all propensities divides all estimates. "fit" is
@@ -173,13 +175,7 @@ def position_based(
     >>> position_based(y, [1.0, 0.5], return_counts=True).examinations
     array([1.5, 1.5, 0. ])
     """
-    if not isinstance(sessions, ClickSessions):
-        raise TypeError(
-            f"sessions must be ClickSessions for position_based, got {type(sessions).__name__}: "
-            "make them with ClickSessions.from_frame."
-        )
-    if not len(sessions):
-        raise ValueError("sessions must have at least one row for position_based, got none.")
+    check_clicks(sessions, "position_based")
     if not isinstance(strength, Real) or not 0 < strength < np.inf:
         raise ValueError(f"strength must be a finite number > 0, got {strength!r}.")
     given = {"propensity": propensity, "trust": trust, "prior": prior}
@@ -190,15 +186,16 @@ def position_based(
     def total(values: Floats) -> Floats:
         return np.bincount(sessions.shown_rows, values, minlength=len(sessions))
 
-    clicks, examinations = total(sessions.clicked), total(slope)
-    answered, divisor = clicks - total(offset), examinations
+    shown = sessions.impressions
+    clicks, examinations = total(sessions.clicks), total(slope * shown)
+    answered, divisor = clicks - total(offset * shown), examinations
     if shrunk_to is not None:
         answered, divisor = answered + strength * shrunk_to, divisor + strength
     relevance = arrays.safe_divide(answered, divisor)
     if not return_counts:
         return relevance
     clicked = np.minimum(slope * np.clip(relevance, 0, 1)[sessions.shown_rows] + offset, 1.0)
-    noise = np.sqrt(total(clicked * (1 - clicked)))
+    noise = np.sqrt(total(shown * clicked * (1 - clicked)))
     error = arrays.safe_divide(noise, np.where(examinations > 0, divisor, 0.0), np.inf)
     return PositionEstimate(relevance, clicks.astype(np.intp), examinations, error)
 
@@ -211,7 +208,7 @@ def settled(
     What depends on all sessions of a fit is then the same for every subset of them.
     """
     options = dict(options)
-    if structure is not position_based or not isinstance(sessions, ClickSessions):
+    if structure is not position_based or not isinstance(sessions, (ClickSessions, ClickCounts)):
         return options
     propensity = options.get("propensity")
     if isinstance(propensity, str):

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, diags, issparse
 from scipy.sparse.csgraph import connected_components
 
-from ..data import ClickSessions, arrays, check, warn
+from ..data import ClickCounts, ClickSessions, arrays, check, check_clicks, warn
 from ..data.types import Floats, Ints
 
 # Steps of an iteration, the largest change of its last one, and by how much more an extrapolated
@@ -37,7 +37,7 @@ class PropensityEstimate(NamedTuple):
 
 
 def fit_propensities(
-    sessions: ClickSessions,
+    sessions: ClickSessions | ClickCounts,
     X: Any = None,
     *,
     method: str = "swap",
@@ -52,8 +52,8 @@ def fit_propensities(
 
     Parameters
     ----------
-    sessions : ClickSessions
-        Click sessions, of which some documents were shown at several positions for the same query,
+    sessions : ClickSessions or ClickCounts
+        Clicks, of which some documents were shown at several positions for the same query,
         by randomization or because the system changed.
     X : array-like of shape (n_rows, d), default=None
         Features of the documents, for "alternating". If given, the call warns where they predict
@@ -137,11 +137,7 @@ def fit_propensities(
     >>> fit_propensities(y, p[:, None], method="alternating").propensity.round(1)
     array([1. , 0.5, 0.3, 0.2])
     """
-    if not isinstance(sessions, ClickSessions):
-        raise TypeError(
-            f"sessions must be ClickSessions for fit_propensities, got {type(sessions).__name__}: "
-            "make them with ClickSessions.from_frame."
-        )
+    check_clicks(sessions, "fit_propensities")
     check.option("method", method, ("swap", "em", "alternating"))
     if X is None and method == "alternating":
         raise ValueError('X must hold the features of the documents for "alternating", got None.')
@@ -175,11 +171,11 @@ class Counts(NamedTuple):
     X: Any  # features with a column of ones, or None
 
     @classmethod
-    def of(cls, sessions: ClickSessions, at: Ints, X: Any) -> Counts:
+    def of(cls, sessions: ClickSessions | ClickCounts, at: Ints, X: Any) -> Counts:
         """Return the counts of sessions, whose impressions are in the columns `at`."""
         cells, shape = (sessions.shown_rows, at), (len(sessions), at.max() + 1)
-        impressions = csr_matrix((np.ones(len(at)), cells), shape=shape)
-        clicks = csr_matrix((sessions.clicked.astype(float), cells), shape=shape)
+        impressions = csr_matrix((sessions.impressions.astype(float), cells), shape=shape)
+        clicks = csr_matrix((sessions.clicks.astype(float), cells), shape=shape)
         return cls(impressions, clicks, sessions.queries().codes, X)
 
     def grouped(self, group: Ints) -> Counts:

@@ -7,12 +7,12 @@ a query. For the squared loss, its minimizer regresses the mean of the target ov
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import CHUNK_ROWS, ClickSessions, PreferenceTarget, Queries, check
+from ..data import CHUNK_ROWS, ClickCounts, ClickSessions, PreferenceTarget, Queries, check
 from ..data.types import Bools, Floats, Ints, Seed
 from ._cascade import cascade
 from ._counting import borda, win_rate
@@ -28,7 +28,7 @@ class SubsetMean(NamedTuple):
 
 
 def mean_over_subsets(
-    y: PreferenceTarget | ClickSessions,
+    y: Any,
     structure: Callable[..., Any],
     order: int | None = None,
     targets: Callable[[Floats, Queries], Floats] | None = None,
@@ -47,8 +47,13 @@ def mean_over_subsets(
     `targets` is a function of scores in grouped order and their `Queries`, such as
     `Measure.score_targets`; it is called for some queries at a time.
     """
-    if not isinstance(y, (PreferenceTarget, ClickSessions)):
+    if not isinstance(y, (PreferenceTarget, ClickSessions, ClickCounts)):
         raise TypeError(f"y must be a PreferenceTarget or ClickSessions, got {type(y).__name__}.")
+    if order is not None and isinstance(y, ClickCounts):
+        raise ValueError(
+            f"order must be None for ClickCounts, which do not tell sessions apart, got {order!r}: "
+            "pass ClickSessions."
+        )
     if order is not None:
         check.count("order", order, "the number of judgments of a subset, or None for all")
     check.count("n_draws", n_draws, "the number of subsets that are drawn")
@@ -68,8 +73,8 @@ def mean_over_subsets(
         mean = evaluate(y, queries)
         error = np.zeros(len(mean))
     else:
-        rng = check_random_state(random_state)
-        mean, error = _means(judgments_of(y, queries), order, evaluate, n_draws, rng)
+        rng, of = check_random_state(random_state), cast(Any, y)
+        mean, error = _means(judgments_of(of, queries), order, evaluate, n_draws, rng)
     shape = (len(y), y.n_items) if y.n_items else (len(y),)
     return SubsetMean(*(queries.ungroup(values).reshape(shape) for values in (mean, error)))
 
@@ -97,7 +102,9 @@ def is_of_clicks(structure: Any) -> bool:
 
 
 def evidence_of(
-    structure: Callable[..., Any], y: PreferenceTarget | ClickSessions, options: dict[str, Any]
+    structure: Callable[..., Any],
+    y: Any,
+    options: dict[str, Any],
 ) -> Floats:
     """Return how many comparisons or (expected) examinations the score of each document rests on.
 

@@ -13,6 +13,7 @@ from .._dask import (
     refuse_lazy,
     results_of_blocks,
 )
+from ._click_counts import ClickCounts, check_clicks
 from ._clicks import ClickSessions
 from ._equality import are_alike
 from ._eval_sets import EvalSet, eval_sets, naming_eval_set, takes_eval_set
@@ -50,6 +51,7 @@ from ._workers import ALONE, Workers, among, workers_of_fit
 from .arrays import is_missing
 
 __all__ = [
+    "ClickCounts",
     "ClickSessions",
     "CutQueriesWarning",
     "MissingQidError",

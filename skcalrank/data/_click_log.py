@@ -50,9 +50,9 @@ class ClickLog(NamedTuple):
     ) -> ClickLog:
         """Read the columns of query, document, position and click, and of the session if named."""
         query, document, position, clicked = columns
-        q = _ids(frame, query, "frame")
-        d = _ids(frame, document, "frame")
-        s = tables.Coded([], q.codes) if session is None else _ids(frame, session, "frame")
+        q = identifiers(frame, query, "frame")
+        d = identifiers(frame, document, "frame")
+        s = tables.Coded([], q.codes) if session is None else identifiers(frame, session, "frame")
         at, is_click = _positions(frame, position), _clicked(frame, clicked)
         pair, first = _distinct(q, d)
         if rows is None:
@@ -61,7 +61,7 @@ class ClickLog(NamedTuple):
             ids = check_own_qid(tables.Coded(d.levels, d.codes[first]).values())
         else:
             shown_q, shown_d = (ids._replace(codes=ids.codes[first]) for ids in (q, d))
-            of_q, of_d = _ids(rows, query, "rows"), _ids(rows, document, "rows")
+            of_q, of_d = identifiers(rows, query, "rows"), identifiers(rows, document, "rows")
             row_of_pair = _rows_of(shown_q, shown_d, of_q, of_d)
             _tell_lost(row_of_pair, pair, first, q, d)
             row = row_of_pair[pair]
@@ -170,7 +170,7 @@ def _column(table: Any, column: str, name: str) -> Any:
     return values
 
 
-def _ids(table: Any, column: str, name: str) -> tables.Coded:
+def identifiers(table: Any, column: str, name: str) -> tables.Coded:
     """Return the identifiers of a column, none of which may be missing."""
     values = _column(table, column, name)
     try:

@@ -11,7 +11,7 @@ from . import arrays
 from ._click_log import ClickLog
 from ._queries import check_own_qid, plain
 from ._targets import Judgments, chosen_rows
-from .types import Array, ArrayLike, Bools, Ints
+from .types import Array, ArrayLike, Bools, Floats, Ints
 
 
 class ClickSessions(Judgments):
@@ -59,6 +59,7 @@ class ClickSessions(Judgments):
     See Also
     --------
     skcalrank.aggregation.cascade : Scores of documents, for users who read to the click.
+    ClickCounts : Counts of clicks at positions, for logs that do not fit in memory.
     PreferenceTarget : Weighted preferences between documents.
 
     Notes
@@ -318,6 +319,16 @@ class ClickSessions(Judgments):
         return np.bincount(
             queries.codes[self.shown_rows[self.ptr[:-1]]], minlength=queries.n_queries
         )
+
+    @property
+    def impressions(self) -> Floats:
+        """How often each document shown was shown there, 1, as in :class:`ClickCounts`."""
+        return np.ones(len(self.shown_rows))
+
+    @property
+    def clicks(self) -> Bools:
+        """How often each document shown was clicked there, as in :class:`ClickCounts`."""
+        return self.clicked
 
     @property
     def evidence(self) -> Ints:

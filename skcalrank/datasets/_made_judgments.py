@@ -128,17 +128,18 @@ def sample_sessions(
         Query of each row; None = one query.
     n_sessions : int, default=1000
     n_shown : int, default=None
-        Number of documents that a session shows, all where the query has fewer; None = all.
+        Cutoff: number of documents that a session shows, all where the query has fewer; None = all.
     order_scores : array-like of shape (n_rows,), default=None
-        The orders are drawn by the Plackett-Luce model of these scores: the next document is one
-        of the remaining ones, with probability proportional to ``exp(order_scores)``. None: all
+        Scores of the logger. The orders are drawn by the Plackett-Luce model of these scores: the
+        next document is one of the remaining ones, with probability proportional to
+        ``exp(order_scores)``. Scores times 1e9 make a logger that does not randomize. None: all
         orders are equally likely.
     model : {"cascade", "position"}, default="cascade"
     propensity : array-like of shape (n_positions,), default=None
         Probabilities :math:`\theta_k` of the position-based model. None is :math:`1 / k`.
     trust : pair of numbers or arrays of shape (n_positions,), default=None
-        Click probabilities of examined documents that are relevant and not, in the position-based
-        model, as in :func:`skcalrank.aggregation.position_based`. None is (1, 0).
+        Click probabilities of examined documents that are relevant and not, in both models, as in
+        :func:`skcalrank.aggregation.position_based`. None is (1, 0).
     random_state : int, RandomState instance or None, default=None
 
     Raises
@@ -162,7 +163,10 @@ def sample_sessions(
     >>> position_based(y, theta).round(2)
     array([0.1, 0.5, 0.3])
     """
-    _check_model(model, propensity, trust)
+    if model not in ("cascade", "position"):
+        raise ValueError(f'model must be "cascade" or "position", got {model!r}.')
+    if model == "cascade" and propensity is not None:
+        raise ValueError('propensity must be None for model="cascade": it is of "position".')
     check.count("n_sessions", n_sessions)
     if n_shown is not None:
         check.count("n_shown", n_shown)
@@ -177,27 +181,18 @@ def sample_sessions(
     rng = check_random_state(random_state)
     query = rng.randint(queries.n_queries, size=n_sessions)
     shown, ptr = _orders(scores, queries, query, n_shown, rng)
+    position = np.arange(1, len(shown) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
+    if propensity is None:
+        places = np.arange(1, position.max() + 1)
+        propensity = places**0.0 if model == "cascade" else 1 / places
+    if np.max(propensity, initial=0) > 1:
+        raise ValueError(f"propensity must hold probabilities, got {np.max(propensity):g}.")
+    slope, offset = PositionModel.of(propensity, trust).at(position)
+    clicked = rng.random_sample(len(shown)) < slope * p[shown] + offset
     if model == "cascade":
-        clicked = _first_only(rng.random_sample(len(shown)) < p[shown], ptr)
-    else:
-        position = np.arange(1, len(shown) + 1) - np.repeat(ptr[:-1], np.diff(ptr))
-        examined = 1 / np.arange(1, position.max() + 1) if propensity is None else propensity
-        if np.max(examined, initial=0) > 1:
-            raise ValueError(f"propensity must hold probabilities, got {np.max(examined):g}.")
-        slope, offset = PositionModel.of(examined, trust).at(position)
-        clicked = rng.random_sample(len(shown)) < slope * p[shown] + offset
+        clicked = _first_only(clicked, ptr)
     rows = shown if queries.order is None else queries.order[shown]
     return ClickSessions.unchecked(qid, rows, ptr, clicked)
-
-
-def _check_model(model, propensity, trust):
-    """Raise ValueError unless the model of clicks exists and has the options."""
-    if model not in ("cascade", "position"):
-        raise ValueError(f'model must be "cascade" or "position", got {model!r}.')
-    options = {"propensity": propensity, "trust": trust}
-    unused = [name for name, value in options.items() if value is not None]
-    if model == "cascade" and unused:
-        raise ValueError(f'{unused[0]} must be None for model="cascade": it is of "position".')
 
 
 def _orders(scores, queries, query, n_shown, rng):

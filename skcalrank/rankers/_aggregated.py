@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, mean_over_subsets
-from ..data import ClickSessions, arrays, limits
+from ..data import ClickCounts, ClickSessions, arrays, limits
 from ..data.types import Floats, Seed
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
@@ -191,7 +191,7 @@ class AggregatedRanker(JudgmentRanker):
 
     def _fit_by(self, method, X, y, qid, sample_weight):
         # A function of the user does not tell what it aggregates.
-        self._is_of_clicks = isinstance(y, ClickSessions)
+        self._is_of_clicks = isinstance(y, (ClickSessions, ClickCounts))
         return super()._fit_by(method, X, y, qid, sample_weight)
 
     def _check_params(self):

@@ -248,7 +248,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             raise ValueError(
                 f"{type(self).__name__} expects {' or '.join(names)} as y, got "
                 f"{type(y).__name__}. PairwiseDisagreementRanker takes a PreferenceTarget, "
-                "ERRRanker takes ClickSessions, AggregatedRanker takes both."
+                "ERRRanker takes ClickSessions, AggregatedRanker takes both, and ClickCounts."
             )
         if X.shape[0] != len(y):
             raise ValueError(f"X and y must have equally many rows, got {X.shape[0]} and {len(y)}.")

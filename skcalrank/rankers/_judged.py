@@ -8,13 +8,22 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, settled, structure_scores
-from ..data import ClickSessions, PreferenceTarget, Rows, all_or_nothing, available_if, limits
+from ..data import (
+    ClickCounts,
+    ClickSessions,
+    Judgments,
+    PreferenceTarget,
+    Rows,
+    all_or_nothing,
+    available_if,
+    limits,
+)
 from ..data.types import ArrayLike, Labels, Matrix, Self
 from ..measures import OfTargets
 from ._base import BaseRanker, planned
 from ._plan import JudgmentPlan, Plan
 
-_JUDGMENTS = (PreferenceTarget, ClickSessions)
+_JUDGMENTS: tuple[type[Judgments], ...] = (PreferenceTarget, ClickSessions, ClickCounts)
 
 
 class Rule(NamedTuple):
@@ -65,7 +74,7 @@ class JudgmentRanker(BaseRanker):
         ----------
         X, qid
             As in :meth:`LeastSquaresRanker.fit`.
-        y : PreferenceTarget, ClickSessions, or array-like of shape (n_rows,) or (n, r)
+        y : PreferenceTarget, ClickSessions, ClickCounts or array-like of shape (n_rows,) or (n, r)
             Judgments, which carry their queries. Relevances count as one judgment of each query,
             which states all their differences.
         sample_weight : array-like of shape (n_rows,), default=None

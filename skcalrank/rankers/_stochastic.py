@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sklearn.utils import check_random_state
 
 from ..aggregation import is_of_clicks, judgments_of, structure_scores
-from ..data import limits
+from ..data import ClickSessions, PreferenceTarget, limits
 from ..data.types import Seed
 from ..losses import Loss, get_loss
 from ..measures import Measure
@@ -97,6 +97,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
     """
 
     _of_subsets = True
+    _judgments = (PreferenceTarget, ClickSessions)
     _updated_by = ("_descent", "update")
     _theorem: ClassVar[str] = "judgments"
     _parameter_constraints: ClassVar[dict] = {

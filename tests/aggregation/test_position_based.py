@@ -278,7 +278,6 @@ ERRORS = [
     (lambda: position_based(ClickSessions([], [], []), THETA), "at least one row"),
     (lambda: sample_sessions([0.5], model="pbm"), "model must be .*got 'pbm'"),
     (lambda: sample_sessions([0.5], propensity=[1]), 'propensity must be None for model="casc'),
-    (lambda: sample_sessions([0.5], trust=(1, 0)), "trust must be None"),
     (lambda: sample_sessions([0.5] * 3, model="position", propensity=[1]), "up to 3, .* got 1"),
 ]
 

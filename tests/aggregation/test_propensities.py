@@ -286,7 +286,7 @@ def test_neighbors_are_merged_until_positions_are_joined():
 
 
 def test_bad_input_is_a_clear_error():
-    with pytest.raises(TypeError, match="sessions must be ClickSessions for fit_propensities"):
+    with pytest.raises(TypeError, match="ClickSessions or ClickCounts for fit_propensities"):
         fit_propensities(PreferenceTarget.from_relevance([1, 0], [1, 1]))
     with pytest.raises(ValueError, match="at position 1, got none"):
         fit_propensities(counted([(0, 2, 3, 1), (0, 3, 3, 1)], 1))

@@ -274,6 +274,18 @@ def test_users_click_the_first_that_satisfies():
     assert not sample_sessions([0.0, 0.0], n_sessions=5).clicked_position.any()
 
 
+def test_users_of_a_cascade_trust_positions():
+    trust = (np.array([0.9, 0.8]), np.array([0.5, 0.1]))
+    y = sample_sessions([0.4, 0.4], n_sessions=40_000, trust=trust, random_state=0)
+    share = np.bincount(y.clicked_position, minlength=3) / 40_000
+    first, second = 0.4 * 0.9 + 0.6 * 0.5, 0.4 * 0.8 + 0.6 * 0.1
+    expected = [(1 - first) * (1 - second), first, (1 - first) * second]
+    np.testing.assert_allclose(share, expected, atol=0.01)
+    # A logger that does not randomize.
+    fixed = sample_sessions([0.4, 0.4], n_sessions=99, order_scores=[0, 1e9], random_state=0)
+    assert fixed.shown_rows.tolist() == [1, 0] * 99
+
+
 def test_queries_are_drawn_uniformly_and_shown_as_far_as_they_reach(rng):
     qid = rng.permutation(np.repeat(["x", "y", "z"], [1, 4, 12]))
     y = sample_sessions(np.full(17, 0.2), qid, n_sessions=30_000, n_shown=5, random_state=0)

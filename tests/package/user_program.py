@@ -364,6 +364,8 @@ def runs() -> None:
         log, session="session", clicked="clicked", **names
     )
     assert_type(sessions, skcalrank.ClickSessions)
+    counts = skcalrank.ClickCounts.from_frames([log[:30], log[30:]], clicked="clicked", **names)
+    assert_type(counts, skcalrank.ClickCounts)
 
 
 def offline() -> None:

@@ -1,0 +1,336 @@
+"""Clicks and impressions of documents at positions, as a target that is sliced by rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from . import arrays, tables
+from ._click_log import ClickLog, identifiers
+from ._clicks import ClickSessions
+from ._exceptions import warn
+from ._queries import check_own_qid
+from ._targets import Judgments, chosen_rows
+from .types import Array, ArrayLike, Ints
+
+# Counts are summed up once so many of them wait.
+_WAITING = 1 << 20
+
+
+class ClickCounts(Judgments):
+    """Clicks and impressions of each document at each position.
+
+    For users who examine positions independently, this is all that a click log tells, however long
+    it is: use it in place of :class:`ClickSessions` for logs that do not fit in memory, or that a
+    database has summed up. It has a length and is sliced by rows like an array.
+
+    Parameters
+    ----------
+    qid : array-like of shape (n_rows,)
+        Query of each row.
+    shown_rows, position : array-like of int of shape (n_counts,)
+        Row of a document, and the position where it was shown, from 1 on.
+    impressions, clicks : array-like of shape (n_counts,)
+        How often the document was shown there, and clicked. Counts of the same row and position
+        are added.
+
+    Attributes
+    ----------
+    qid : ndarray of shape (n_rows,)
+        Query of each row.
+    shown_rows, position, impressions, clicks : ndarray of shape (n_counts,)
+        The counts, once for each row and position.
+    document : ndarray of shape (n_rows,) or None
+        Identifier of the document of each row, if the target was made by :meth:`from_frames`.
+
+    Raises
+    ------
+    ValueError
+        If a row or position does not exist, or there are fewer impressions than clicks.
+
+    See Also
+    --------
+    ClickSessions : Sessions with their order, for the cascade model and for subsets of sessions.
+    skcalrank.aggregation.position_based : Estimates of relevance from counts.
+    skcalrank.aggregation.fit_propensities : Propensities from counts.
+
+    Examples
+    --------
+    >>> from skcalrank import ClickCounts
+    >>> from skcalrank.aggregation import position_based
+    >>> y = ClickCounts([1, 1], [0, 0, 1], [1, 2, 1], impressions=[10, 10, 4], clicks=[6, 3, 1])
+    >>> y
+    ClickCounts(2 rows, 24 impressions, 10 clicks)
+    >>> position_based(y, [1.0, 0.5])
+    array([0.6 , 0.25])
+    """
+
+    _remedy = "turn them into one score per row with skcalrank.aggregation.position_based."
+
+    document: Array | None = None
+
+    def __init__(
+        self,
+        qid: ArrayLike,
+        shown_rows: ArrayLike,
+        position: ArrayLike,
+        impressions: ArrayLike,
+        clicks: ArrayLike,
+    ) -> None:
+        self.qid: Array = check_own_qid(qid)
+        given = {
+            "shown_rows": shown_rows,
+            "position": position,
+            "impressions": impressions,
+            "clicks": clicks,
+        }
+        columns = {name: arrays.as_array(values, name) for name, values in given.items()}
+        n = len(columns["shown_rows"])
+        for name, values in columns.items():
+            whole = values.dtype.kind in "biu" or (
+                values.dtype.kind == "f" and (values == np.floor(values)).all()
+            )
+            if values.shape != (n,) or not (whole or not n):
+                raise ValueError(
+                    f"{name} must hold an integer for each of {n} counts, got shape "
+                    f"{values.shape} of {values.dtype}."
+                )
+        rows, at, shown, clicked = (values.astype(np.int64) for values in columns.values())
+        for name, wrong, what in (
+            ("shown_rows", (rows < 0) | (rows >= len(self.qid)), f"0 to {len(self.qid) - 1}"),
+            ("position", at < 1, "1 on"),
+            ("clicks", (clicked < 0) | (clicked > shown), "0 to the number of impressions"),
+        ):
+            if wrong.any():
+                value = columns[name][np.argmax(wrong)]
+                raise ValueError(f"{name} must hold integers from {what}, got {value:g}.")
+        self.shown_rows, self.position, self.impressions, self.clicks = _summed(
+            rows, at, shown, clicked
+        )
+
+    @classmethod
+    def unchecked(cls, qid: Array, document: Array | None, *counts: Ints) -> ClickCounts:
+        """Return click counts built from the arrays of the attributes, without validation.
+
+        Parameters
+        ----------
+        qid, document : ndarray of shape (n_rows,)
+            As described in the attributes of the class.
+        *counts : ndarray of int of shape (n_counts,)
+            Rows, positions, impressions and clicks.
+
+        Returns
+        -------
+        counts : ClickCounts
+        """
+        out = cls.__new__(cls)
+        out.qid, out.document = qid, document
+        out.shown_rows, out.position, out.impressions, out.clicks = _summed(*counts)
+        return out
+
+    @classmethod
+    def from_frames(
+        cls,
+        frames: Any,
+        *,
+        query: str,
+        document: str,
+        position: str,
+        clicked: str,
+        rows: Any = None,
+    ) -> ClickCounts:
+        """Count the clicks of a log that is read in chunks.
+
+        Memory is that of a chunk and of the counts: it grows with the number of distinct queries,
+        documents and positions, and not with that of sessions.
+
+        Parameters
+        ----------
+        frames : iterable of DataFrames or tables, or one of them
+            Parts of the log, which has a row for each document shown: of pandas or polars, tables
+            of pyarrow, or batches as ``pyarrow.parquet.ParquetFile(path).iter_batches()`` yields
+            them. A session may be divided between parts.
+        query, document, position, clicked : str
+            Names of the columns, as in :meth:`ClickSessions.from_frame`.
+        rows : DataFrame or table, default=None
+            Query and document of each row of X, as in :meth:`ClickSessions.from_frame`.
+
+        Returns
+        -------
+        counts : ClickCounts
+
+        Raises
+        ------
+        ValueError
+            If there is no part, a column or a value is missing, a position or click is out of
+            range, or `rows` have nothing of the log, or a document twice. Documents that a session
+            shows twice are not noticed.
+
+        Warns
+        -----
+        UserWarning
+            If documents of the log are not in `rows`. Their impressions are left out.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from skcalrank import ClickCounts
+        >>> log = pd.DataFrame({
+        ...     "text": ["tea"] * 4, "product": ["green", "black", "black", "green"],
+        ...     "place": [1, 2, 1, 2], "click": [False, True, True, True]})
+        >>> y = ClickCounts.from_frames(
+        ...     [log[:2], log[2:]], query="text", document="product", position="place",
+        ...     clicked="click")
+        >>> y
+        ClickCounts(2 rows, 4 impressions, 3 clicks)
+        """
+        names = query, document, position, clicked
+        places = _Places(rows, query, document)
+        summed = waiting = tuple(np.zeros((4, 0), dtype=np.int64))
+        read, lost, n = False, 0, 0
+        for frame in _parts(frames):
+            log, read = ClickLog.read(frame, names), True
+            row = places.of(log)[log.pair]
+            known = row >= 0
+            lost, n = lost + len(row) - known.sum(), n + len(row)
+            part = row[known], log.position[known], np.ones(known.sum()), log.clicked[known]
+            part = _summed(*(values.astype(np.int64) for values in part))
+            waiting = tuple(map(np.append, waiting, part))
+            if len(waiting[0]) > max(_WAITING, len(summed[0])):
+                summed = _summed(*map(np.append, summed, waiting))
+                waiting = tuple(np.zeros((4, 0), dtype=np.int64))
+        if not read:
+            raise ValueError("frames must hold a part of the log at least, got none.")
+        places.tell_lost(lost, n)
+        return cls.unchecked(*places.columns(), *map(np.append, summed, waiting))
+
+    def __len__(self) -> int:
+        return len(self.qid)
+
+    def __repr__(self) -> str:
+        never = len(self) - len(np.unique(self.shown_rows))
+        told = f", {never} {'row' if never == 1 else 'rows'} never shown" if never else ""
+        return (
+            f"ClickCounts({len(self)} rows, {self.impressions.sum()} impressions, "
+            f"{self.clicks.sum()} clicks{told})"
+        )
+
+    def __getitem__(self, key: Any) -> ClickCounts:
+        rows = chosen_rows(key, len(self), "ClickCounts")
+        if len(np.unique(rows)) < len(rows):
+            raise ValueError("Rows of ClickCounts must be selected at most once, got a row twice.")
+        place = np.full(len(self), -1)
+        place[rows] = np.arange(len(rows))
+        shown = place[self.shown_rows]
+        left = shown >= 0
+        document = None if self.document is None else self.document[rows]
+        others = self.position[left], self.impressions[left], self.clicks[left]
+        out = self.unchecked(self.qid[rows], document, shown[left], *others)
+        out.origin = self.origin_of(rows)
+        return out
+
+    def _arrays(self) -> tuple[Array, ...]:
+        return self.shown_rows, self.position, self.impressions, self.clicks
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether there is no click."""
+        return not self.clicks.any()
+
+    @property
+    def n_judgments(self) -> Ints:
+        """Number of impressions of each query, of shape (n_queries,)."""
+        queries = self.queries()
+        n = np.bincount(queries.codes[self.shown_rows], self.impressions, queries.n_queries)
+        return n.astype(np.intp)
+
+    @property
+    def evidence(self) -> Ints:
+        """Number of impressions of each row, of shape (n_rows,)."""
+        return np.bincount(self.shown_rows, self.impressions, len(self)).astype(np.intp)
+
+
+def check_clicks(y: Any, caller: str) -> None:
+    """Raise unless y holds clicks, for a function that does not need sessions."""
+    if not isinstance(y, (ClickSessions, ClickCounts)):
+        raise TypeError(
+            f"sessions must be ClickSessions or ClickCounts for {caller}, got {type(y).__name__}: "
+            "make them with ClickSessions.from_frame."
+        )
+    if not len(y):
+        raise ValueError(f"sessions must have at least one row for {caller}, got none.")
+
+
+class _Places:
+    """The row of each query and document, in the order of `rows`, or of the log without them."""
+
+    def __init__(self, rows: Any, query: str, document: str) -> None:
+        self.grows = rows is None
+        self.lost: dict[tuple[Any, Any], None] = {}
+        columns = (
+            () if self.grows else (identifiers(rows, name, "rows") for name in (query, document))
+        )
+        pairs = list(zip(*(column.values() for column in columns)))
+        self.row = {pair: row for row, pair in enumerate(pairs)}
+        if len(self.row) < len(pairs):
+            again = next(row for row, pair in enumerate(pairs) if self.row[pair] != row)
+            q, d = pairs[again]
+            raise ValueError(
+                f"rows must hold a document of a query once, got document {d!r} of query {q!r} in "
+                f"rows {again} and {self.row[pairs[again]]}."
+            )
+
+    def of(self, log: ClickLog) -> Ints:
+        """Return the row of each distinct query and document of a part, -1 if none has them."""
+        first = np.unique(log.pair, return_index=True)[1]
+        q, d = (ids._replace(codes=ids.codes[first]).values() for ids in log.ids[1:])
+        if self.grows:
+            rows = [self.row.setdefault(pair, len(self.row)) for pair in zip(q, d)]
+        else:
+            rows = [self.row.get(pair, -1) for pair in zip(q, d)]
+            self.lost.update((pair, None) for pair, row in zip(zip(q, d), rows) if row < 0)
+        return np.array(rows, dtype=np.int64)
+
+    def tell_lost(self, n_lost: int, n: int) -> None:
+        """Warn if impressions are of documents that are in no row, raise ValueError if all are."""
+        if not self.lost:
+            return
+        q, d = next(iter(self.lost))
+        if n_lost == n:
+            raise ValueError(
+                f"rows must hold documents of the log, got none, not even document {d!r} of query "
+                f"{q!r}: identifiers must have the same type in both."
+            )
+        warn(
+            f"{len(self.lost)} documents of the log are not in rows, as document {d!r} of query "
+            f"{q!r}: their impressions ({n_lost / n:.2g} of all) are left out."
+        )
+
+    def columns(self) -> tuple[Array, Array]:
+        """Return the query and the document of each row."""
+        q, d = zip(*self.row)
+        return check_own_qid(list(q)), check_own_qid(list(d))
+
+
+def _parts(frames: Any) -> Iterable[Any]:
+    """Return the parts of a log, of which there may be one, batches of pyarrow as tables."""
+    for frame in [frames] if tables.column_names(frames) is not None else frames:
+        if hasattr(frame, "to_struct_array") and not hasattr(frame, "combine_chunks"):
+            from pyarrow import Table
+
+            frame = Table.from_batches([frame])
+        if tables.n_rows_of(frame):
+            yield frame
+
+
+def _summed(rows: Ints, position: Ints, *values: Ints) -> tuple[Ints, ...]:
+    """Return sums of values of the same row and position, in the order of both."""
+    order = np.lexsort((position, rows))
+    rows, position = rows[order], position[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (np.diff(rows) != 0) | (np.diff(position) != 0)
+    begin = np.flatnonzero(new)
+    sums = (np.add.reduceat(v[order], begin) if len(begin) else v for v in values)
+    return rows[begin], position[begin], *sums
