@@ -174,7 +174,10 @@ def rankers():
 
 
 def ask_order(pool):
-    """Whether order, ties and NDCG of the values are those of the scores, by ranker and method."""
+    """Whether order, ties and NDCG of the values are those of the scores, by ranker and method.
+
+    Two folds; the level, which is constant in a query, for the first ranker alone.
+    """
     out = {}
     X, y, qid = pool.X, pool.y, pool.qid
     # One query of 12,000 documents, and scores far from those of the fit.

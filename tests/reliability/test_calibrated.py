@@ -21,6 +21,7 @@ from skcalrank import (
     NDCGRanker,
     QueryKFold,
     RankingTarget,
+    TabularRanker,
     load_digits_queries,
 )
 from skcalrank.measures import NDCG
@@ -79,11 +80,18 @@ def test_long_queries_and_saturated_scores_keep_their_order(method, scale, rng):
 
 @pytest.mark.product
 @pytest.mark.parametrize("cv", [3, QueryKFold(3)])
-@pytest.mark.parametrize("ranker", [NDCGRanker(), BoostedRanker(engine="sklearn", n_estimators=5)])
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        NDCGRanker(),
+        BoostedRanker(engine="sklearn", n_estimators=5),
+        TabularRanker(trees=None, random_state=0),
+    ],
+)
 def test_a_fitted_ranker_keeps_its_order_and_its_measure(ranker, cv, digits):
     X, y, qid = digits
     fitted = calibrated(ranker, cv=cv, level=LogisticRegression()).fit(X / 16, y, qid)
-    scores = fitted.ranker_.predict(X / 16)
+    scores = fitted.ranker_.predict(X / 16, qid)
     assert_same_order(fitted.predict(X / 16, qid), scores, qid)
     assert fitted.score(X / 16, y, qid) == fitted.ranker_.score(X / 16, y, qid)
     assert_array_equal(fitted.rank(X / 16, qid), fitted.ranker_.rank(X / 16, qid))
