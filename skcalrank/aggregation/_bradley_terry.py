@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, overload
+
 import numpy as np
 from scipy.special import expit
 
@@ -18,9 +20,32 @@ _KNOWN, _PRECISION = 2.0, 3.0
 FALLBACK_ALPHA = 0.1
 
 
+@overload
 def bradley_terry(
-    y: PreferenceTarget, *, alpha: float | str = "auto", tol: float = 1e-8, max_iter: int = 1000
-) -> Floats:
+    y: PreferenceTarget,
+    *,
+    alpha: float | str = ...,
+    tol: float = ...,
+    max_iter: int = ...,
+    return_std: Literal[False] = ...,
+) -> Floats: ...
+@overload
+def bradley_terry(
+    y: PreferenceTarget,
+    *,
+    alpha: float | str = ...,
+    tol: float = ...,
+    max_iter: int = ...,
+    return_std: Literal[True],
+) -> tuple[Floats, Floats]: ...
+def bradley_terry(
+    y: PreferenceTarget,
+    *,
+    alpha: float | str = "auto",
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    return_std: bool = False,
+) -> Floats | tuple[Floats, Floats]:
     r"""Estimate Bradley-Terry abilities by penalized maximum likelihood.
 
     .. math:: s \in \arg\max \sum_{j,l} w_{jl} \log \frac{1}{1 + e^{s_l - s_j}}
@@ -43,11 +68,17 @@ def bradley_terry(
         given alpha it is of the order of the square.
     max_iter : int, default=1000
         Maximum number of Newton iterations. A `ConvergenceWarning` names queries that need more.
+    return_std : bool, default=False
+        Whether to return standard errors too, in memory and time that grow with the square and the
+        cube of the number of documents of a query.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,) or (n, r)
         In units of the logit: j beats l with probability :math:`1/(1 + e^{s_l - s_j})`.
+    errors : ndarray of the same shape
+        With ``return_std=True``: standard errors of the scores less their mean over the query, from
+        the curvature of the penalized likelihood, for alpha as it is.
 
     Notes
     -----
@@ -108,15 +139,48 @@ def bradley_terry(
         )
 
     def solve(batch: Tally, ids: slice, _: slice) -> tuple[Floats, Bools]:
-        return _newton(batch, penalty[ids], tol, max_iter, learned)
+        scores, done, penalty[ids] = _newton(batch, penalty[ids], tol, max_iter, learned)
+        return scores, done
 
-    return tally.in_rows(solve_in_batches(tally, solve, max_iter))
+    scores = solve_in_batches(tally, solve, max_iter)
+    if not return_std:
+        return tally.in_rows(scores)
+    return tally.in_rows(scores), tally.in_rows(_errors(tally, scores, penalty))
+
+
+def _errors(tally: Tally, scores: Floats, penalty: Floats) -> Floats:
+    """Return the standard errors of scores less their means over the queries.
+
+    The inverse of the curvature is computed without the constant, which has curvature alpha alone.
+    """
+    queries, gap = tally.queries, tally.incidence @ scores
+    weight = (tally.wins + tally.losses) * expit(gap) * expit(-gap)
+    starts, errors = queries.ptr[:-1], np.zeros(queries.n_rows)
+    for bucket in queries.pair_buckets():
+        number = np.full(queries.n_queries, -1)
+        number[bucket.ids] = np.arange(len(bucket.ids))
+        here = np.flatnonzero(number[tally.pair_query] >= 0)
+        query = tally.pair_query[here]
+        cells = number[query], tally.first[here] - starts[query], tally.second[here] - starts[query]
+        curvature = np.zeros((len(bucket.ids), bucket.width, bucket.width))
+        curvature[cells] = -weight[here]
+        curvature += curvature.swapaxes(1, 2)
+        is_document = np.arange(bucket.width) < bucket.sizes
+        diagonal = penalty[bucket.ids, None] - curvature.sum(2)
+        curvature += is_document[:, :, None] * is_document[:, None, :] / bucket.sizes[:, :, None]
+        places = np.arange(bucket.width)
+        curvature[:, places, places] += np.where(is_document, diagonal, 1.0)
+        variance = np.diagonal(np.linalg.inv(curvature), axis1=1, axis2=2)
+        variance = variance - 1 / bucket.sizes / (1 + penalty[bucket.ids, None])
+        rows = (bucket.first + places)[is_document]
+        errors[rows] = np.sqrt(np.maximum(variance[is_document], 0.0))
+    return errors
 
 
 def _newton(
     tally: Tally, penalty: Floats, tol: float, max_iter: int, learned: bool
-) -> tuple[Floats, Bools]:
-    """Return the scores of all queries, and whether each query has converged."""
+) -> tuple[Floats, Bools, Floats]:
+    """Return the scores of all queries, whether each query has converged, and its penalty."""
     queries, edges, total = tally.queries, tally.incidence, tally.wins + tally.losses
     scores = np.zeros(queries.n_rows)
     moved = np.ones(queries.n_queries)
@@ -145,7 +209,7 @@ def _newton(
         if (moved <= tol).all():
             break
     means = queries.repeat(queries.mean(scores))
-    return scores - means, moved <= tol
+    return scores - means, moved <= tol, penalty
 
 
 def _secant(

@@ -11,7 +11,8 @@ from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
 from . import arrays, check
-from ._queries import Queries, check_own_qid, check_qid, plain
+from ._click_log import identifiers
+from ._queries import Queries, check_own_qid, check_qid, factorized, plain
 from ._targets import Judgments, Target, chosen_rows
 from .types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 
@@ -22,11 +23,11 @@ PREFERENCE_WEIGHTS = ("difference", "unit")
 class PreferenceTarget(Judgments):
     """Weighted preferences between the documents of a query: which document beats which.
 
-    Build a target with one of the constructors :meth:`from_comparisons`, :meth:`from_relevance`,
-    :meth:`from_orders`, :meth:`from_matrix` and :meth:`from_matrices`, which validate their
-    arguments. The target carries its queries. It has a length and is sliced by rows like an
-    array, so that every splitter of scikit-learn accepts it as ``y``; preferences for or against
-    rows that are removed are removed too.
+    Build a target with one of the constructors :meth:`from_frame`, :meth:`from_comparisons`,
+    :meth:`from_relevance`, :meth:`from_orders`, :meth:`from_matrix` and :meth:`from_matrices`,
+    which validate their arguments. The target carries its queries. It has a length and is sliced
+    by rows like an array, so that every splitter of scikit-learn accepts it as ``y``; preferences
+    for or against rows that are removed are removed too.
 
     Parameters
     ----------
@@ -157,6 +158,84 @@ class PreferenceTarget(Judgments):
             )
         out = cls(winner, loser, weight, judgment, len(qid), qid)
         return out._checked(require_dag)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        winner: str = "winner",
+        loser: str = "loser",
+        judge: str | None = None,
+        weight: str | None = None,
+    ) -> PreferenceTarget:
+        """Return a target of a table of comparisons by name, in the label-ranking form.
+
+        Use it for matches, votes and annotations: a row says which of two items won.
+
+        Parameters
+        ----------
+        frame : DataFrame of pandas or polars, or Table of pyarrow
+            One row for each comparison.
+        winner, loser : str
+            Columns of the names of the items. Names that are not text become text.
+        judge : str, default=None
+            Column of the judge, whose comparisons are a row of the target, in order of appearance.
+            If None, the target has a single row.
+        weight : str, default=None
+            Column of non-negative weights. If None, all weights are 1.
+
+        Returns
+        -------
+        target : PreferenceTarget
+            With the names of the items, sorted, in ``item_names``.
+
+        Raises
+        ------
+        ValueError
+            If a column is not there or lacks a value, a weight is negative, or an item is compared
+            with itself.
+
+        Examples
+        --------
+        >>> from skcalrank import PreferenceTarget
+        >>> from skcalrank.aggregation import bradley_terry, kemeny
+        >>> from pandas import DataFrame
+        >>> won = [("Ann", "Bob"), ("Ann", "Cid"), ("Bob", "Cid"), ("Cid", "Bob")]
+        >>> matches = DataFrame(won, columns=["winner", "loser"])
+        >>> y = PreferenceTarget.from_frame(matches)
+        >>> kemeny(y).order[0]
+        'Ann'
+        >>> scores, errors = bradley_terry(y, return_std=True)
+        >>> for name, score, error in zip(y.item_names, scores[0], errors[0]):
+        ...     print(f"{name} {score:+.2f} +- {error:.2f}")
+        Ann +0.25 +- 0.41
+        Bob -0.12 +- 0.39
+        Cid -0.12 +- 0.39
+        """
+        sides = [identifiers(frame, column, "frame") for column in (winner, loser)]
+        levels = [[str(level) for level in side.listed()] for side in sides]
+        names, codes = np.unique(
+            np.array([*levels[0], *levels[1]], dtype=object), return_inverse=True
+        )
+        first, second = codes[: len(levels[0])], codes[len(levels[0]) :]
+        r, row, n_rows = len(names), np.zeros(len(sides[0].codes), dtype=np.intp), 1
+        if judge is not None:
+            judges = identifiers(frame, judge, "frame").codes
+            row, distinct = factorized(judges)
+            n_rows = len(distinct)
+        of_rows = _weights(None if weight is None else frame[weight], len(row))
+        out = cls(
+            row * r + first[sides[0].codes],
+            row * r + second[sides[1].codes],
+            of_rows,
+            np.arange(len(row)),
+            n_rows,
+            None,
+            r,
+        )
+        out.item_names = tuple(names.tolist())
+        return out._checked(False)
 
     @classmethod
     def from_relevance(
@@ -512,7 +591,7 @@ def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
         raise ValueError(
             f"{name} must be a one-dimensional array of row numbers, which are integers, got "
-            f"shape {rows.shape} and dtype {rows.dtype}."
+            f"shape {rows.shape} and dtype {rows.dtype}. Names are read by from_frame."
         )
     rows = rows.astype(np.intp)
     outside = (rows < 0) | (rows >= n_rows)

@@ -114,9 +114,9 @@ class Queries:
         names: Any = None
         if qid.dtype == object:
             # Identifiers of different types need not compare with each other.
-            qid, names = _factorize(qid)
+            qid, names = factorized(qid)
         heads = _run_starts(qid)
-        codes, distinct = _factorize(qid[heads])
+        codes, distinct = factorized(qid[heads])
         names = distinct if names is None else names
         ends = np.append(heads[1:], len(qid))
         if len(names) == len(heads):
@@ -319,7 +319,7 @@ def _run_starts(values: Array) -> Ints:
     return np.append(np.arange(min(len(values), 1)), changes)
 
 
-def _factorize(values: Array) -> tuple[Ints, Array]:
+def factorized(values: Array) -> tuple[Ints, Array]:
     """Return the number of each value, in order of first appearance, and the distinct values."""
     if values.dtype == object:
         numbers: dict[Any, int] = {}

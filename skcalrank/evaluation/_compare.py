@@ -44,6 +44,7 @@ def compare(
     n_resamples: int = 10_000,
     ties: str = "average",
     empty: str = "skip",
+    tail: float | None = None,
     random_state: Seed = 0,
     verbose: int = 0,
 ) -> Comparison:
@@ -88,6 +89,11 @@ def compare(
     ties, empty : str
         Treatment of equal scores and of queries on which a measure is undefined, as in
         :func:`skcalrank.metrics.measure_score`. A query that is skipped is skipped for all systems.
+    tail : float, default=None
+        If a share such as 0.1, each measure is also given as its mean over the 10 % of the queries
+        on which a system has its lowest values, other queries for each system, under the name
+        "map, lowest 10 %". The values per query of this measure are those whose mean it is: q,
+        less by (q - value) / tail where the value is below the quantile q [1]_. For ``test="t"``.
     random_state : int, RandomState instance or None, default=0
         Seed of the bootstrap and of the permutation test. Results do not depend on the number of
         threads.
@@ -126,6 +132,11 @@ def compare(
     The queries are the sample: intervals and tests are statements about the mean over the
     population of queries, with equal weights, for fixed systems.
 
+    References
+    ----------
+    .. [1] Rockafellar and Uryasev: Optimization of conditional value-at-risk, Journal of Risk 2,
+       2000.
+
     Examples
     --------
     >>> from skcalrank import NDCGRanker, PrecisionRanker, load_digits_queries
@@ -145,7 +156,7 @@ def compare(
     3   NDCG      map  20
     """
     methods = Methods(
-        confidence_level, correction, pairs, test, interval, n_resamples, random_state
+        confidence_level, correction, pairs, test, interval, n_resamples, random_state, tail=tail
     )
     systems = named_systems("scores", scores, baseline)
     chosen, policies = named_measures(measures), Policies(ties, empty)
@@ -174,6 +185,7 @@ def compare_values(
     correction: str | None = "holm",
     confidence_level: float = 0.95,
     n_resamples: int = 10_000,
+    tail: float | None = None,
     random_state: Seed = 0,
 ) -> Comparison:
     """Compare systems by given values of measures for each query.
@@ -184,7 +196,7 @@ def compare_values(
         ``values[system][measure]`` is a dict (or pandas Series) of values by query, or an array of
         values of the same queries in the same order. NaN, or NA of pandas, means undefined. If
         every system is a result of :func:`evaluate_run`, tables have its share of judged documents.
-    baseline, pairs, test, interval, correction, confidence_level, n_resamples, random_state
+    baseline, pairs, test, interval, correction, confidence_level, n_resamples, tail, random_state
         As in :func:`compare`.
 
     Returns
@@ -218,7 +230,7 @@ def compare_values(
     (4, 2, 0, 0.1667)
     """
     methods = Methods(
-        confidence_level, correction, pairs, test, interval, n_resamples, random_state
+        confidence_level, correction, pairs, test, interval, n_resamples, random_state, tail=tail
     )
     systems = named_systems("values", values, baseline)
     by_measure = {name: named(f"values[{name!r}]", of) for name, of in systems.items()}

@@ -17,6 +17,7 @@ from ._statistics import (
     intervals,
     p_values,
     snapped,
+    tails,
 )
 
 # Five queries have 2 ** 5 = 32 assignments of signs, so that no two-sided p is below 2 / 32.
@@ -33,6 +34,10 @@ def made(
     folds: Floats | None = None,
 ) -> Comparison:
     """Return the comparison of values of queries, or of means of folds."""
+    if methods.tail is not None:
+        lowest = f"lowest {100 * methods.tail:g} %"
+        measures = [*measures, *(f"{measure}, {lowest}" for measure in measures)]
+        values = np.concatenate([values, tails(values, methods.tail)], axis=1)
     compared = values if folds is None else folds
     if folds is None:
         _warn_of_few(compared, measures)

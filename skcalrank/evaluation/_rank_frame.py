@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..data import Queries, check, positions, results_of_blocks
+from ..data import Queries, check, positions, results_of_blocks, tables
 from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ..metrics import predict_with_queries
+
+# Constructors of libraries whose frames are returned to those who pass them.
+_OWN_FRAMES = {"polars": "DataFrame", "pyarrow": "table"}
 
 
 def rank_frame(
@@ -20,7 +24,9 @@ def rank_frame(
     k: int | None = None,
     ids: ArrayLike | None = None,
 ) -> Any:
-    """Return the rankings of a model for every query as a pandas DataFrame.
+    """Return the rankings of a model for every query as a data frame.
+
+    Use it to look at rankings, to write them to a file or to join them with other columns.
 
     Parameters
     ----------
@@ -39,16 +45,17 @@ def rank_frame(
 
     Returns
     -------
-    frame : DataFrame
-        With columns ``qid``, ``id``, ``position`` (from 1) and ``score``. Queries are in order of
-        appearance, their documents sorted by position; equal scores are in row order.
+    frame : DataFrame or Table
+        A frame of polars or a table of pyarrow if X is one, else of pandas. Columns are ``qid``,
+        ``id``, ``position`` (from 1) and ``score``. Queries are in order of appearance, their
+        documents sorted by position; equal scores are in row order.
 
     Raises
     ------
     ValueError
         If there is not one score, one query and one name for each row.
     ImportError
-        If pandas is not installed.
+        If pandas is needed and not installed.
 
     See Also
     --------
@@ -70,20 +77,24 @@ def rank_frame(
     2   b  y         1   0.22
     3   b  x         2  -0.17
     """
-    pandas = pandas_for("rank_frame")
-    frames = results_of_blocks(partial(_ranked, model, k), qid, X=X, ids=ids)
-    first = 0
-    for n_rows, frame in frames:
-        if ids is None and not hasattr(X, "iloc"):
-            frame["id"] += first
-            first += n_rows
-    return pandas.concat([frame for _, frame in frames], ignore_index=True)
+    library = type(X).__module__.partition(".")[0]
+    pandas = None if library in _OWN_FRAMES else pandas_for("rank_frame")
+    parts = results_of_blocks(partial(_ranked, model, k), qid, X=X, ids=ids)
+    if ids is None and not hasattr(X, "iloc"):
+        first = np.cumsum([0, *(n_rows for n_rows, _ in parts)])
+        parts = [(n, of | {"id": of["id"] + start}) for (n, of), start in zip(parts, first)]
+    if pandas is None:
+        ((_, columns),) = parts
+        return getattr(sys.modules[library], _OWN_FRAMES[library])(
+            {name: of if of.dtype.kind in "iuf" else of.tolist() for name, of in columns.items()}
+        )
+    return pandas.concat([pandas.DataFrame(of) for _, of in parts], ignore_index=True)
 
 
 def _ranked(model, k, *, X, qid, ids):
-    """Return the number of rows, and the rankings of the queries as a DataFrame."""
+    """Return the number of rows, and the columns of the rankings of the queries."""
     check.row_order(X=X, qid=qid, ids=ids)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_rows = tables.n_rows_of(X)
     queries = check.queries(qid, n_rows)
     values = np.asarray(predict_with_queries(model, X, qid))
     if values.ndim != 1:
@@ -100,7 +111,7 @@ def _ranked(model, k, *, X, qid, ids):
     rows, place = top_rows(scores, queries, k)
     of_rows = np.asarray(queries.names)[queries.codes[rows]]
     columns = {"qid": of_rows, "id": names[rows], "position": place, "score": values[rows]}
-    return n_rows, pandas_for("rank_frame").DataFrame(columns)
+    return n_rows, columns
 
 
 def pandas_for(caller: str) -> Any:

@@ -62,6 +62,7 @@ class Methods:
     n_resamples: int = 1
     random_state: Seed = 0
     shared: float = 0.0
+    tail: float | None = None
 
     def __post_init__(self) -> None:
         check.option("interval", self.interval, INTERVALS)
@@ -71,6 +72,10 @@ class Methods:
         check_share("confidence_level", self.confidence_level)
         check.count("n_resamples", self.n_resamples)
         check.option("pairs", self.pairs, PAIRS)
+        if self.tail is not None:
+            check_share("tail", self.tail)
+            if self.test != "t":
+                raise ValueError(f"tail must be None unless test='t', got test={self.test!r}.")
 
 
 def check_share(name: str, value: Any) -> None:
@@ -78,6 +83,19 @@ def check_share(name: str, value: Any) -> None:
     is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     if not is_number or not 0 < value < 1:
         raise ValueError(f"{name} must be a number between 0 and 1, such as 0.95, got {value!r}.")
+
+
+def tails(values: Floats, share: float) -> Floats:
+    """Return values whose means are the means of the lowest shares of the values of each column.
+
+    With the quantile q of the share, ``q - max(q - value, 0) / share`` has this mean (Rockafellar
+    and Uryasev 2000), and up to a constant is the influence of the query on it, so that its
+    variance gives the standard error. NaN stays NaN.
+    """
+    ordered, n = np.sort(values, axis=-1), (~np.isnan(values)).sum(-1, keepdims=True)
+    place = np.maximum(np.ceil(share * n - 1e-9).astype(int) - 1, 0)
+    quantile = np.take_along_axis(ordered, place, axis=-1)
+    return np.asarray(quantile - np.maximum(quantile - values, 0.0) / share)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,15 @@ from ._explanation import Explanation
 from ._fixed_queries import FixedQueries
 from ._order import explain_order
 from ._parts import parts_of, unwrapped
+from ._permutation import PermutationImportance, query_permutation_importance
 from ._scores import ScoreExplanation, explain_scores
 
-__all__ = ["Explanation", "FixedQueries", "ScoreExplanation", "explain_order", "explain_scores"]
+__all__ = [
+    "Explanation",
+    "FixedQueries",
+    "PermutationImportance",
+    "ScoreExplanation",
+    "explain_order",
+    "explain_scores",
+    "query_permutation_importance",
+]

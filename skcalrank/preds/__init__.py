@@ -5,6 +5,7 @@ from typing import Any
 
 from ..data import check
 from ._base import Pred
+from ._diverse import rerank_diverse
 from ._feedback_arc import FEEDBACK_ARC_PREDS, feedback_arc_positions
 from ._map import MAP_PREDS, map_positions
 from ._objectives import OBJECTIVES
@@ -23,6 +24,7 @@ __all__ = [
     "map_positions",
     "pair_positions",
     "preds_for",
+    "rerank_diverse",
     "sort_positions",
     "topological_positions",
 ]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skcalrank import PreferenceTarget, RankingTarget, sample_comparisons
-from skcalrank.aggregation import bradley_terry, log_odds, principal_eigenvector
+from skcalrank.aggregation import bradley_terry, kemeny, log_odds, principal_eigenvector
 
 # -- Bradley-Terry -----------------------------------------------------------------------
 
@@ -36,6 +36,70 @@ def test_bradley_terry_gives_the_published_abilities(data, digits):
     s = bradley_terry(PreferenceTarget.from_matrices([wins]), alpha=0)[0]
     reference = abilities.index(0.0)
     np.testing.assert_array_equal(np.round(s - s[reference], digits), abilities)
+
+
+# Standard errors of these abilities, likewise.
+BASEBALL_ERRORS = [0.3433, 0.3396, 0.3367, 0.3359, 0.3339, 0.3319]
+
+
+def covariance(wins, scores, alpha):
+    """The inverse of the curvature, for scores less their mean."""
+    wins = np.asarray(wins, dtype=float)
+    p = 1 / (1 + np.exp(scores - scores[:, None]))
+    curvature = -(wins + wins.T) * p * (1 - p)
+    np.fill_diagonal(curvature, curvature.diagonal() - curvature.sum(1) + alpha)
+    centering = np.eye(len(scores)) - 1 / len(scores)
+    return np.linalg.pinv(centering @ curvature @ centering)
+
+
+def test_errors_are_those_of_the_likelihood():
+    wins = [row for row, _ in BASEBALL.values()]
+    y = PreferenceTarget.from_matrices([wins])
+    for alpha in (0.0, 2.0):
+        scores, errors = bradley_terry(y, alpha=alpha, return_std=True)
+        expected = covariance(wins, scores[0], alpha)
+        np.testing.assert_allclose(errors[0] ** 2, expected.diagonal(), rtol=1e-6)
+        if not alpha:
+            variance = expected.diagonal() + expected[-1, -1] - 2 * expected[-1]
+            np.testing.assert_array_equal(np.round(np.sqrt(variance[:-1]), 4), BASEBALL_ERRORS)
+
+
+def test_errors_of_queries_of_several_sizes():
+    y = PreferenceTarget.from_comparisons(
+        [0, 2, 2, 3], [1, 3, 4, 4], ["a", "a", "b", "b", "b", "c"]
+    )
+    scores, errors = bradley_terry(y, return_std=True)
+    np.testing.assert_array_equal(scores, bradley_terry(y))
+    for rows in ([0, 1], [2, 3, 4]):
+        np.testing.assert_allclose(bradley_terry(y[rows], return_std=True)[1], errors[rows])
+    # A document that is never compared has one score, its mean.
+    assert errors[-1] == 0
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_frame_of_names(library):
+    other = pytest.importorskip(library)
+    make = other.table if library == "pyarrow" else other.DataFrame
+    names, games = sorted(BASEBALL), []
+    for winner, (row, _) in BASEBALL.items():
+        games += [(winner, loser, n) for loser, n in zip(BASEBALL, row) if n]
+    columns = dict(zip(("winner", "loser", "n"), map(list, zip(*games))))
+    y = PreferenceTarget.from_frame(make(columns), weight="n")
+    assert list(y.item_names) == names
+    scores = dict(zip(names, bradley_terry(y, alpha=0)[0]))
+    expected = bradley_terry(
+        PreferenceTarget.from_matrices([[r for r, _ in BASEBALL.values()]]), alpha=0
+    )
+    np.testing.assert_allclose([scores[name] for name in BASEBALL], expected[0], atol=1e-7)
+    assert kemeny(y).order[0] == "Milwaukee"
+    judged = make(columns | {"by": ["b", "a"] * (len(games) // 2)})
+    votes = PreferenceTarget.from_frame(judged, judge="by")
+    assert [len(votes), len(votes[[1]].winner)] == [2, len(games) // 2]
+    assert votes.winner[0] // 7 == 0
+    with pytest.raises(ValueError, match="must have a column 'lost'"):
+        PreferenceTarget.from_frame(judged, loser="lost")
+    with pytest.raises(ValueError, match="over itself"):
+        PreferenceTarget.from_frame(judged, loser="winner")
 
 
 def draw_comparisons(rng, n_queries=12, m=7, n=60, **options):

@@ -363,3 +363,42 @@ def test_nothing_else_is_warned_of(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         family(rng, "holm", interval="bca", test="permutation", n_resamples=100)
+
+
+# -- the lowest values ---------------------------------------------------------------
+
+
+def test_tails_are_means_of_the_lowest_values(rng):
+    values = {name: {"map": rng.random(25)} for name in "ab"}
+    values["a"]["map"][4] = values["b"]["map"][4] = np.nan
+    found = compare_values(values, tail=0.25)
+    assert found.measures == ["map", "map, lowest 25 %"]
+    for row in found.estimates[1::2]:
+        lowest = np.sort(values[row.system]["map"])[:6]  # of 24 that are defined
+        assert row.mean == pytest.approx(lowest.mean(), rel=1e-12)
+        assert row.n == 24
+        assert row.low < row.mean < row.high
+    # A share between two numbers of queries weighs the last one in part.
+    (row,) = (r for r in compare_values(values, tail=0.1).estimates[1:2])
+    ordered = np.sort(values["a"]["map"])
+    assert row.mean == pytest.approx((ordered[0] + ordered[1] + 0.4 * ordered[2]) / 2.4)
+
+
+def test_errors_of_tails_are_right(rng):
+    # The spread of the estimate over many samples, against the width of its interval.
+    samples = rng.random((400, 300)) ** 2
+    rows = [
+        compare_values({"a": {"m": sample}}, tail=0.2, confidence_level=0.6827).estimates[1]
+        for sample in samples
+    ]
+    spread = np.std([row.mean for row in rows])
+    half = np.mean([(row.high - row.low) / 2 for row in rows])
+    assert half == pytest.approx(spread, rel=0.12)
+
+
+def test_tails_need_the_test_of_means():
+    values = {"a": {"map": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}}
+    with pytest.raises(ValueError, match="tail must be None unless test='t'"):
+        compare_values(values, tail=0.5, test="wilcoxon")
+    with pytest.raises(ValueError, match="tail must be a number between 0 and 1"):
+        compare_values(values, tail=10)

@@ -45,6 +45,23 @@ def test_the_frame_has_every_document_at_its_position(data, name):
     pandas.testing.assert_frame_equal(top, frame[frame.position <= 2].reset_index(drop=True))
 
 
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_a_frame_of_another_library_comes_back(library, rng):
+    other = pytest.importorskip(library)
+    X, y, qid = make_data(rng)
+    names = [f"q{name}" for name in qid]
+    columns = {f"f{i}": column for i, column in enumerate(X.T)}
+    X = pandas.DataFrame(columns)
+    model = NDCGRanker().fit(X, y, names)
+    frame = other.DataFrame(columns) if library == "polars" else other.table(columns)
+    ranked = rank_frame(model, frame, names, k=2, ids=[f"d{i}" for i in range(len(y))])
+    assert type(ranked) is type(frame)
+    expected = rank_frame(model, X, names, k=2, ids=[f"d{i}" for i in range(len(y))])
+    pandas.testing.assert_frame_equal(ranked.to_pandas(), expected, check_dtype=False)
+    numbered = rank_frame(model, frame, names, k=2)
+    assert np.array_equal(numbered["id"], rank_frame(model, X, names, k=2)["id"])
+
+
 def test_documents_have_names(rng):
     X, y, qid = make_data(rng)
     names = np.array([f"d{i}" for i in range(len(y))])

@@ -358,6 +358,9 @@ def runs() -> None:
     assert_type(values.judged_, float)
     frame = evaluation.rank_frame(skcalrank.NDCGRanker().fit(X, y, qid), X, qid, k=2)
     assert len(frame) == 60
+    games = skcalrank.PreferenceTarget.from_frame(frame.assign(winner="a", loser="b"))
+    _, errors = aggregation.bradley_terry(games, return_std=True)
+    assert_type(errors, Floats)
     log = frame.assign(session=frame["qid"], clicked=True)
     names = {"query": "qid", "document": "id", "position": "position"}
     sessions = skcalrank.ClickSessions.from_frame(
@@ -530,6 +533,10 @@ def steps() -> None:
 def explanations() -> None:
     X, y, qid = made()
     ranker = skcalrank.NDCGRanker().fit(X, y, qid)
+    shuffled = inspection.query_permutation_importance(ranker, X, y, qid, groups={"two": [0, 1]})
+    assert_type(shuffled, inspection.PermutationImportance)
+    assert_type(shuffled.errors, Floats)
+    assert_type(preds.rerank_diverse(ranker.predict(X), X, qid, k=3), Ints)
     found = inspection.explain_order(ranker, X, 0, 1)
     assert_type(found, inspection.Explanation)
     assert_type(found.total, float)

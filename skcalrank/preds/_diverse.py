@@ -1,0 +1,102 @@
+"""Maximal marginal relevance: orders whose first documents are unlike each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..data import Queries, arrays, check, positions
+from ..data.types import ArrayLike, Floats, Ints
+
+
+def rerank_diverse(
+    y_score: ArrayLike,
+    X: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    score_weight: float = 0.7,
+    k: int | None = None,
+) -> Ints:
+    r"""Return positions that trade scores against likeness to documents ranked before (MMR).
+
+    Use it after any ranker where the first results should not all say the same. The document of
+    each position is, of those that are left, the one that maximizes [1]_
+
+    .. math:: \lambda s_i - (1 - \lambda) \max_{j \text{ ranked}} \cos(x_i, x_j)
+
+    with the scores of a query scaled to the range from 0 to 1.
+
+    Parameters
+    ----------
+    y_score : array-like of shape (n_rows,)
+        Scores of a ranker, higher is better.
+    X : array-like of shape (n_rows, d)
+        What the documents are compared by, such as embeddings of their texts. A row of zeros is
+        like no other one.
+    qid : array-like of shape (n_rows,), default=None
+        Query of each row. If None, all rows are one query.
+    score_weight : float, default=0.7
+        Weight :math:`\lambda` of the score, from 0 to 1; 1 sorts by the score alone.
+    k : int, default=None
+        Number of positions that are chosen in this way; the documents below follow by their scores.
+        If None, all, in time that grows with the square of the length of a query.
+
+    Returns
+    -------
+    positions : ndarray of int of shape (n_rows,)
+        1-based position of each document in its query; equal values keep their order.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite, the lengths differ, or `score_weight` or `k` is out of range.
+
+    References
+    ----------
+    .. [1] Carbonell and Goldstein: The use of MMR, diversity-based reranking for reordering
+       documents and producing summaries, SIGIR 1998.
+
+    Examples
+    --------
+    The second document repeats the first, so the third one comes before it:
+
+    >>> from skcalrank.preds import rerank_diverse
+    >>> rerank_diverse([0.9, 0.8, 0.5], [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], score_weight=0.5)
+    array([1, 3, 2])
+    """
+    check.row_order(y_score=y_score, X=X, qid=qid)
+    values: Floats = arrays.checked(y_score, "y_score", ensure_2d=False)
+    features: Floats = arrays.checked(X, "X")
+    if values.ndim != 1 or len(features) != len(values):
+        raise ValueError(
+            f"y_score must be one number for each of the {len(features)} rows of X, got shape "
+            f"{values.shape}."
+        )
+    if not isinstance(score_weight, (int, float, np.number)) or not 0 <= score_weight <= 1:
+        raise ValueError(f"score_weight must be a number from 0 to 1, got {score_weight!r}.")
+    if k is not None:
+        check.count("k", k, "or None for all documents")
+    queries = check.queries(qid, len(values))
+    s, x = queries.group(values), queries.group(features)
+    last = int(queries.sizes.max()) if k is None else min(k, int(queries.sizes.max()))
+    chosen = _chosen(s, x, queries, float(score_weight), last)
+    return queries.ungroup(positions(chosen, queries))
+
+
+def _chosen(s: Floats, x: Floats, queries: Queries, weight: float, k: int) -> Floats:
+    """Return scores, in grouped order, that sort documents as they are chosen."""
+    codes, starts = queries.repeat(np.arange(queries.n_queries)), queries.ptr[:-1]
+    low = queries.repeat(-queries.max(-s))
+    s = arrays.safe_divide(s - low, queries.repeat(queries.max(s)) - low)
+    x = arrays.safe_divide(x, np.linalg.norm(x, axis=1, keepdims=True))
+    likeness, out = np.zeros(len(s)), s - 2.0  # below all that are chosen
+    left, numbers = np.ones(len(s), dtype=bool), np.arange(len(s))
+    for place in range(k):
+        value = np.where(left, weight * s - (1 - weight) * likeness, -np.inf)
+        is_best = left & (value == queries.max(value)[codes])
+        first = np.minimum.reduceat(np.where(is_best, numbers, len(s)), starts)
+        rows = first[first < len(s)]  # queries that have a document left
+        out[rows], left[rows] = -place / len(s), False
+        with_best = np.where(first < len(s), first, 0)[codes]
+        near = np.einsum("ij,ij->i", x, x[with_best])
+        likeness = near if place == 0 else np.maximum(likeness, near)
+    return out

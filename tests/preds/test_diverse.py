@@ -1,0 +1,57 @@
+"""Maximal marginal relevance, against its definition."""
+
+import numpy as np
+import pytest
+
+from skcalrank.preds import rerank_diverse
+
+
+def by_definition(s, x, score_weight, k):
+    """Positions of one query, chosen one after another."""
+    low, high = min(s), max(s)
+    s = [(v - low) / (high - low) if high > low else 0.0 for v in s]
+    unit = [v / (np.linalg.norm(v) or 1.0) for v in x]
+    left, order = list(range(len(s))), []
+    while left and len(order) < k:
+        values = {
+            i: score_weight * s[i]
+            - (1 - score_weight) * max((unit[i] @ unit[j] for j in order), default=0.0)
+            for i in left
+        }
+        best = max(left, key=lambda i: (values[i], -i))
+        order.append(best)
+        left.remove(best)
+    order += sorted(left, key=lambda i: (-s[i], i))
+    return np.argsort(order) + 1
+
+
+@pytest.mark.parametrize("k", [1, 3, None])
+@pytest.mark.parametrize("score_weight", [0.0, 0.4, 0.9])
+def test_positions_are_those_of_the_definition(rng, k, score_weight):
+    qid = rng.integers(0, 6, 40)
+    qid[0] = 99  # a query of one document
+    scores, X = rng.normal(size=40), rng.normal(size=(40, 3))
+    positions = rerank_diverse(scores, X, qid, score_weight=score_weight, k=k)
+    for query in np.unique(qid):
+        rows = np.flatnonzero(qid == query)
+        expected = by_definition(scores[rows], X[rows], score_weight, k or len(rows))
+        assert positions[rows].tolist() == expected.tolist()
+
+
+def test_weight_1_sorts_and_the_unit_of_scores_does_not_matter(rng):
+    scores, X = rng.normal(size=12), rng.normal(size=(12, 2))
+    X[3] = 0.0
+    expected = np.argsort(np.argsort(-scores)) + 1
+    assert rerank_diverse(scores, X, score_weight=1).tolist() == expected.tolist()
+    found = rerank_diverse(scores, X)
+    assert rerank_diverse(100 * scores - 7, 3 * X).tolist() == found.tolist()
+    assert rerank_diverse([1, 1, 1], np.eye(3)).tolist() == [1, 2, 3]
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="y_score must be one number for each of the 3 rows"):
+        rerank_diverse([1, 2], np.eye(3))
+    with pytest.raises(ValueError, match="score_weight must be a number from 0 to 1, got 2"):
+        rerank_diverse([1, 2, 3], np.eye(3), score_weight=2)
+    with pytest.raises(ValueError, match="k must be an integer"):
+        rerank_diverse([1, 2, 3], np.eye(3), k=0)
