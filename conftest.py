@@ -32,7 +32,8 @@ if not find_spec("pandas"):
     collect_ignore_glob += ["doc/judgments.rst", "doc/trec_runs.rst"]
     collect_ignore_glob += ["skcalrank/data/_preferences.py"]
     collect_ignore_glob += ["skcalrank/evaluation/*", "skcalrank/datasets/_load_table.py"]
-    collect_ignore_glob += ["skcalrank/datasets/_made_offers.py"]
+    collect_ignore_glob += ["skcalrank/datasets/_made_offers.py", "skcalrank/stacking/_tabular.py"]
+    collect_ignore_glob += ["skcalrank/boosting/_ranker.py"]
 if not (find_spec("lightgbm") and find_spec("xgboost")):
     collect_ignore_glob += ["doc/coming_from.rst", "doc/own_measure.rst"]
 if not (find_spec("pandas") and find_spec("pyarrow")):

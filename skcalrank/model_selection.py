@@ -121,9 +121,10 @@ def _queries_of(X: Any, y: Any, qid: ArrayLike | None) -> Queries:
 class QueryKFold(_QuerySplitter):
     """K-fold cross-validation with whole queries.
 
-    Every query is in the test part of exactly one split, with all its rows. With metadata routing,
-    the splitter requests ``qid`` without being told to. Without metadata routing, it reads the qid
-    from ``groups``, or from a target that carries it.
+    Use it in place of KFold wherever rows belong to queries. Every query is in the test part of
+    exactly one split, with all its rows. With metadata routing, the splitter requests ``qid``
+    without being told to. Without metadata routing, it reads the qid from ``groups``, or from a
+    target that carries it.
 
     Parameters
     ----------

@@ -25,9 +25,10 @@ from ._shap import summing_to
 class ExternalRanker(BaseRanker):
     """A ranker of another library, or a regressor, used as a ranker of this package.
 
-    LightGBM, XGBoost and CatBoost each take queries in a form of their own, and rows in which every
-    query is contiguous. Here the qid has any type and any order, and goes to `fit`, `predict`,
-    scorers, searches and comparisons as for every other ranker.
+    Use it to search, compare, stack or export a model that you already have. LightGBM, XGBoost and
+    CatBoost each take queries in a form of their own, and rows in which every query is contiguous.
+    Here the qid has any type and any order, and goes to `fit`, `predict`, scorers, searches and
+    comparisons as for every other ranker.
 
     Tables are read by a :class:`~skcalrank.preprocessing.TableEncoder`. The libraries, and the
     histogram trees of scikit-learn, get columns of categories marked as such, and other estimators

@@ -69,12 +69,14 @@ _OF_MODELS = (
 class BoostedRanker(CallbackSupportMixin, TargetRanker):
     r"""Boosted trees of LightGBM, XGBoost or scikit-learn, with early stopping on the measure.
 
-    The trees boost an order-preserving loss of the targets of a measure, and documents are sorted
-    by the sum of the trees. Minimizing such a loss over all functions of the query is calibrated
-    (Fisher-consistent) for the measure under every distribution of the labels (CUG13, Theorem 3.2).
-    Functions of single rows need rows that carry the context of their query
-    (:ref:`rows-and-context`). Measures that are not positional have the conditions of
-    :class:`OrderPreservingRanker`. A limited number of trees does not reach the minimum.
+    Use it where features interact and queries are many, on a table or an array. Most users set
+    `measure`, and then search `learning_rate` and `max_leaf_nodes`. The trees boost an
+    order-preserving loss of the targets of a measure, and documents are sorted by the sum of the
+    trees. Minimizing such a loss over all functions of the query is calibrated (Fisher-consistent)
+    for the measure under every distribution of the labels (CUG13, Theorem 3.2). Functions of single
+    rows need rows that carry the context of their query (:ref:`rows-and-context`). Measures that
+    are not positional have the conditions of :class:`OrderPreservingRanker`. A limited number of
+    trees does not reach the minimum.
 
     The number of trees is chosen by validation: a share of the queries is held out, and the
     trees up to the round with the best value of the measure on these queries are kept. A sum of
@@ -236,12 +238,16 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
 
     Examples
     --------
-    >>> from skcalrank import BoostedRanker, load_digits_queries
-    >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
-    >>> ranker = BoostedRanker("ndcg@10", n_iter_no_change=10, n_jobs=1).fit(X, y, qid)
+    A data frame as it is, with categories, dates and missing values:
+
+    >>> from skcalrank import BoostedRanker, make_offers
+    >>> offers, grades, search = make_offers(n_queries=60, random_state=0)
+    >>> offers, train = offers.drop(columns=["title", "sku"]), search < 40
+    >>> ranker = BoostedRanker("ndcg@10", n_iter_no_change=10, n_jobs=1, random_state=0)
+    >>> ranker = ranker.fit(offers[train], grades[train], search[train])
     >>> len(ranker.validation_scores_) == ranker.best_iteration_ + 10
     True
-    >>> bool(ranker.score(X, y, qid) > 0.8)
+    >>> bool(ranker.score(offers[~train], grades[~train], search[~train]) > 0.5)
     True
     """
 

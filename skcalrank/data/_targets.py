@@ -111,9 +111,10 @@ _WRITERS = (np.copyto, np.put, np.place, np.putmask)
 class RankingTarget(Target, np.ndarray):
     """Relevances that carry the query of each row.
 
-    An ndarray that keeps its queries through row slicing, pickling and every splitter of
-    scikit-learn, with metadata routing switched off: pipelines pass ``y`` on untouched, splitters
-    slice it and scorers receive it. The values and the qid are copied.
+    Use it as y for tools of scikit-learn that do not pass a qid. An ndarray that keeps its queries
+    through row slicing, pickling and every splitter of scikit-learn, with metadata routing switched
+    off: pipelines pass ``y`` on untouched, splitters slice it and scorers receive it. The values
+    and the qid are copied.
 
     Slices and selections of rows remember how many rows their queries had, so that rankers and
     metrics issue a :class:`~skcalrank.CutQueriesWarning` if rows of a query are missing.

@@ -139,21 +139,17 @@ def compare(
 
     Examples
     --------
-    >>> from skcalrank import NDCGRanker, PrecisionRanker, load_digits_queries
+    Scores are columns of a data frame, or a dict of arrays:
+
+    >>> from skcalrank import make_offers
     >>> from skcalrank.evaluation import compare
-    >>> X, y, qid = load_digits_queries(n_queries=60)
-    >>> train, test = qid < 40, qid >= 40
-    >>> scores = {
-    ...     name: ranker.fit(X[train], y[train], qid[train]).predict(X[test])
-    ...     for name, ranker in {"P": PrecisionRanker(), "NDCG": NDCGRanker()}.items()
-    ... }
-    >>> result = compare(y[test], scores, ["ndcg@10", "map"], qid=qid[test])
-    >>> result.to_frame()[["system", "measure", "n"]]
-      system  measure   n
-    0      P  ndcg@10  20
-    1      P      map  20
-    2   NDCG  ndcg@10  20
-    3   NDCG      map  20
+    >>> offers, grades, search = make_offers(n_queries=60, random_state=0)
+    >>> scores = offers[["rating", "n_ratings"]].fillna(0)
+    >>> result = compare(grades, scores, ["ndcg@10"], qid=search)
+    >>> result.to_frame()[["system", "measure", "mean", "wins", "losses"]].round(2)
+          system  measure  mean  wins  losses
+    0     rating  ndcg@10  0.51  <NA>    <NA>
+    1  n_ratings  ndcg@10  0.37    16      44
     """
     methods = Methods(
         confidence_level, correction, pairs, test, interval, n_resamples, random_state, tail=tail

@@ -120,15 +120,20 @@ def cross_compare(
 
     Examples
     --------
-    >>> from skcalrank import AUCRanker, NDCGRanker, load_digits_queries
+    >>> from skcalrank import NDCGRanker, make_offers
     >>> from skcalrank.evaluation import cross_compare
-    >>> X, y, qid = load_digits_queries(n_queries=50)
-    >>> rankers = {"NDCG": NDCGRanker(), "AUC": AUCRanker()}
-    >>> result = cross_compare(rankers, X, y, qid, ["ndcg@10", "map"])
+    >>> from skcalrank.pipeline import make_query_pipeline
+    >>> from skcalrank.preprocessing import QueryScaler
+    >>> offers, grades, search = make_offers(n_queries=50, random_state=0)
+    >>> table = offers[["price", "rating", "n_ratings"]].fillna(0)
+    >>> rankers = {
+    ...     "plain": NDCGRanker(), "in query": make_query_pipeline(QueryScaler(), NDCGRanker())
+    ... }
+    >>> result = cross_compare(rankers, table, grades, search, ["ndcg@10", "dcg@10"])
     >>> result
-    Comparison(2 systems, 2 measures, 50 queries, 5 folds, baseline='NDCG')
-    >>> result.per_query("map").columns.tolist()
-    ['NDCG', 'AUC']
+    Comparison(2 systems, 2 measures, 50 queries, 5 folds, baseline='plain')
+    >>> result.to_frame().loc[2, ["system", "measure"]].tolist()
+    ['in query', 'ndcg@10']
     """
     systems = named_systems("estimators", estimators, baseline)
     for name, estimator in systems.items():

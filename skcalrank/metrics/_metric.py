@@ -69,6 +69,12 @@ Raises
 ------
 ValueError
     If the input is not a ranking problem, or labels do not fit the measure.
+
+See Also
+--------
+skcalrank.measures.{measure} : The measure, and what it is.
+skcalrank.get_scorer : The same in searches and cross-validation, as ``get_scorer("{short}")``.
+skcalrank.evaluation.compare : Several systems, with intervals and tests.
 """
 
 _EXAMPLE = """
@@ -143,6 +149,8 @@ def _docstring(described, measure, y_true):
     docstring = _DOCSTRING if example == "" else _DOCSTRING + _EXAMPLE
     return docstring.format(
         summary=summary,
+        measure=measure.__name__,
+        short=measure.name,
         y_true=y_true,
         cutoff=_CUTOFF[measure.has_cutoff],
         options="".join(_entry(option, of_measure) for option in list(_options(measure))[1:]),

@@ -26,6 +26,8 @@ class _PreferenceRanker(EdgeScorer):
 class PairwiseHingeRanker(_PreferenceRanker):
     r"""Linear RankSVM: the hinge loss of every preference. **Not calibrated**; a baseline.
 
+    Use it to compare with RankSVM, not for rankings of your own.
+
     .. math:: \min_w \sum_{i \to j} y_{ij} \, (1 - (s_i - s_j))_+ + \alpha \|w\|^2
 
     or, with ``margin=True``, :math:`\sum_{i \to j} (1 - (s_i - s_j - y_{ij}))_+`.
@@ -135,6 +137,8 @@ class PairwiseHingeRanker(_PreferenceRanker):
 
 class PairwiseLogisticRanker(_PreferenceRanker):
     r"""Linear RankNet: the logistic loss of every preference. **Not calibrated**; a baseline.
+
+    Use it to compare with RankNet, not for rankings of your own.
 
     .. math:: \min_w \sum_{i \to j} y_{ij} \log\bigl(1 + e^{-(s_i - s_j)}\bigr) + \alpha \|w\|^2
 

@@ -39,26 +39,27 @@ class _BinaryRanker(ScoreRanker):
 class PrecisionRanker(_BinaryRanker):
     """Least-squares ranker for precision at k (P@k).
 
+    Use it where k results are shown, and the number of relevant ones counts, not their order.
     Regresses the relevance itself and sorts the documents by the prediction. With ``k=1`` the
     measure is "winner takes all".
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
         Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
-    relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
@@ -106,29 +107,30 @@ class PrecisionRanker(_BinaryRanker):
 class RecallRanker(_BinaryRanker):
     """Least-squares ranker for recall at k (R@k).
 
-    Regresses ``y_i / |y|_1``, the relevance divided by the number of relevant documents of the
-    query, and sorts by the prediction.
+    Use it for the first stage of a search, whose k candidates another ranker sorts. Regresses ``y_i
+    / |y|_1``, the relevance divided by the number of relevant documents of the query, and sorts by
+    the prediction.
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. "separable" suits
         regressors of single rows, which cannot see ``|y|_1``, under the condition in the Notes.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
         Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
-    relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
@@ -203,29 +205,30 @@ class RecallRanker(_BinaryRanker):
 class RBPRanker(ScoreRanker):
     """Least-squares ranker for rank-biased precision (RBP).
 
-    Regresses the relevance itself and sorts the documents by the prediction. It learns what
+    Use it for readers who go on from each result to the next with one probability. Regresses the
+    relevance itself and sorts the documents by the prediction. It learns what
     :class:`PrecisionRanker` learns; only :meth:`score` differs.
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
     p : float, default=0.8
         Persistence of the user, in [0, 1): the probability of reading on after each document.
         Changes :meth:`score` only.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
         Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
-    relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
@@ -298,26 +301,27 @@ class RBPRanker(ScoreRanker):
 class AUCRanker(ScoreRanker):
     """Least-squares ranker for the area under the ROC curve (AUC) of each query.
 
+    Use it for relevant and other documents where the whole list counts, its end as its top.
     Regresses ``y_i / (|y|_1 (r - |y|_1))``, where r is the number of documents of the query and
     ``|y|_1`` that of the relevant ones, and sorts by the prediction.
 
     Parameters
     ----------
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``y_i / (|y|_1 (r - |y|_1))``, or the relevance, as in
         :class:`RecallRanker`.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
         Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
-    relevance_level : float, default=None
-        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------

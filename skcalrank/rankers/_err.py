@@ -25,19 +25,19 @@ class ERRRanker(ScoreRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`. It learns in chunks if
-        `max_grade` is set.
     max_grade : float, default=None
         Highest grade of the scale. If None, the largest label seen in :meth:`fit`. Set it to score
         on grades above those of the training data. For clicks, None is the largest of the grades
         that :meth:`score` is given.
     gain : "exponential", array-like or callable, default="exponential"
         Stop probability of each grade, as in :class:`skcalrank.measures.ERR`.
-    discount : array-like or callable, default=None
-        Value of each position, as in :class:`skcalrank.measures.DCG`. If None, :math:`1/p`.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`. It learns in chunks if
+        `max_grade` is set.
+    discount : array-like or callable, default=None
+        Value of each position, as in :class:`skcalrank.measures.DCG`. If None, :math:`1/p`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5

@@ -24,11 +24,12 @@ from ._regression import moments_of
 class MultiLabelRanker(BaseRanker):
     r"""Linear rankers of every mix of several labels, from one pass over the data.
 
-    Each label has a measure, and each measure targets: those of a mix are the mix of the targets,
-    and the ridge regression of the pairwise squared loss is linear in them. So are the
-    coefficients, :math:`w(\mu) = \sum_l \mu_l w_l / \sigma_l`, where :math:`\sigma_l` is the root
-    mean square within queries of the targets of label l. One fit takes one matrix of the features
-    and a column for each label; every further mix is a sum of vectors.
+    Use it where documents have several labels, such as relevance and margin, and the trade between
+    them is to be chosen after the fit. Each label has a measure, and each measure targets: those of
+    a mix are the mix of the targets, and the ridge regression of the pairwise squared loss is
+    linear in them. So are the coefficients, :math:`w(\mu) = \sum_l \mu_l w_l / \sigma_l`, where
+    :math:`\sigma_l` is the root mean square within queries of the targets of label l. One fit takes
+    one matrix of the features and a column for each label; every further mix is a sum of vectors.
 
     Parameters
     ----------

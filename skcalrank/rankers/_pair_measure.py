@@ -18,9 +18,10 @@ from ._stacks import rows_of
 class LeastSquaresPairRanker(PairRanker):
     """Least-squares ranker for any measure of pairs, such as one of your own.
 
-    Regresses the targets :math:`u_{ij}(y)` of the measure on pairs of documents, and predicts by
-    `pred`. :class:`AveragePrecisionRanker` and :class:`PairwiseDisagreementRanker` are for the
-    measures of that name, whose maps prove more orders.
+    Use it where the measure compares documents two by two. Regresses the targets :math:`u_{ij}(y)`
+    of the measure on pairs of documents, and predicts by `pred`. :class:`AveragePrecisionRanker`
+    and :class:`PairwiseDisagreementRanker` are for the measures of that name, whose maps prove more
+    orders.
 
     Parameters
     ----------

@@ -25,9 +25,10 @@ _NOTHING_LEFT = (
 class AveragePrecisionRanker(PairRanker):
     r"""Least-squares ranker for mean average precision (MAP).
 
-    With ``surrogate="score"`` it regresses ``y_i / |y|_1`` and sorts. With ``surrogate="pairwise"``
-    it regresses :math:`y_i y_j / |y|_1` on pairs of documents and predicts by `pred`, which takes
-    longer and is calibrated more generally.
+    Use it for relevant and other documents where each relevant one should come early, as in the
+    evaluation of TREC. With ``surrogate="score"`` it regresses ``y_i / |y|_1`` and sorts. With
+    ``surrogate="pairwise"`` it regresses :math:`y_i y_j / |y|_1` on pairs of documents and predicts
+    by `pred`, which takes longer and is calibrated more generally.
 
     Parameters
     ----------
@@ -222,9 +223,10 @@ class AveragePrecisionRanker(PairRanker):
 class PairwiseDisagreementRanker(PairRanker):
     r"""Least-squares ranker for pairwise disagreement, from relevances or preferences.
 
-    With ``surrogate="score"`` it regresses a score :math:`f_i(y)` of the preferences of each
-    document and sorts. With ``surrogate="pairwise"`` it regresses the preferences :math:`y_{ij}` on
-    pairs of documents and predicts by `pred`, which takes longer and is calibrated more generally.
+    Use it for comparisons of two documents, and for partial orders of items. With
+    ``surrogate="score"`` it regresses a score :math:`f_i(y)` of the preferences of each document
+    and sorts. With ``surrogate="pairwise"`` it regresses the preferences :math:`y_{ij}` on pairs of
+    documents and predicts by `pred`, which takes longer and is calibrated more generally.
 
     Parameters
     ----------

@@ -62,9 +62,10 @@ def _ranker_of(measure: Any) -> str:
 class LeastSquaresRanker(ScoreRanker):
     """Least-squares ranker for any positional measure.
 
-    Regresses the targets :math:`u_i(y)` of the measure and sorts the documents by the prediction.
-    The named rankers, such as :class:`NDCGRanker`, are this one with a fixed measure whose options
-    are parameters of their own.
+    Use it for a measure by name or of your own; most users set `measure` and `alpha`. Regresses the
+    targets :math:`u_i(y)` of the measure and sorts the documents by the prediction. The named
+    rankers, such as :class:`NDCGRanker`, are this one with a fixed measure whose options are
+    parameters of their own.
 
     Parameters
     ----------
@@ -187,24 +188,25 @@ class LeastSquaresRanker(ScoreRanker):
 class DCGRanker(ScoreRanker):
     """Least-squares ranker for discounted cumulative gain (DCG@k).
 
+    Use it where labels are worth something, such as money or clicks, so that the sum counts.
     Regresses the gain ``G(y_i)`` of a document and sorts the documents by the prediction. Queries
     with high grades count more than in :class:`NDCGRanker`, and the target of a document does not
     depend on the other documents of its query.
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
         Gain of a grade: ``2^y - 1``, ``y``, ``gain[y]``, or a non-decreasing function of grades.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     discount : array-like or callable, default=None
         Non-increasing discounts, of :meth:`score` only: an array for positions 1, 2, ..., with 0
         behind the last, or a function of an array of positions. If None, ``1 / log2(1 + i)``.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
@@ -283,26 +285,28 @@ class DCGRanker(ScoreRanker):
 class NDCGRanker(ScoreRanker):
     """Least-squares ranker for normalized discounted cumulative gain (NDCG@k).
 
+    Use it for graded relevance where the top of each list matters most, as in search. Most users
+    set `k` and `alpha`, and nothing else.
+
     Regresses ``G(y_i) / IDCG@k(y)``, the gain of a document divided by the largest DCG@k that the
-    labels of its query allow, and sorts the documents by the prediction. The natural choice for
-    graded relevance when the top of each list matters most.
+    labels of its query allow, and sorts the documents by the prediction.
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff, of the targets and of :meth:`score`; if None, all documents count.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
         Gain of a grade: ``2^y - 1``, ``y``, ``gain[y]``, or a non-decreasing function of grades.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     discount : array-like or callable, default=None
         Discounts of positions 1, 2, ..., with 0 behind the last, or a function of an array of
         positions; both non-increasing. If None, ``1 / log2(1 + i)``.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)``, as in
         :class:`RecallRanker`.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
@@ -399,14 +403,14 @@ class ExpectedRankUtilityRanker(ScoreRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     neutral : float, default=0.0
         Label up to which a document is worth nothing.
-    half_life : float, default=5.0
-        Position, greater than 1, at which the discount is one half; changes :meth:`score` only.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
+    half_life : float, default=5.0
+        Position, greater than 1, at which the discount is one half; changes :meth:`score` only.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5
@@ -487,10 +491,10 @@ class SpearmanRanker(ScoreRanker):
 
     Parameters
     ----------
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`.
     n_passes : int, default=5

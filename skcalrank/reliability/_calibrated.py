@@ -31,8 +31,9 @@ _FEWEST = 500
 class CalibratedRankerCV(RankerAround):
     r"""A ranker whose scores have a unit, and whose order is that of another ranker.
 
-    Scores of rankers order the documents of a query, and do not tell how likely any of them is to
-    be relevant. Here out-of-fold scores s of whole queries are mapped to a value p,
+    Use it where a score is shown, or compared with a threshold. Scores of rankers order the
+    documents of a query, and do not tell how likely any of them is to be relevant. Here out-of-fold
+    scores s of whole queries are mapped to a value p,
 
     .. math:: \mathrm{logit}(p) = a s + b z + c^T x + d, \quad a > 0, b \ge 0,
 

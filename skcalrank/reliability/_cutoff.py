@@ -39,7 +39,8 @@ _LAZY = "Call {} with each partition of whole queries."
 class GuaranteedCutoff(RankerAround):
     r"""Cut the list of each query so that little is lost on average over queries.
 
-    What counts is a mass of 1 that every query spreads over its documents: in equal parts over the
+    Use it to show short lists, or to pass few candidates on, with a promise of what they keep. What
+    counts is a mass of 1 that every query spreads over its documents: in equal parts over the
     relevant ones (the share of each in the recall), according to the DCG, or all of it on one
     document. The loss of a query is the mass of the documents that are cut. With n calibration
     queries, the threshold is the largest t with

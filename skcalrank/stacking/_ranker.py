@@ -47,10 +47,12 @@ from ._views import (
 class StackingRanker(BaseRanker, _BaseComposition):
     r"""Weighted sum of the scores of several rankers, with weights fitted on held-out queries.
 
-    The score is :math:`\sum_m w_m s_m`, where :math:`s_m` are the scores of ranker m divided by
-    their spread within queries. The weights :math:`w \ge 0` minimize the centered squared loss
-    (CUG13, section 3) of the targets of the measure on queries that were held out of the rankers:
-    a non-negative least squares problem with one unknown for each ranker.
+    Use it to mix rankers of your choice, also of other libraries; :class:`TabularRanker` has
+    members that are chosen for tables. The score is :math:`\sum_m w_m s_m`, where :math:`s_m` are
+    the scores of ranker m divided by their spread within queries. The weights :math:`w \ge 0`
+    minimize the centered squared loss (CUG13, section 3) of the targets of the measure on queries
+    that were held out of the rankers: a non-negative least squares problem with one unknown for
+    each ranker.
 
     The squared loss over *all* functions is calibrated (Fisher-consistent) for the measure. Here it
     is minimized over weighted sums of given scores only. With ``normalize="pooled"`` the order is

@@ -102,10 +102,16 @@ class TabularRanker(StackingRanker):
 
     Examples
     --------
-    >>> from skcalrank import TabularRanker, load_digits_queries
-    >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
-    >>> ranker = TabularRanker("ndcg@10", trees=None).fit(X, y, qid)
-    >>> bool(ranker.score(X, y, qid) > 0.8)
+    A data frame with titles, dates, categories and missing values; ``trees=None`` only to be quick:
+
+    >>> from skcalrank import TabularRanker, make_offers
+    >>> offers, grades, search = make_offers(n_queries=60, random_state=0)
+    >>> list(offers.columns[:5])
+    ['title', 'listed', 'category', 'price', 'rating']
+    >>> train = search < 40
+    >>> ranker = TabularRanker("ndcg@10", trees=None, columns={"sku": "drop"})
+    >>> ranker = ranker.fit(offers[train], grades[train], search[train])
+    >>> bool(ranker.score(offers[~train], grades[~train], search[~train]) > 0.6)
     True
     """
 

@@ -153,8 +153,9 @@ class FMeasure(Factors):
 class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
     r"""Multi-label classifier that is calibrated for the F-measure of each row.
 
-    It regresses whether a row has label i and m labels in all, and predicts the set of largest
-    expected F-measure. Labels may depend on each other in any way; no threshold is tuned.
+    Use it to predict sets of labels, such as tags. It regresses whether a row has label i and m
+    labels in all, and predicts the set of largest expected F-measure. Labels may depend on each
+    other in any way; no threshold is tuned.
 
     Parameters
     ----------

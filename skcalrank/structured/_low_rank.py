@@ -16,9 +16,10 @@ from ._decisions import LeastSquaresDecisions, factorize
 class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
     r"""Least-squares classifier for any loss matrix.
 
-    Factorizes the loss matrix, regresses one vector per class, and predicts the decision of least
-    estimated loss. 0-1, ordinal, cost-sensitive and abstaining losses are matrices, and so is the
-    Hamming loss over sets of labels.
+    Use it where mistakes have different costs, or a class may be refused. Factorizes the loss
+    matrix, regresses one vector per class, and predicts the decision of least estimated loss. 0-1,
+    ordinal, cost-sensitive and abstaining losses are matrices, and so is the Hamming loss over sets
+    of labels.
 
     Parameters
     ----------

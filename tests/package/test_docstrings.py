@@ -53,6 +53,8 @@ def exists(name):
     """Whether a name is one of skcalrank, or an absolute one."""
     if name in skcalrank.__all__ or hasattr(skcalrank.rankers, name):
         return True
+    if name in skcalrank.metrics.__all__:
+        return True
     module, _, attribute = name.rpartition(".")
     try:
         return hasattr(importlib.import_module(module), attribute)
@@ -75,9 +77,22 @@ def test_all_public_estimators_have_neighbors_notes_and_examples():
         assert {"See Also", "Notes", "Examples"} <= set(sections(cls)), cls.__name__
 
 
-@pytest.mark.parametrize("name", [*ESTIMATORS, *BASES])
+#: Functions that compute or make something of a measure, and not a list of names.
+METRICS = {
+    name: getattr(skcalrank.metrics, name)
+    for name in skcalrank.metrics.__all__
+    if inspect.isfunction(getattr(skcalrank.metrics, name)) and name != "get_scorer_names"
+}
+
+
+def test_metrics_name_their_neighbors():
+    assert len(METRICS) > 20
+    assert [name for name, metric in METRICS.items() if "See Also" not in sections(metric)] == []
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, *BASES, *METRICS])
 def test_what_is_seen_also_exists(name):
-    cls = (ESTIMATORS | BASES)[name]
+    cls = (ESTIMATORS | BASES | METRICS)[name]
     for line in re.findall(r"^\S.*", sections(cls).get("See Also", ""), flags=re.M):
         names, _, text = line.partition(" : ")
         assert text, f"{names} has no description"
