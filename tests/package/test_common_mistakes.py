@@ -106,7 +106,7 @@ def methods():
     """Methods that fit of every ranker, and methods of some fitted ones."""
     for name, cls in all_rankers():
         for method in ("fit", "fit_targets"):
-            if hasattr(cls, method):
+            if hasattr(cls(), method):
                 yield f"{name}.{method}", getattr(cls(), method)
     trees = BoostedRanker(engine="sklearn", n_estimators=2, n_iter_no_change=1)
     for ranker in (FITTED, trees.fit(X, Y, QID)):
