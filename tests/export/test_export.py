@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -168,14 +169,20 @@ def wider(X):
     return np.vstack([X, 3 * X - 5]).astype(np.float32).astype(float)
 
 
+@pytest.fixture
+def database():
+    with closing(sqlite3.connect(":memory:")) as connection:
+        yield connection
+
+
 @masks
 @every_curve
-def test_json_and_sql_compute_the_scores(steps, problem):
+def test_json_and_sql_compute_the_scores(steps, problem, database):
     pipe, X = fitted(steps, problem), wider(problem[0])
     expected = pipe.predict(X)
     found = score_of_json(to_json(pipe, feature_names=NAMES), X)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-    found = score_in(sqlite3.connect(":memory:"), to_sql(pipe, feature_names=NAMES), X)
+    found = score_in(database, to_sql(pipe, feature_names=NAMES), X)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
@@ -205,31 +212,30 @@ def test_duckdb_computes_the_scores(problem):
     np.testing.assert_allclose(found, pipe.predict(X), rtol=1e-9, atol=1e-9)
 
 
-def test_sql_of_integers_divides_no_integers(problem):
+def test_sql_of_integers_divides_no_integers(problem, database):
     X, y, qid = problem
     X = np.round(X * 3)
     pipe = make_query_pipeline(QuantileHinges(), NDCGRanker()).fit(X, y, qid)
-    connection, expression = sqlite3.connect(":memory:"), to_sql(pipe, feature_names=NAMES)
-    connection.execute('CREATE TABLE documents ("a b" INT, "c""d" INT, "CASE" INT, "ä" INT)')
+    expression = to_sql(pipe, feature_names=NAMES)
+    database.execute('CREATE TABLE documents ("a b" INT, "c""d" INT, "CASE" INT, "ä" INT)')
     rows = X.astype(int).tolist()
-    connection.executemany("INSERT INTO documents VALUES (?, ?, ?, ?)", rows)
-    found = connection.execute(f"SELECT {expression} FROM documents ORDER BY rowid").fetchall()
+    database.executemany("INSERT INTO documents VALUES (?, ?, ?, ?)", rows)
+    found = database.execute(f"SELECT {expression} FROM documents ORDER BY rowid").fetchall()
     np.testing.assert_allclose(np.ravel(found), pipe.predict(X), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e-30])
-def test_sql_has_logarithms_of_small_values(size, problem):
+def test_sql_has_logarithms_of_small_values(size, problem, database):
     X, _, qid = problem
     pipe = fitted([logs()], (X * size, X[:, 0] > 0, qid))
-    scores = score_in(sqlite3.connect(":memory:"), to_sql(pipe, feature_names=NAMES), X * size)
+    scores = score_in(database, to_sql(pipe, feature_names=NAMES), X * size)
     np.testing.assert_allclose(scores, pipe.predict(X * size), rtol=1e-9, atol=1e-9)
     assert np.ptp(scores) > 0.01
 
 
-def test_sql_is_null_where_a_column_is(problem):
-    connection = sqlite3.connect(":memory:")
+def test_sql_is_null_where_a_column_is(problem, database):
     expression = to_sql(fitted([QuantileHinges()], problem), feature_names=list("abcd"))
-    assert connection.execute(
+    assert database.execute(
         f"SELECT {expression} FROM (SELECT NULL AS a, 1 AS b, 1 AS c, 1 AS d)"
     ).fetchall() == [(None,)]
 

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import warnings
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -125,16 +126,16 @@ def _value(node, row, known):
 
 
 def score_of_sql(expression, X):
-    connection = sqlite3.connect(":memory:")
     names = ", ".join(f'"{name}"' for name in X)
-    connection.execute(f"CREATE TABLE documents ({names})")
     rows = [
         [None if value is None or value != value else value for value in row]
         for row in X.itertuples(index=False)
     ]
     marks = ", ".join("?" * X.shape[1])
-    connection.executemany(f"INSERT INTO documents VALUES ({marks})", rows)
-    found = connection.execute(f"SELECT {expression} FROM documents ORDER BY rowid").fetchall()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"CREATE TABLE documents ({names})")
+        connection.executemany(f"INSERT INTO documents VALUES ({marks})", rows)
+        found = connection.execute(f"SELECT {expression} FROM documents ORDER BY rowid").fetchall()
     return np.array(found, dtype=float).ravel()
 
 

@@ -1,6 +1,7 @@
 """Statements of SQL: SQLite and DuckDB compute what predict returns."""
 
 import sqlite3
+from contextlib import closing
 from functools import cache
 
 import numpy as np
@@ -110,7 +111,8 @@ def scores_in(connection, sql, table, qid):
 
 
 def in_sqlite(*args):
-    return scores_in(sqlite3.connect(":memory:"), *args)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return scores_in(connection, *args)
 
 
 def in_duckdb(*args):
@@ -192,10 +194,10 @@ def test_a_table_may_be_a_query():
 
 
 def test_a_missing_column_is_an_error():
-    connection = sqlite3.connect(":memory:")
-    connection.execute("CREATE TABLE products (id)")
-    with pytest.raises(sqlite3.OperationalError, match=r"no such column: t\.pri"):
-        connection.execute(to_sql(trees_alone(FIRST), table="products"))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE products (id)")
+        with pytest.raises(sqlite3.OperationalError, match=r"no such column: t\.pri"):
+            connection.execute(to_sql(trees_alone(FIRST), table="products"))
 
 
 def test_lists_of_codes_are_no_joins():
