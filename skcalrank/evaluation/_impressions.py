@@ -15,7 +15,7 @@ from ..measures import Measure, get_measure
 ESTIMATORS = ("ratio", "ips", "snips", "dr")
 
 # Below this effective sample size, intervals covered less than 93 % in simulations.
-_FEW = 50
+_FEW = 40
 
 # Share of the weight of a query that counts as rounding.
 _ROUNDING = 1e-12

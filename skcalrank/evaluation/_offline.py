@@ -143,7 +143,7 @@ def offline_evaluate(
     Warns
     -----
     UserWarning
-        If the effective sample size is below 50. Intervals are then too short.
+        If the effective sample size is below 40. Intervals are then too short.
 
     See Also
     --------
