@@ -7,5 +7,6 @@ from ._calibrated import CalibratedRankerCV
 from ._cutoff import GuaranteedCutoff
 from ._halves import on_halves
 from ._masses import LOSSES
+from ._stability import rank_stability
 
-__all__ = ["CalibratedRankerCV", "GuaranteedCutoff"]
+__all__ = ["CalibratedRankerCV", "GuaranteedCutoff", "rank_stability"]

@@ -23,6 +23,9 @@ _STRICT = 1e-6
 # Spreads below this share of the largest score of a query are rounding.
 _ROUNDING = 1e-9
 
+# Covariates are cut here, in standard deviations: sums of larger ones may be undefined.
+_FAR = 1e30
+
 # Scores and their standardized values, whose slopes are not negative.
 _OF_DOCUMENT = 2
 
@@ -34,8 +37,10 @@ def covariates(scores: Floats, queries: Queries, level: Floats | None) -> Floats
     of the scores, the logarithm of the number of documents, and the level.
     """
     centered = scores - queries.repeat(queries.mean(scores))
-    spread = np.sqrt(queries.mean(centered**2))
-    is_flat = spread <= _ROUNDING * queries.max(np.abs(scores))
+    largest = queries.max(np.abs(scores))
+    unit = np.where(largest > 0, largest, 1.0)  # squares of large scores overflow
+    spread = unit * np.sqrt(queries.mean((centered / queries.repeat(unit)) ** 2))
+    is_flat = spread <= _ROUNDING * largest
     z = np.where(queries.repeat(is_flat), 0.0, centered)
     z = z / queries.repeat(np.where(is_flat, 1.0, spread))
     of_query = [queries.mean(scores), spread, queries.max(scores), np.log(queries.sizes)]
@@ -115,7 +120,8 @@ def isotonic(logits: Floats, targets: Floats, weight: Floats) -> IsotonicRegress
 
 
 def _design(columns, center, scale):
-    return np.column_stack([(columns - center) / scale, np.ones(len(columns))])
+    units = np.clip((columns - center) / scale, -_FAR, _FAR)
+    return np.column_stack([units, np.ones(len(columns))])
 
 
 def _log_loss(logits, targets, weight):

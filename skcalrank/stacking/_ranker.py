@@ -62,7 +62,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
     says that its value of the measure is the best among weighted sums: the scores of a consistent
     ranker may be another function of the mean, as those of a logistic loss are. With
     ``normalize="query"`` the level and the spread of the scores of a query are lost, so that even
-    a ranker that estimates the mean may be mixed with others.
+    a ranker that estimates the mean may be mixed with others; :class:`CalibratedRankerCV` brings
+    the level back.
 
     Parameters
     ----------

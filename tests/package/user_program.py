@@ -37,6 +37,7 @@ from skcalrank import (
     preds,
     preprocessing,
     rankers,
+    reliability,
     structured,
     testing,
 )
@@ -76,8 +77,12 @@ def scores_with_a_meaning() -> None:
     ).fit(X, y, qid)
     kept: np.ndarray[Any, np.dtype[np.bool_]] = cutoff.predict_set(X, qid)
     assert kept.shape == y.shape
-    reliability = displays.ReliabilityDisplay.from_estimator(calibrated, X, y, qid=qid)
-    assert_type(reliability.documents, Floats)
+    places = reliability.rank_stability(
+        skcalrank.NDCGRanker(), X, y, qid, X_new=X, qid_new=qid, n_draws=2
+    )
+    assert_type(places, Ints)
+    shown = displays.ReliabilityDisplay.from_estimator(calibrated, X, y, qid=qid)
+    assert_type(shown.documents, Floats)
     losses = displays.CutoffDisplay.from_estimator(cutoff, X, y, qid=qid, n_splits=2)
     assert_type(losses.loss, dict[str, Floats])
     assert_type(cutoff.top_k(X, qid, k=2), Ints)

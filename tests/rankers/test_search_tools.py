@@ -32,7 +32,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import (
+    CalibratedRankerCV,
     DCGRanker,
+    GuaranteedCutoff,
     MissingQidError,
     NDCGRanker,
     OneQueryWarning,
@@ -370,3 +372,16 @@ def test_sequential_feature_selector(data, mode):
         np.mean(scores_by_hand(NDCGRanker(k=10), (X[:, [j]], y, qid))) for j in range(X.shape[1])
     ]
     assert selector.get_support(indices=True).tolist() == [np.argmax(means)]
+
+
+@pytest.mark.parametrize("by", [None, "score"])
+def test_scores_with_a_unit_in_tools(data, mode, by):
+    around = CalibratedRankerCV(NDCGRanker(), "grade", level=None, cv=2)
+    if by is not None:
+        around = GuaranteedCutoff(NDCGRanker(), "dcg", 0.4, by=by)
+    folds = {"cv": QueryKFold(3), "scoring": SCORER, **mode.cv}
+    scores = cross_val_score(around, data[0], mode.y, **folds)
+    if by is None:  # the order is that of the ranker
+        plain = cross_val_score(NDCGRanker(), data[0], mode.y, **folds)
+        np.testing.assert_allclose(scores, plain, rtol=1e-9)
+    assert scores.min() > 0.3

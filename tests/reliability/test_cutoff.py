@@ -484,3 +484,23 @@ def test_clones_pickles_and_shows(ranker, digits):
     other = pickle.loads(pickle.dumps(fitted))
     assert_array_equal(other.predict_set(X, qid), fitted.predict_set(X, qid))
     assert "loss=DCG(k=5" in repr(fitted)
+
+
+# -- other packages ----------------------------------------------------------------------------
+
+
+def test_the_threshold_is_that_of_mapie_on_padded_queries(rng):
+    control = pytest.importorskip("mapie.risk_control")
+    X, y, qid = drawn_law(rng, 120, 12)
+    y, p = (y >= 1) * 1.0, 1 / (1 + np.exp(-X[:, 0]))
+    kept = (np.bincount(qid, y) > 0)[qid]  # MAPIE takes no query without a relevant document
+    y, p, qid = y[kept], p[kept], np.unique(qid[kept], return_inverse=True)[1]
+    place = np.arange(len(y)) - np.searchsorted(qid, qid)
+    labels, padded = np.zeros((2, qid[-1] + 1, 12))
+    labels[qid, place], padded[qid, place] = y, p
+    grid = np.linspace(0, 1, 2001)
+    theirs = control.MultiLabelClassificationController(
+        lambda rows: padded[rows.ravel()], target_level=0.9, predict_params=grid
+    ).calibrate(np.arange(len(padded))[:, None], labels)
+    ours = cutoff(relevance_level=None).fit(p[:, None], y, qid).threshold_
+    assert abs(ours - theirs.best_predict_param[0]) <= grid[1]
