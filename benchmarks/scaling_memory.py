@@ -23,7 +23,6 @@ from itertools import pairwise
 
 import lightgbm
 import numpy as np
-import pandas as pd
 from _common import describe_environment, parser, print_table, say
 
 from skcalrank import BoostedRanker, NDCGRanker, TabularRanker
@@ -59,7 +58,6 @@ FITS = {
     "BoostedRanker()": (lambda *rows: trees().fit(*rows), N_ROUNDS),
     "TabularRanker()": (lambda *rows: TabularRanker(trees=trees()).fit(*rows), 2 * N_ROUNDS),
     "TabularRanker(trees=None)": (lambda *rows: TabularRanker(trees=None).fit(*rows), None),
-    "the same of a frame": (lambda *rows: TabularRanker(trees=None).fit(*rows), None),
     "NDCGRanker()": (lambda *rows: NDCGRanker().fit(*rows), None),
 }
 
@@ -75,8 +73,6 @@ def made(n_rows, n_features):
 def fit_here(name, n_rows, n_features):
     """Fit in this process, and print CPU seconds and the bytes that the peak grows by."""
     X, y, qid = made(n_rows, n_features)
-    if "frame" in name:
-        X = pd.DataFrame(X).rename(columns="x{}".format)
     fit, _ = FITS[name]
     few = slice(FEW)
     fit(X[few], y[few], qid[few])
@@ -125,9 +121,9 @@ def main():
     options.add_argument("--closed-rows", type=int, nargs="*", default=[2_000_000])
     options.add_argument("--features", type=int, nargs="+", default=[34, 68, 136])
     args = options.parse_args()
-    for name, values in (("rows", args.rows), ("features", args.features)):
-        if any(a >= b for a, b in pairwise(values)) or len(values) < 2:
-            options.error(f"--{name}: two sizes or more, in ascending order")
+    for name, values, least in (("rows", args.rows, 2), ("features", args.features, 1)):
+        if any(a >= b for a, b in pairwise(values)) or len(values) < least:
+            options.error(f"--{name}: {least} sizes or more, in ascending order")
     print(describe_environment("numpy", "scikit-learn", "lightgbm", threads=1))
     columns = ["", "MB of the table", "MB of the fit", "CPU s", "CPU ms by round"]
     columns += ["exponent of memory", "exponent of CPU"]
@@ -135,8 +131,9 @@ def main():
     by_rows, further = ([(n, n_columns) for n in of] for of in (args.rows, args.closed_rows))
     say("\nBy rows:\n")
     print_table(columns, table_of(by_rows, 0, further))
-    say("\nBy features:\n")
-    print_table(columns, table_of([(args.rows[0], d) for d in args.features], 1))
+    if len(args.features) > 1:
+        say("\nBy features:\n")
+        print_table(columns, table_of([(args.rows[0], d) for d in args.features], 1))
 
 
 if __name__ == "__main__":
