@@ -43,7 +43,7 @@ class ClickCounts(Judgments):
     shown_rows, position, impressions, clicks : ndarray of shape (n_counts,)
         The counts, once for each row and position.
     document : ndarray of shape (n_rows,) or None
-        Identifier of the document of each row, if the target was made by :meth:`from_frames`.
+        Identifier of the document of each row, if the target was made of tables.
 
     Raises
     ------

@@ -48,7 +48,7 @@ class ClickSessions(Judgments):
         Position of the last click of each session, before any rows were removed; 0 if there was
         none.
     document : ndarray of shape (n_rows,) or None
-        Identifier of the document of each row, if the target was made by :meth:`from_frame`.
+        Identifier of the document of each row, if the target was made of tables.
 
     Raises
     ------
