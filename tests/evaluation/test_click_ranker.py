@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import Ridge
 
 from skcalrank import sample_sessions
 from skcalrank.evaluation import click_ranker, is_safe, offline_evaluate
@@ -24,7 +26,8 @@ def made(strictness=1.0, sign=1.0, **options):
 
 def test_the_report_is_of_the_steps():
     X, y = made(sign=-1)
-    report = click_ranker(X, y, propensity=THETA, prior=0.2, measure="dcg@3")
+    prior = FrozenEstimator(Ridge().fit(X, X[:, 1]))
+    report = click_ranker(X, y, propensity=THETA, prior=prior, measure="dcg@3")
     assert "shrunk" in report.choice.comparison.systems
     ((_, test),) = QueryShuffleSplit(1, test_size=0.3, random_state=0).split(X, y)
     scores, held_out = report.choice.ranker.predict(X[test]), y[test]
