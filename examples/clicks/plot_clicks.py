@@ -189,5 +189,6 @@ strengths = [0.5, 0.75, 1, 1.25]
 values = propensity_sensitivity(
     scores, log, "dcg@3", propensity=theta, exponents=strengths, max_unseen=0.1
 )
-PropensitySensitivityDisplay.from_sensitivity(values, name="new ranker")
+display = PropensitySensitivityDisplay.from_sensitivity(values, name="new ranker")
+display.ax_.set_title("DCG@3 by clicks, for other position biases")
 plt.show()
