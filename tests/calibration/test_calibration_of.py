@@ -1,6 +1,7 @@
 """What calibration_of says of rankers, against enumeration, the pages and the command line."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -223,7 +224,7 @@ def calibration_measure(ranker):
 
 # -- the pages -------------------------------------------------------------------------------------
 
-PAGE = (ROOT.parent / "doc" / "what_is_calibrated.rst").read_text()
+PAGE = (Path(__file__).parents[2] / "doc" / "what_is_calibrated.rst").read_text()
 ROW = re.compile(r"   \* - (.*?)(?=\n   \* - |\n\n\S)", re.DOTALL)
 
 
