@@ -241,6 +241,7 @@ TESTS = [
     *["test_every_loss_leads_every_measure_to_its_best_order"] * 2,
     *["test_maps_of_pairs_are_best_on_their_laws"] * 2,
     "rankers/test_pair_rankers_optimality.py: test_map_with_a_cutoff_is_bayes_optimal",
+    "rankers/test_pair_measures.py: test_consistent_by_enumeration",
     "test_net_preferences_are_best_on_p_f",
     "test_every_loss_leads_every_measure_to_its_best_order",
     "test_net_preferences_are_best_on_p_f",

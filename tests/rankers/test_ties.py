@@ -7,7 +7,7 @@ import pytest
 from cases import ranker_id
 from definitions import disagreement, orders_of_ties
 from fits import EVERY, fitted
-from matrices import MATRICES
+from matrices import MATRICES, OBJECTIVES, posed
 from pair_cases import PREDS, is_refused, map_ranker, over, pd_ranker, setting
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -27,7 +27,7 @@ from skcalrank.metrics import get_scorer
 from skcalrank.preds import PREDS as EVERY_PRED
 from skcalrank.preds import Pred, solve_with_ties, sort_positions
 
-OF_PAIRS = [pred for pred in EVERY_PRED.values() if pred.shape == "pairs"]
+OF_PAIRS = [pred for pred in map(posed, EVERY_PRED.values()) if pred.shape == "pairs"]
 every_pair_pred = pytest.mark.parametrize("pred", OF_PAIRS, ids=lambda pred: pred.key)
 SETTINGS = [
     (make, pred, features)
@@ -235,7 +235,7 @@ def map_value(U, positions):
     return (np.tril(U) / np.maximum(positions[:, None], positions)).sum()
 
 
-VALUES = {"map": map_value, "disagreement": disagreement}
+VALUES = {"map": map_value, "disagreement": disagreement, "pairs": OBJECTIVES["pairs"][0]}
 
 
 @pytest.mark.product
