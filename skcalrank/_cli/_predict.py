@@ -21,7 +21,7 @@ def add_options(parser):
         f"{options.ABOUT_FILES}\n{options.ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank predict ndcg.skops test.txt --output scores.txt\n"
         "  skcalrank predict ndcg.skops test.txt --format trec --top-k 100 > run.txt\n"
-        "  skcalrank predict p.skops test.txt --format trec --cutoff judged.txt --alpha 0.1\n"
+        "  skcalrank predict p.skops test.txt --format trec --cutoff val.txt --alpha 0.1\n"
     )
     options.add(parser, "model MODEL", "model file that fit wrote")
     options.add_table(parser, "file FILE", "file of documents; a table needs no labels")

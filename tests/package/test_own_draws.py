@@ -23,6 +23,7 @@ from skcalrank import (
     AveragePrecisionRanker,
     CalibratedRankerCV,
     GuaranteedCutoff,
+    LeastSquaresPairRanker,
     LeastSquaresRankerCV,
     NDCGRanker,
     PairwiseDisagreementRanker,
@@ -156,7 +157,11 @@ OF_JUDGMENTS = [
 ]
 
 #: Rankers that draw in predict alone: which of documents that are equal comes first.
-OF_EQUAL_DOCUMENTS = [AveragePrecisionRanker(), PairwiseDisagreementRanker()]
+OF_EQUAL_DOCUMENTS = [
+    AveragePrecisionRanker(),
+    LeastSquaresPairRanker(),
+    PairwiseDisagreementRanker(),
+]
 
 
 def test_every_ranker_with_a_seed_is_a_case():

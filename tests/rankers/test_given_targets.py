@@ -52,6 +52,7 @@ WITHOUT = {
     "ExternalRanker",
     "FMeasureClassifier",
     "GuaranteedCutoff",
+    "LeastSquaresPairRanker",
     "LowRankLossClassifier",
     "PairwiseDisagreementRanker-pairwise",
     "PairwiseHingeRanker",
