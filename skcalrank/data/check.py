@@ -341,7 +341,12 @@ def features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **checks: 
             tables.refuse_categories(X)
         if checks.get("ensure_all_finite", True) is True and arrays.is_finite(X):
             checks["ensure_all_finite"] = False
-        return validate_data(estimator, X, *y, **checks)
+        try:
+            return validate_data(estimator, X, *y, **checks)
+        except ValueError as error:
+            if "Input X contains NaN" in str(error):
+                raise ValueError(tables.missing_in(X)) from error
+            raise
 
 
 def _encoded_table(estimator: Any, X: tables.EncodedTable, *y: Any, reset: bool) -> Any:

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ._columns import (
     Coded,
@@ -133,6 +134,21 @@ def refuse_categories(X: Any) -> None:
             f"{', '.join(map(repr, unusable))}. Use TabularRanker or BoostedRanker, which read "
             "them, or make numbers of them, as make_query_pipeline(LinearColumns(), ranker) does."
         )
+
+
+def missing_in(X: Any) -> str:
+    """Return what an error says of missing values among numbers, and in which columns they are."""
+    names = column_names(X) if is_frame(X) else None
+    cells = X if issparse(X) else np.asarray(X, dtype=np.float64)
+    missing = cells != cells
+    columns = np.unique(missing.nonzero()[1]).tolist()
+    said = [repr(k if names is None else names[k]) for k in columns]
+    more = ["..."] if len(said) > 10 else []
+    return (
+        f"Input X contains NaN in the column{'s'[: len(said) > 1]} {', '.join(said[:10] + more)}. "
+        "Use TabularRanker or BoostedRanker, which read missing values, or fill them, as "
+        "make_query_pipeline(LinearColumns(), ranker) does."
+    )
 
 
 def empty_columns(X: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyRegressor
@@ -29,6 +30,8 @@ from skcalrank import (
     get_scorer,
 )
 from skcalrank.linear_model import GramRidge
+from skcalrank.pipeline import make_query_pipeline
+from skcalrank.preprocessing import LinearColumns
 
 pandas = pytest.importorskip("pandas")
 
@@ -309,6 +312,29 @@ def test_a_linear_ranker_names_the_columns_to_encode(ranker, kind, table, y, qid
     numbers = table.assign(shop=pandas.Categorical([1] * len(y)))[["price", "shop"]]
     with pytest.raises(ValueError, match="categories, text or dates in 'shop'"):
         ranker.fit(numbers, y, qid)
+
+
+@pytest.mark.parametrize("ranker", LINEAR, ids=str)
+def test_a_linear_ranker_names_the_columns_to_fill(ranker, table, y, qid):
+    numbers = table[["price", "age"]].assign(size=1.0)
+    said = r"X contains NaN in the column%s\. Use TabularRanker .*LinearColumns"
+    with pytest.raises(ValueError, match=said % " 'age'"):
+        ranker.fit(numbers, y, qid)
+    fitted = clone(ranker).fit(numbers.fillna(0.0), y, qid)
+    holed = numbers.assign(size=np.nan)
+    with pytest.raises(ValueError, match=said % "s 'age', 'size'"):
+        fitted.predict(holed, qid)
+    make_query_pipeline(LinearColumns(), ranker).fit(numbers, y, qid)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix, np.ndarray.tolist])
+def test_missing_values_of_an_array_have_the_numbers_of_columns(form, y, qid):
+    X = np.where(np.arange(20) < 13, 1.0, np.nan) * np.ones((len(y), 1))
+    with pytest.raises(ValueError, match=r"columns 13, 14, 15, 16, 17, 18, 19\. Use"):
+        NDCGRanker().fit(form(X), y, qid)
+    X[:, :13] = np.nan
+    with pytest.raises(ValueError, match=r"columns 0, 1, .* 9, \.\.\.\. Use"):
+        NDCGRanker().fit(form(X), y, qid)
 
 
 def test_a_linear_ranker_names_dates(table, y, qid):
