@@ -45,6 +45,7 @@ def compare(
     ties: str = "average",
     empty: str = "skip",
     tail: float | None = None,
+    relevance_level: float | None = None,
     random_state: Seed = 0,
     verbose: int = 0,
 ) -> Comparison:
@@ -94,6 +95,8 @@ def compare(
         on which a system has its lowest values, other queries for each system, under the name
         "map, lowest 10 %". The values per query of this measure are those whose mean it is: q,
         less by (q - value) / tail where the value is below the quantile q [1]_. For ``test="t"``.
+    relevance_level : float, default=None
+        Documents with ``y_true >= relevance_level`` are relevant, where a binary measure is a name.
     random_state : int, RandomState instance or None, default=0
         Seed of the bootstrap and of the permutation test. Results do not depend on the number of
         threads.
@@ -155,7 +158,7 @@ def compare(
         confidence_level, correction, pairs, test, interval, n_resamples, random_state, tail=tail
     )
     systems = named_systems("scores", scores, baseline)
-    chosen, policies = named_measures(measures), Policies(ties, empty)
+    chosen, policies = named_measures(measures, relevance_level), Policies(ties, empty)
     places = [f"scores[{name!r}]" for name in systems]
     y_true, qid, *values = in_memory(y_true=y_true, qid=qid, **dict(zip(places, systems.values())))
     systems = dict(zip(systems, values))
@@ -274,11 +277,11 @@ def named_systems(argument: str, values: Any, baseline: str | None) -> dict[str,
     return systems
 
 
-def named_measures(measures: Any) -> dict[str, Measure]:
-    """Return a dict of measures by their names."""
+def named_measures(measures: Any, level: float | None = None) -> dict[str, Measure]:
+    """Return a dict of measures by their names; binary ones given by name get the level."""
     check_several(measures)
     if isinstance(measures, Mapping):
-        return {k: get_measure(measure) for k, measure in named("measures", measures).items()}
+        return {k: _measure(measure, level) for k, measure in named("measures", measures).items()}
     measures = list(measures)
     if not measures:
         raise ValueError("measures must hold at least one measure, got none.")
@@ -286,7 +289,13 @@ def named_measures(measures: Any) -> dict[str, Measure]:
     twins = next((name for name in names if names.count(name) > 1), None)
     if twins is not None:
         raise ValueError(f"measures must have different names, got {twins!r} twice: give a dict.")
-    return {name: get_measure(measure) for name, measure in zip(names, measures)}
+    return {name: _measure(measure, level) for name, measure in zip(names, measures)}
+
+
+def _measure(measure, level) -> Measure:
+    known = get_measure(measure)
+    is_named = isinstance(measure, str) and known.is_binary and level is not None
+    return get_measure(measure, relevance_level=level) if is_named else known
 
 
 def query_names(queries: Queries) -> Any:

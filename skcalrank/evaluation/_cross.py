@@ -51,6 +51,7 @@ def cross_compare(
     confidence_level: float = 0.95,
     ties: str = "average",
     empty: str = "skip",
+    relevance_level: float | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Comparison:
@@ -77,7 +78,7 @@ def cross_compare(
     cv : int, splitter or iterable of (train, test), default=5
         A number of folds means ``QueryKFold(cv)``. No split may cut a query. Repeated splits, such
         as ``QueryShuffleSplit(20, test_size=0.2)``, detect smaller differences than five folds.
-    baseline, pairs, correction, confidence_level, ties, empty
+    baseline, pairs, correction, confidence_level, ties, empty, relevance_level
         As in :func:`compare`.
     n_jobs : int, default=None
         Number of fits that joblib runs in parallel. None means 1, -1 one for each core.
@@ -94,8 +95,8 @@ def cross_compare(
     Raises
     ------
     ValueError
-        If there is no estimator, the baseline is not one of them, or a split cuts a query, is
-        empty or has a query in both parts.
+        If there is no estimator, the baseline is not one of them, a measure does not take the
+        labels, or a split cuts a query, is empty or has a query in both parts.
     MissingQidError
         If neither `qid` nor `y` has the queries of the rows.
 
@@ -149,7 +150,7 @@ def cross_compare(
     splits = list(_splits(cv, data))
     methods = replace(methods, shared=float(np.mean([split.ratio for split in splits])))
     with warning_once():
-        chosen = data.scaled(named_measures(measures))
+        chosen = data.scaled(named_measures(measures, relevance_level))
         measure = next(iter(chosen.values()))
         systems = {
             name: adapted(estimator, measure) if is_of_library(estimator) else estimator
@@ -208,12 +209,18 @@ class _Data:
         self.queries = self.target.queries() if of_rows else Queries.equal(len(self.target), 1)
 
     def scaled(self, measures):
-        """Return measures scaled to all labels; a single fold may lack the largest one."""
+        """Return measures scaled to all labels; a single fold may lack the largest one.
+
+        Raise for a measure that does not take the labels, before anything is fitted.
+        """
         if isinstance(self.target, PreferenceTarget):
             return measures
         labels = np.ravel(self.target)
         warn_of_amounts(measures.values(), labels)
-        return {name: measure.scaled_to(labels) for name, measure in measures.items()}
+        scaled = {name: measure.scaled_to(labels) for name, measure in measures.items()}
+        for measure in scaled.values():
+            measure.labels(labels[~np.isnan(labels)])  # the fits say what NaN is in place of
+        return scaled
 
     def timed_values(self, work, verbose, *args):
         """Return :meth:`held_out_values`; if `verbose`, print the time of this work."""

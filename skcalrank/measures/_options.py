@@ -57,7 +57,8 @@ class BinaryMeasure(Measure):
         if other.any():
             raise ValueError(
                 f"y must hold 0 and 1 for {self.full_name}, got {y[other][0]:g}. Set "
-                "relevance_level, of the estimator, the metric or the measure, as in "
+                "relevance_level, of the estimator, the metric, the comparison, the scorer or the "
+                f"measure, as in get_scorer({self.full_name!r}, relevance_level=1) or "
                 f"get_measure({self.full_name!r}, relevance_level=1): documents with y >= "
                 "relevance_level are then relevant. Estimates of labels are targets: pass them to "
                 "fit_targets."

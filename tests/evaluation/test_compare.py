@@ -119,9 +119,10 @@ def test_forms_of_labels(rng):
 def test_frames_of_scores_and_dicts_of_measures(data, scores):
     pandas = pytest.importorskip("pandas")
     _, y, qid = data
-    measures = {"top": Precision(k=1, relevance_level=2), "p@3": Precision(k=3, relevance_level=1)}
-    found = compare(y, pandas.DataFrame(scores), measures, qid=qid)
-    assert found.measures == ["top", "p@3"]
+    measures = {"top": Precision(k=1, relevance_level=2), "p@3": "precision@3", "ndcg": "ndcg"}
+    found = compare(y, pandas.DataFrame(scores), measures, qid=qid, relevance_level=1)
+    assert found.measures == ["top", "p@3", "ndcg"]
+    measures["p@3"] = Precision(k=3, relevance_level=1)
     np.testing.assert_array_equal(found.values, compare(y, scores, measures, qid=qid).values)
 
 

@@ -141,6 +141,25 @@ def test_what_cannot_be_compared(data, change, words):
         cross_compare(**given)
 
 
+class Unfit(NDCGRanker):
+    """A ranker that must not be fitted."""
+
+    def fit(self, *args, **kwargs):
+        raise AssertionError("fitted")
+
+
+def test_measures_are_checked_against_labels_before_the_first_fit(data):
+    X, y, qid = data
+    for measure, labels, words in [
+        ("map", y, "get_scorer.'map', relevance_level=1"),
+        ("dcg", y - 1, "negative"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            cross_compare({"a": Unfit()}, X, labels, qid, [measure])
+    found = cross_compare({"a": NDCGRanker()}, X, y, qid, ["map"], cv=2, relevance_level=1)
+    assert found.values.shape == (1, 1, len(SIZES))
+
+
 def test_folds_that_share_queries_are_refused(data):
     X, y, qid = data
     (train, test), *_ = QueryKFold(2).split(X, qid=qid)

@@ -348,7 +348,7 @@ def comparisons() -> None:
     )
     assert_type(values, evaluation.Comparison)
     estimators = {"a": skcalrank.NDCGRanker(), "b": skcalrank.PairwiseHingeRanker()}
-    crossed = evaluation.cross_compare(estimators, X, y, qid, ["map"], cv=3)
+    crossed = evaluation.cross_compare(estimators, X, y, qid, ["map"], cv=3, relevance_level=1)
     assert_type(crossed, evaluation.Comparison)
 
 
