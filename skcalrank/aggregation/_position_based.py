@@ -208,9 +208,17 @@ def settled(
     What depends on all sessions of a fit is then the same for every subset of them.
     """
     options = dict(options)
-    if structure is not position_based or not isinstance(sessions, (ClickSessions, ClickCounts)):
+    if structure is not position_based:
         return options
     propensity = options.get("propensity")
+    if propensity is None:
+        raise ValueError(
+            'structure_options must have the propensities for "position_based", got none: pass '
+            'structure_options={"propensity": "fit"}, which estimates them, or an array with the '
+            "probability that each position is examined."
+        )
+    if not isinstance(sessions, (ClickSessions, ClickCounts)):
+        return options
     if isinstance(propensity, str):
         if propensity != "fit":
             raise ValueError(f'propensity must be an array or "fit", got {propensity!r}.')

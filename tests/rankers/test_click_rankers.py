@@ -157,7 +157,7 @@ def test_stochastic_updates_take_the_model_too(rng):
 def test_bad_options_are_clear_errors(rng):
     X, y, _ = make(rng, n_sessions=50)
     for options, error, message in (
-        (None, TypeError, "propensity"),
+        (None, ValueError, 'structure_options={"propensity": "fit"}'),
         ({"propensity": THETA[:3]}, ValueError, "each position up to 8, .* got 3"),
         (OPTIONS | {"prior": np.ones(3)}, ValueError, r"one relevance for each row, .* got shape"),
     ):
