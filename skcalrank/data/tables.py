@@ -22,6 +22,7 @@ from ._columns import (
     n_rows_of,
     take_rows,
 )
+from ._row_order import index_of
 from .types import Array, Floats, Ints
 
 __all__ = ["Coded", "EncodedTable", "Values", "as_array", "coded", "column_names", "columns_of"]
@@ -203,6 +204,14 @@ def _as_codes(values: Values) -> Floats:
         order = sorted(range(len(levels)), key=lambda k: (type(levels[k]).__name__, str(levels[k])))
         numbers = np.argsort(order)
     return np.append(numbers.astype(np.float64), np.nan)[codes]  # the last is missing
+
+
+def labels_of(X: Any) -> Any:
+    """Return the index of a pandas DataFrame with labels; None if it is 0, 1, ... in order."""
+    index = index_of(X) if hasattr(X, "iloc") else None
+    if index is None or index.equals(sys.modules["pandas"].RangeIndex(len(index))):
+        return None
+    return index
 
 
 def with_index_of(X: object, values: Array, name: str, columns: Any = None) -> Any:

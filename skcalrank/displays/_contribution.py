@@ -112,8 +112,8 @@ class ContributionDisplay(Display):
         cls,
         estimator: Any,
         X: Matrix,
-        first: int,
-        second: int | None = None,
+        first: Any,
+        second: Any = None,
         **options: Any,
     ) -> ContributionDisplay:
         """Explain the order of two documents by a fitted ranker, and plot it.

@@ -180,7 +180,7 @@ class TopContributionsDisplay(Display):
         k : int, default=10
             Number of documents.
         item_names : array-like of shape (n_rows,), default=None
-            Names of the rows of X. If None, their numbers.
+            Names of the rows of X. If None, the index of a pandas DataFrame, else their numbers.
         name : str, default=None
             Title. If None, the class of the ranker.
         ax, n_features, colorbar, im_kwargs, text_kwargs
@@ -193,7 +193,8 @@ class TopContributionsDisplay(Display):
         check.count("k", k)
         n_rows, qid = _num_samples(X), check.of_one_query(qid, X)
         check.row_order(X=X, qid=qid)
-        rows = rows_of_query(query, qid, n_rows)
+        rows, labels = rows_of_query(query, qid, n_rows), tables.labels_of(X)
+        item_names = labels if item_names is None else item_names
         X = tables.take_rows(X.tocsr() if issparse(X) else X, rows)  # type: ignore[union-attr]
         of_query = None if qid is None else np.zeros(len(rows))
         explanation = explain_scores(estimator, X, of_query, feature_names=feature_names)

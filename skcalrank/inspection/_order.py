@@ -28,11 +28,11 @@ from ._parts import (
 def explain_order(
     ranker: Any,
     X: Matrix,
-    first: int,
-    second: int | None = None,
+    first: Any,
+    second: Any = None,
     *,
     qid: ArrayLike | None = None,
-    instance: int | None = None,
+    instance: Any = None,
     feature_names: ArrayLike | None = None,
 ) -> Explanation:
     r"""Explain why a document is ranked above another, or above the mean of its query.
@@ -52,17 +52,19 @@ def explain_order(
         those after the other steps.
     X : array-like or sparse matrix of shape (n_rows, d)
         Documents, or instances in the label-ranking form.
-    first : int
-        Row number of the document to explain; in the label-ranking form, number of the item.
-    second : int, default=None
-        Row number, or item, to compare with. If None, the mean of the query, or of all items: then
+    first : int or label
+        Row of the document to explain: its number or, if X is a pandas DataFrame whose index is not
+        0, 1, ... in order, its label there, as :func:`~skcalrank.evaluation.rank_frame` has it. In
+        the label-ranking form, number of the item.
+    second : int or label, default=None
+        Row, or item, to compare with. If None, the mean of the query, or of all items: then
         the total is the score minus the mean score of the query.
     qid : array-like of shape (n_rows,) or scalar, default=None
         Query of each row; a scalar means that all rows are one query. Required if the ranker was
         fitted with a qid, and `second` is None or the ranker is a stack, of which X then must have
         the whole query.
-    instance : int, default=None
-        In the label-ranking form, row number of the instance whose items are compared.
+    instance : int or label, default=None
+        In the label-ranking form, row of the instance whose items are compared.
     feature_names : array-like of str of shape (d,), default=None
         Names of the columns of X. If None, the names seen in `fit`, else x0, x1, ...
 
@@ -75,7 +77,7 @@ def explain_order(
     ------
     ValueError
         If the score is neither linear nor a sum of trees that can be explained, the rows
-        are of two queries, or there is no such row or item.
+        are of two queries, there is no such row or item, or several rows have its label.
     MissingQidError
         If the qid is required, and not given.
 
@@ -125,39 +127,38 @@ def explain_order(
             f"instance must be None for a ranker fitted to documents, got {instance!r} (it is for "
             "the label-ranking form). Pass row numbers as first and second."
         )
-    rows, against = _compared_rows(ranker, X, first, second, qid)
+    said = f"row {first}", "the mean of its query" if second is None else f"row {second}"
+    first = _row_number("first", first, X)
+    second = None if second is None else _row_number("second", second, X)
+    rows = _compared_rows(ranker, X, first, second, qid)
     explain = _of_parts if in_parts else _of_documents
-    return explain(ranker, steps, X, rows, first, against, feature_names, qid)
+    return explain(ranker, steps, X, rows, first, said, feature_names, qid)
 
 
 def _compared_rows(ranker, X, first, second, qid):
-    """Return the row numbers to compare, and the name of the reference."""
-    n_rows = _num_samples(X)
-    _check_number("first", first, n_rows, "row")
-    if second is not None:
-        _check_number("second", second, n_rows, "row")
-    elif qid is None and ranker.record_.has_qid:
+    """Return the row numbers to compare."""
+    if second is None and qid is None and ranker.record_.has_qid:
         raise MissingQidError(
-            f"qid must be given to compare row {first} with its query, since the ranker was fitted "
+            "qid must be given to compare a row with its query, since the ranker was fitted "
             "with a qid, got None. Pass qid=qid, qid=0 if all rows are one query, or second= for a "
             "row to compare with."
         )
-    codes = check.queries(qid, n_rows).codes
+    codes = check.queries(qid, _num_samples(X)).codes
     if second is None:
-        return np.flatnonzero(codes == codes[first]), "the mean of its query"
+        return np.flatnonzero(codes == codes[first])
     if codes[first] != codes[second]:
         raise ValueError(
             f"first and second must be rows of one query, got rows {first} and {second} of two "
             "queries."
         )
-    return np.array([first, second]), f"row {second}"
+    return np.array([first, second])
 
 
-def _of_documents(ranker, steps, X, rows, first, against, names, qid):
+def _of_documents(ranker, steps, X, rows, first, said, names, qid):
     X, names = linear_rows(ranker, steps, X, rows, names, qid)
     values = X[np.flatnonzero(rows == first)[0]]
     coef = np.ravel(ranker.coef_)
-    return Explanation(names, values, _other(X, against), coef, 0.0, f"row {first}", against)
+    return Explanation(names, values, _other(X, said[1]), coef, 0.0, *said)
 
 
 def _other(values, against):
@@ -165,7 +166,7 @@ def _other(values, against):
     return values[1] if against.startswith("row") else values.mean(axis=0)
 
 
-def _of_parts(ranker, steps, X, rows, first, against, names, qid):
+def _of_parts(ranker, steps, X, rows, first, said, names, qid):
     whole, codes = np.unique(rows), None
     if reads_queries(ranker):
         codes = check.queries(qid, _num_samples(X)).codes
@@ -177,11 +178,11 @@ def _of_parts(ranker, steps, X, rows, first, against, names, qid):
     parts = parts_of(ranker, table, scores, codes)[chosen]
     place = np.flatnonzero(rows == first)[0]
     seen = getattr(ranker, "feature_names_in_", None)
-    values, reference = _cells(tables.take_rows(table, chosen), place, against, seen)
+    values, reference = _cells(tables.take_rows(table, chosen), place, said[1], seen)
     names = names_of(ranker, steps, names, parts.shape[1])
     weights = np.full(len(values), np.nan)
-    parts = parts[place] - _other(parts, against)
-    return Explanation(names, values, reference, weights, 0.0, f"row {first}", against, parts)
+    parts = parts[place] - _other(parts, said[1])
+    return Explanation(names, values, reference, weights, 0.0, *said, parts)
 
 
 def _cells(table, place, against, seen):
@@ -231,7 +232,8 @@ def _of_items(ranker, steps, X, first, second, instance, names):
             "instance must be a row number of X for a ranker fitted in the label-ranking form, got "
             "None. Pass instance=, and items as first and second."
         )
-    _check_number("instance", instance, _num_samples(X), "row")
+    said = f"item {first} of row {instance}"
+    instance = _row_number("instance", instance, X)
     for name, item in (("first", first), ("second", second)):
         if item is not None:
             _check_number(name, item, ranker.n_items_, "item")
@@ -241,8 +243,26 @@ def _of_items(ranker, steps, X, first, second, instance, names):
     weights = coef[first] - coef[other].mean(axis=0)
     constant = float(level[first] - level[other].mean())
     against = "the mean of all items" if second is None else f"item {second}"
-    said = f"item {first} of row {instance}"
     return Explanation(names, X[0], np.zeros(len(weights)), weights, constant, said, against)
+
+
+def _row_number(name, row, X):
+    """Return the number of a row that is given by it, or by its label in a pandas index."""
+    labels = tables.labels_of(X)
+    if labels is None:
+        _check_number(name, row, _num_samples(X), "row")
+        return row
+    try:
+        number = labels.get_loc(row)
+    except Exception:  # pandas raises errors of many kinds for what is no label
+        number = None
+    if not isinstance(number, (int, np.integer)) or isinstance(row, bool):
+        problem = "several rows have" if isinstance(number, (slice, np.ndarray)) else "no row has"
+        raise ValueError(
+            f"{name} must be the label of one row in the index of X, got {row!r}, which {problem}. "
+            "For rows by number, pass X.index[number], or X.reset_index(drop=True)."
+        )
+    return number
 
 
 def _check_number(name, value, most, what):

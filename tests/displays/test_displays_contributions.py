@@ -8,6 +8,7 @@ from scipy.sparse import coo_matrix
 
 from skcalrank import NDCGRanker, TabularRanker
 from skcalrank.displays import ImportanceDisplay, TopContributionsDisplay
+from skcalrank.evaluation import rank_frame
 from skcalrank.inspection import ScoreExplanation, explain_scores
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -53,6 +54,16 @@ def test_cells_are_the_contributions_to_the_best_scores(fitted):
     assert np.abs(cells[:, 0]).max() == pytest.approx(np.abs(parts).max())
     numbers = [float(text.get_text()) for text in display.texts_]
     np.testing.assert_allclose(numbers, cells.ravel(), atol=0.051 * np.abs(cells).max())
+
+
+def test_rows_of_a_frame_have_their_labels(rng):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = make_data(rng)
+    frame = pandas.DataFrame(X, index=[f"d{row}" for row in range(len(X))]).rename(columns=str)
+    ranker = NDCGRanker().fit(frame, y, qid)
+    display = TopContributionsDisplay.from_estimator(ranker, frame, qid, query=qid[-1], k=3)
+    labels = rank_frame(ranker, frame, qid, k=3).query("qid == @qid[-1]").id
+    assert list(display.item_names) == list(labels)
 
 
 def test_explanations_of_one_query_are_drawn(fitted):

@@ -14,6 +14,7 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     StandardScaler,
 )
+from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import (
     AveragePrecisionRanker,
@@ -26,6 +27,7 @@ from skcalrank import (
     SpearmanRanker,
     get_scorer,
 )
+from skcalrank.evaluation import rank_frame
 from skcalrank.inspection import explain_order
 from skcalrank.linear_model import GramRidge
 
@@ -122,6 +124,39 @@ def test_search_and_names(data):
     assert table["contribution"].abs().is_monotonic_decreasing
     assert table["contribution"].sum() == pytest.approx(found.total)
     assert list(NDCGRanker().fit(frame, y, qid).feature_names_in_) == list(frame.columns)
+
+
+@pytest.mark.parametrize(
+    "labels", [lambda n: [f"d{k}" for k in range(n)], lambda n: np.arange(n)[::-1]], ids=["s", "i"]
+)
+@pytest.mark.parametrize("estimator", [None, DecisionTreeRegressor(max_depth=3)], ids=str)
+def test_rows_of_a_frame_with_an_index_are_labels(labels, estimator, data):
+    pd = pytest.importorskip("pandas")
+    X, y, qid = data
+    frame = pd.DataFrame(X, index=labels(len(y))).rename(columns=str)
+    ranker = NDCGRanker(estimator).fit(frame, y, qid)
+    best = rank_frame(ranker, frame, qid, k=2).id.iloc[2:4]
+    first, second = ranker.top_k(frame, qid, k=2)[2:4]
+    numbered = frame.reset_index(drop=True)
+    for pair in ((0, None), (0, 1)):
+        named = [None if k is None else best.iloc[k] for k in pair]
+        rows = [None if k is None else (first, second)[k] for k in pair]
+        explained = explain_order(ranker, frame, *named, qid=qid)
+        expected = explain_order(ranker, numbered, *rows, qid=qid)
+        np.testing.assert_array_equal(explained.contributions, expected.contributions)
+        assert explained.first == f"row {best.iloc[0]}"
+    with pytest.raises(ValueError, match=r"label of one row .* which no row has"):
+        explain_order(ranker, frame, len(y) + 1, qid=qid)
+    doubled = frame.set_axis([7] * 2 + [*range(10, 8 + len(y))])
+    with pytest.raises(ValueError, match="got 7, which several rows have"):
+        explain_order(ranker, doubled, 7, qid=qid)
+
+
+def test_an_instance_of_a_frame_with_an_index_is_a_label(rng):
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(rng.normal(size=(9, 2)), columns=["a", "b"], index=np.arange(9)[::-1])
+    ranker = SpearmanRanker().fit(X, rng.normal(size=(9, 3)))
+    assert explain_order(ranker, X, 0, 1, instance=2).values.tolist() == X.loc[2].tolist()
 
 
 def test_names_that_are_given(data):

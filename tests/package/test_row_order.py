@@ -122,7 +122,9 @@ NONE = {
     "TableEncoder": (lambda rows, _: preprocessing.TableEncoder().fit(**rows), ("X", "y", "qid")),
     "LinearColumns": (lambda rows, _: preprocessing.LinearColumns().fit(**rows), ("X", "y", "qid")),
     "explain_order": (
-        lambda rows, r: inspection.explain_order(r, rows["X"], 0, 1, qid=rows["qid"]),
+        lambda rows, r: inspection.explain_order(
+            r, rows["X"], *rows["X"].index[:2], qid=rows["qid"]
+        ),
         ("X", "qid"),
     ),
     "sample_comparisons": (
