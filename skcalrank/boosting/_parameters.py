@@ -158,10 +158,19 @@ def option_in(library: str, parameter: str) -> str:
     return getattr(TREE_OPTIONS[parameter], library).partition(" ")[0]
 
 
+# Parameters of measures, which some rankers have too.
+_OF_MEASURES = {
+    "gain": "NDCG(k=10, gain='linear')",
+    "relevance_level": "Precision(k=10, relevance_level=1)",
+}
+
+
 def remedy(name: str, methods: tuple[str, ...] = ()) -> str:
     """Return what to write in place of a name that is no parameter."""
     if name == "k":
         return "the cutoff is part of the measure, as in measure='ndcg@10'."
+    if name in _OF_MEASURES:
+        return f"it is one of the measure, as in measure={_OF_MEASURES[name]}."
     if name in ALIASES:
         return f"did you mean {ALIASES[name]}=?"
     if name in methods:
@@ -189,7 +198,7 @@ def unknown(ranker: Any, name: str) -> str:
     own = signature(type(ranker)).parameters
     if meant in TREE_OPTIONS and meant not in own:
         hint = f"set that of its trees, trees=BoostedRanker({meant}=...)."
-    elif "engine_params" in own or name == "k" or name in of_fit:
+    elif "engine_params" in own or name == "k" or name in of_fit or name in _OF_MEASURES:
         hint = remedy(name, of_fit)
     else:
         hint = f"choose among {', '.join(own)}."

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skcalrank import BoostedRanker, QueryKFold, RankingTarget
+from skcalrank import BoostedRanker, QueryKFold, RankingTarget, TabularRanker
 from skcalrank.boosting import OWN_OPTIONS, TREE_OPTIONS
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -270,6 +270,13 @@ def test_names_of_other_libraries_tell_the_parameter(name, meant):
     pipe = make_pipeline(BoostedRanker())
     with pytest.raises(ValueError, match=message):
         pipe.set_params(**{f"boostedranker__{name}": 1})
+
+
+@pytest.mark.parametrize("ranker", [BoostedRanker, TabularRanker])
+def test_options_of_measures_tell_where_they_go(ranker):
+    message = r"no parameter 'gain': .* measure=NDCG\(k=10, gain='linear'\)"
+    with pytest.raises(TypeError, match=message):
+        ranker(gain="linear")
 
 
 def test_other_names_tell_where_they_go():

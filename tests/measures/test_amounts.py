@@ -59,7 +59,7 @@ def notes(call):
 def test_amounts(measure, y):
     y = np.asarray(y, dtype=float)
     (text,) = notes(lambda: measure_score(measure, y, -y, qid=np.zeros(len(y))))
-    assert "gain='linear'" in text
+    assert "measure=NDCG(k=10, gain='linear')" in text
 
 
 def test_one_of_several_labels():
