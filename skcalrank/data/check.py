@@ -187,10 +187,39 @@ def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
             f"{name} contains NaN, an item that a row does not rank, which this estimator cannot "
             "learn from: use PairwiseDisagreementRanker, or fill it in."
         )
-    values: Floats = arrays.checked(y, name, ensure_2d=False, allow_nd=True, **finite)
+    try:
+        values: Floats = arrays.checked(y, name, ensure_2d=False, allow_nd=True, **finite)
+    except (ValueError, TypeError) as error:
+        raise _first_wrong_label(raw, name, error) from error
     if values.ndim > 2:
         raise ValueError(f"{name} must have one or two dimensions, got shape {values.shape}.")
     return values
+
+
+def _first_wrong_label(raw: Array, name: str, error: Exception) -> Exception:
+    """Return an error that names the first label that is text or missing; else the given one."""
+    flat, width = raw.astype(object).ravel(), max(1, raw.size // max(1, len(raw)))
+    for place, value in enumerate(flat):
+        if isinstance(value, str) and not _is_number(value):
+            swapped = ": were y and qid swapped? Make numbers of grades in words" * (name == "y")
+            return ValueError(
+                f"{name} must be numbers, got {value!r} in row {place // width}{swapped}."
+            )
+        if arrays.is_missing(value):
+            unjudged = (
+                " Leave out documents that were never judged, from all arguments alike, or give "
+                "them the label 0."
+            ) * (name in ("y", "y_true"))
+            return ValueError(f"{name} contains NaN, first in row {place // width}.{unjudged}")
+    return error
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def one_form(y: Floats, qid: ArrayLike | None, name: str = "y") -> Floats:

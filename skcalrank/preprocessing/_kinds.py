@@ -147,6 +147,7 @@ class Flag(Number):
     """A column of 0 and 1, or of truth values."""
 
     kind = "flag"
+    unit = "flags (0 and 1, or truth values)"
 
     def about(self) -> str:
         return "0 or 1"

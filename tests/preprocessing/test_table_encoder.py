@@ -187,6 +187,7 @@ def test_new_levels_are_usual(given):
             r"'a' of X must hold numbers, as in fit, got 'x' \(str\)\. Convert",
         ),
         ([1.5, 2.0, None], date(2024, 1, 1), "must hold numbers, as in fit, got datetime.date"),
+        ([0, 1, 1], "yes", r"must hold flags \(0 and 1, or truth values\), as in fit, got 'yes'"),
         ([date(2024, 1, 1), date(2025, 1, 1)], 7, r"must hold dates, as in fit, got 7 \(int\)"),
         ([date(2024, 1, 1), date(2025, 1, 1)], "soon", r"must hold dates, .* got 'soon' \(str\)"),
         (["x y z", "x z", "y z"], 7, r"must hold text, as in fit, got 7 \(int\)"),
