@@ -49,8 +49,8 @@ def to_sql(
     Returns
     -------
     text : str
-        With `table` a statement that selects `qid`, the columns of `keep` and ``score``, in any
-        order. Else an expression to order by, descending.
+        With `table` a statement that selects `qid`, the columns of `keep` and ``score``, in this
+        order; its rows come in any order. Else an expression to order by, descending.
 
     Raises
     ------
