@@ -67,10 +67,11 @@ _RIDGE = "Ridge on grades"
 _DIFFERENCES = (
     "NDCGRanker is linear, in closed form. BoostedRanker boosts trees with LightGBM or XGBoost if "
     "one of them is installed, else with scikit-learn, which is slower. TabularRanker mixes "
-    "linear models and trees, and takes data frames with text and missing values. LGBMRanker is "
-    "LightGBM's, with its loss lambdarank, where LightGBM is installed. The gain is that over "
-    "Ridge on the grades in table 1, ± its standard error; seconds are CPU time of one fit."
+    "linear models and trees, and takes data frames with text and missing values.{lambdarank} The "
+    "gain is that over Ridge on the grades in table 1, ± its standard error; seconds are CPU time "
+    "of one fit."
 )
+_LAMBDARANK = " LGBMRanker is LightGBM's, with its loss lambdarank."
 _OWN_FILE = (
     "It cross-validates rankers on your own file: Parquet or CSV with columns qid and label, or "
     "LETOR lines. See skcalrank compare --help."
@@ -102,7 +103,7 @@ def run(args) -> str:
         _WHY,
         "2. Which model? All are trained for NDCG@10:",
         _table_of_models(models, aims[list(AIMS).index(_RIDGE), list(MEASURES).index("NDCG@10")]),
-        _DIFFERENCES,
+        _DIFFERENCES.format(lambdarank=_LAMBDARANK * ("LGBMRanker" in models)),
         "Next: skcalrank compare yours.parquet",
         _OWN_FILE,
     )

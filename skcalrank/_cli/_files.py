@@ -202,7 +202,9 @@ def reading(path, expected=LETOR):
         raise ValueError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
         reason = textwrap.shorten(str(error), 3000)
-        prefix = "" if reason.startswith("cannot read") else f"cannot read {path}: "
+        is_named = reason.startswith(str(path))
+        prefix = f"cannot read {'' if is_named else f'{path}: '}"
+        prefix = "" if reason.startswith("cannot read") else prefix
         raise ValueError(f"{prefix}{reason}{expected and f' ({expected})'}") from error
     finally:
         say("")

@@ -227,6 +227,15 @@ def test_rows_without_a_query_in_a_table(capsys, frames, new, tmp_path):
     assert "NA" in message
 
 
+def test_a_folder_of_parts_is_named_once(capsys, frames, new, tmp_path):
+    for part in range(2):
+        frames["train"].iloc[::-1][part::2].to_csv(tmp_path / f"part-{part}.csv", index=False)
+    argv = ["--model", new, *COLUMNS, "--chunk-rows", "5"]
+    message = fail(capsys, "fit", str(tmp_path), *argv)
+    assert "was in an earlier chunk" in message
+    assert message.count("part-0") == 1
+
+
 def test_words_among_numbers_are_named(capsys, frames, new, tmp_path):
     file, frame = str(tmp_path / "train.csv"), frames["train"].astype({"f3": object})
     frame.loc[frame.index[-1], "f3"] = "oops"
