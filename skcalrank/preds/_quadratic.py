@@ -141,7 +141,8 @@ def _assigned(flows: list[_Flow]) -> tuple[Ints, Floats]:
     for F, D in flows:
         r = len(D)
         others = ~np.eye(r, dtype=bool)
-        rows = np.sort(F[:, others].reshape(len(F), r, r - 1), axis=2)
+        # Fortran's order, which the index gives a stack, would add in another order than alone.
+        rows = np.ascontiguousarray(np.sort(F[:, others].reshape(len(F), r, r - 1), axis=2))
         places = np.sort(D[others].reshape(r, r - 1), axis=1)
         most = most + rows @ places.T + F.diagonal(axis1=1, axis2=2)[:, :, None] * D.diagonal()
     positions = np.array([linear_sum_assignment(gain, maximize=True)[1] for gain in most])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cases import holds_generator
 from commands import COLUMNS, fail, run
 from sklearn.datasets import dump_svmlight_file
 from sklearn.frozen import FrozenEstimator
@@ -30,6 +31,7 @@ def judged(tmp_path_factory):
     return lambda name: str(folder / f"{name}.txt")
 
 
+@holds_generator
 @pytest.mark.parametrize("target", ["relevant", "grade", "recall"])
 def test_models_with_a_unit_and_cut_runs(capsys, judged, new, target):
     option = [] if target == "relevant" else [target]
@@ -52,6 +54,7 @@ def test_models_with_a_unit_and_cut_runs(capsys, judged, new, target):
     assert 0 < len(rows) < len(kept)
 
 
+@holds_generator
 def test_tables_of_any_kind_have_probabilities(capsys, frames, tmp_path, new):
     for name, frame in frames.items():
         table = frame.assign(kind=np.where(frame.f0 > 0, "new", "old"))

@@ -92,8 +92,9 @@ def parametrize(metafunc, mark, slow_too):
     parameters = [Values(m) for m in metafunc.definition.own_markers if m.name == "parametrize"]
     others = [m for m in metafunc.definition.own_markers if m.name != "parametrize"]
     metafunc.definition.own_markers[:] = others
-    rows = rows_to_run(mark, list(map(len, parameters)), metafunc.function.__name__, slow_too)
-    sets = []
+    sizes, sets = list(map(len, parameters)), []
+    # A parameter without values, as of a library that is not installed: pytest skips the test.
+    rows = rows_to_run(mark, sizes, metafunc.function.__name__, slow_too) if all(sizes) else {}
     for row, slow in rows.items():
         chosen = list(zip(parameters, row))
         marks = [mark for p, i in chosen for mark in p.marks(i)] + [pytest.mark.slow] * slow
