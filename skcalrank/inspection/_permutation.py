@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import Queries, arrays, check, tables
+from ..data import Queries, arrays, check, tables, texts
 from ..data.types import ArrayLike, Floats, Ints, Labels, Seed
 from ..metrics import measure_score, predict_with_queries
 
@@ -32,6 +32,32 @@ class PermutationImportance(NamedTuple):
     importances: Floats
     errors: Floats
     of_queries: Floats
+
+    def to_frame(self) -> Any:
+        """Return the losses as a pandas DataFrame, largest first.
+
+        Returns
+        -------
+        frame : DataFrame
+            With columns ``importance`` and ``error``, and the names as index.
+        """
+        import pandas as pd
+
+        columns = {"importance": self.importances, "error": self.errors}
+        index = pd.Index(self.names, name="feature", tupleize_cols=False)
+        return pd.DataFrame(columns, index=index).iloc[self._order()]
+
+    def __repr__(self) -> str:
+        """Return the losses and their errors as a table in text, largest first."""
+        names = [texts.line(name) for name in ("feature", *(self.names[k] for k in self._order()))]
+        width = max(map(len, names))
+        lines = [f"{names[0]:<{width}}  importance     error"]
+        for name, k in zip(names[1:], self._order()):
+            lines.append(f"{name:<{width}}  {self.importances[k]:>+10.4f}  {self.errors[k]:>8.4f}")
+        return "\n".join(lines)
+
+    def _order(self) -> Ints:
+        return np.argsort(-self.importances, kind="stable")
 
 
 def query_permutation_importance(

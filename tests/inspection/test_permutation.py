@@ -41,6 +41,26 @@ def test_groups_are_shuffled_together(problem):
     np.testing.assert_allclose(both.errors, errors)
 
 
+def test_the_table_is_sorted(problem):
+    pytest.importorskip("pandas")
+    X, y, qid = problem
+    shuffled = query_permutation_importance(
+        NDCGRanker().fit(X, y, qid),
+        *(X, y, qid),
+        groups={"rest\n": [2, 3], ("signal", 1): [0, 1]},
+        random_state=0,
+    )
+    table, (rest, signal) = shuffled.to_frame(), shuffled.importances
+    assert table.index.tolist() == [("signal", 1), "rest\n"]
+    np.testing.assert_array_equal(table, [[signal, shuffled.errors[1]], [rest, shuffled.errors[0]]])
+    head, *lines = repr(shuffled).splitlines()
+    assert head.split() == ["feature", "importance", "error"]
+    assert [line.split()[-2] for line in lines] == [f"{signal:+.4f}", f"{rest:+.4f}"]
+    assert lines[0].startswith("('signal', 1)  ")
+    assert lines[1].startswith("rest  ")
+    assert len({len(line) for line in [head, *lines]}) == 1
+
+
 def test_values_stay_in_their_queries(problem):
     X, y, qid = problem
     seen = []
