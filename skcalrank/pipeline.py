@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from .data import (
+    Judgments,
     MissingQidError,
     OutOfRangeError,
     available_if,
@@ -58,6 +59,11 @@ def _of_last(method: str) -> Callable[[Method], Method]:
 
 def _is_step(step) -> bool:
     return step is not None and not isinstance(step, str)
+
+
+def _labels_of(y):
+    """Return what transformers read of y: judgments, which the ranker reads, are no labels."""
+    return None if isinstance(y, Judgments) else y
 
 
 class QueryPipeline(Pipeline):
@@ -147,7 +153,8 @@ class QueryPipeline(Pipeline):
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
             Features of the documents.
         y : array-like of shape (n_rows,) or (n, r)
-            Relevances, or a target that carries its queries.
+            Relevances, or a target that carries its queries. Of judgments, such as clicks or
+            comparisons, transformers get None in place of y.
         qid : array-like of shape (n_rows,), default=None
             Query of each row. If None, the qid that `y` carries.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -202,7 +209,7 @@ class QueryPipeline(Pipeline):
     def _fit_steps(self, method, X, y, qid, sample_weight, evals=None):
         """Fit the transformers, and the ranker by a method."""
         qid = check.carried_qid(y, qid)
-        X, evals = self._fit_before(X, y, qid, sample_weight, evals or {})
+        X, evals = self._fit_before(X, _labels_of(y), qid, sample_weight, evals or {})
         with self._timed(len(self.steps) - 1):
             self._fit_last(method, X, y, qid, sample_weight, evals)
         self.has_qid_ = qid is not None
@@ -238,7 +245,7 @@ class QueryPipeline(Pipeline):
             adds = has_method(step, "partial_fit")
             if adds or not hasattr(self, "has_qid_"):
                 method = "partial_fit" if adds else "fit"
-                call_step(step, method, X, y, **_asked_for(step, method, metadata))
+                call_step(step, method, X, _labels_of(y), **_asked_for(step, method, metadata))
             X = transform_rows(step, X, qid)
         self._fit_last("partial_fit", X, y, qid, sample_weight)
         self.has_qid_ = qid is not None

@@ -288,5 +288,7 @@ def _meant(argument):
         return f"order={argument}"
     if argument != "ndcg" and (isinstance(argument, str) or hasattr(argument, "score_targets")):
         return f"ranker=LeastSquaresRanker(measure={argument!r})"
+    if hasattr(argument, "steps"):
+        return "make_query_pipeline(..., AggregatedRanker(...)), whose last step learns"
     estimator = f"estimator={argument!r}" if isinstance(argument, BaseEstimator) else ""
     return f"ranker=NDCGRanker({estimator})"

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from cases import rankers
@@ -23,12 +24,15 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler, TargetEncoder
 
 from skcalrank import (
+    AggregatedRanker,
     AveragePrecisionRanker,
     MissingQidError,
     NDCGRanker,
     QueryKFold,
     RankingTarget,
     get_scorer,
+    sample_comparisons,
+    sample_sessions,
 )
 from skcalrank.inspection import explain_order
 from skcalrank.persistence import load_model, save_model
@@ -385,3 +389,22 @@ def test_pairs_of_a_query(data, scaled):
     pipe = make_query_pipeline(QueryScaler("minmax"), ranker).fit(X, y > 0, qid)
     expected = clone(ranker).fit(scaled, y > 0, qid)
     np.testing.assert_array_equal(pipe.predict(X, qid), expected.predict(scaled, qid))
+
+
+@pytest.mark.parametrize("kind", ["clicks", "comparisons"])
+def test_judgments_pass_through_to_the_ranker(kind, rng):
+    qid, X = np.repeat([0, 1, 2], 4), rng.normal(size=(12, 2))
+    if kind == "clicks":
+        y = sample_sessions(rng.random(12), qid, n_sessions=60, model="position", random_state=0)
+        last = AggregatedRanker("position_based", structure_options={"propensity": np.ones(4)})
+    else:
+        y = sample_comparisons(rng.random(12), qid, n_comparisons=60, random_state=0)
+        last = AggregatedRanker("borda")
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(c=list("uvw") * 4)
+    pipe = make_query_pipeline(LinearColumns(), clone(last)).fit(table, y)
+    columns = LinearColumns().fit(table, qid=qid)
+    plain = clone(last).fit(columns.transform(table), y)
+    np.testing.assert_allclose(pipe.predict(table), plain.predict(columns.transform(table)))
+    assert pipe.score(table, y) == pytest.approx(plain.score(columns.transform(table), y))
+    with pytest.raises(TypeError, match=r"did you mean make_query_pipeline\(\.\.\., Aggreg"):
+        clone(last).set_params(ranker=make_query_pipeline(LinearColumns(), NDCGRanker())).fit(X, y)
