@@ -16,7 +16,7 @@ from ..data.types import ArrayLike, Floats, Matrix, Seed
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit
 from ._choose import ClickChoice, choose_by_clicks, click_candidates
-from ._impressions import known_propensities, linear_measure
+from ._impressions import FEW, known_propensities, linear_measure
 from ._offline import (
     OfflineEstimate,
     Safety,
@@ -70,6 +70,10 @@ class ClickReport:
                 f"{exponent:g}" for exponent in at.exponent[better]
             )
         verdict = f"is better than the lists as shown {bias}" if better.any() else "is never better"
+        safe = "safe" if safety else "not shown to be safe"
+        size = min(estimate.effective_sample_size, safety.effective_sample_size)
+        if safety and size < FEW:
+            safe = f"safe only if few clicks do not mislead (effective sample size {size:.0f})"
         return "\n".join(
             [
                 "Log: " + ", ".join(f"{n:,} {name}" for name, n in self.facts.items()),
@@ -80,7 +84,7 @@ class ClickReport:
                 f"[{estimate.low:.4g}, {estimate.high:.4g}], "
                 f"effective sample size {estimate.effective_sample_size:.0f}",
                 f"Difference to the lists as shown: {safety.difference:.4g}, at least "
-                f"{safety.lower:.4g}: {'safe' if safety else 'not shown to be safe'}",
+                f"{safety.lower:.4g}: {safe}",
                 f"The ranker {verdict}.",
             ]
         )

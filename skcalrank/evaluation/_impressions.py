@@ -15,7 +15,7 @@ from ..measures import Measure, get_measure
 ESTIMATORS = ("ratio", "ips", "snips", "dr")
 
 # Below this effective sample size, intervals covered less than 93 % in simulations.
-_FEW = 40
+FEW = 40
 
 # Share of the weight of a query that counts as rounding.
 _ROUNDING = 1e-12
@@ -134,7 +134,7 @@ class ClickLogEstimate:
     def _discount(self, measure: Any, position: Ints, codes: Ints) -> Floats:
         return measure.basis(position, self.queries.sizes[codes])
 
-    def check_seen(self, weight: Floats, max_unseen: float) -> Unseen:
+    def check_seen(self, weight: Floats, measure: Measure, max_unseen: float) -> Unseen:
         """Raise if documents never shown have too much weight; else return their weight."""
         if not isinstance(max_unseen, (int, float)) or not 0 <= max_unseen <= 1:
             raise ValueError(f"max_unseen must be a number from 0 to 1, got {max_unseen!r}.")
@@ -142,11 +142,13 @@ class ClickLogEstimate:
         shares = arrays.safe_divide(total, self.by_query(weight))
         share = float(np.nanmean(shares))
         if share > max_unseen + _ROUNDING:
-            worst = int(np.nanargmax(shares))
+            worst, k = int(np.nanargmax(shares)), measure.full_name.partition("@")[2]
+            cutoff = f"a cutoff below {k}" if k else "a cutoff, as in 'dcg@5'"
+            cutoff = "" if k == "1" else f"use {cutoff}, "
             raise ValueError(
                 f"scores must put documents on top that sessions have shown, got {share:.3g} of "
                 f"the weight of the measure on others ({np.nanmax(shares):.3g} in query "
-                f"{self.queries.name(worst)!r}). Use a smaller cutoff, as in 'dcg@5', rank only "
+                f"{self.queries.name(worst)!r}): {cutoff}rank only "
                 f"what was shown, or accept it with max_unseen={np.ceil(100 * share) / 100:g}."
             )
         return Unseen(total, share)
@@ -166,16 +168,18 @@ class ClickLogEstimate:
         linear = (values - share * relevant) * np.nanmean(number) / n_relevant
         return value + linear + share * (number - np.nanmean(number))
 
-    def effective_size(self, weight: Floats) -> float:
+    def effective_size(self, weight: Floats, measure: Measure) -> float:
         """Return the effective sample size, with a warning if it is small."""
         x = np.abs(weight[self.sessions.shown_rows] * self.factor)
         x, n_queries = x / max(x.max(initial=0.0), 1e-300), float(self.in_use.sum())
         second, third = (float(self.probability @ x**power) for power in (2, 3))
         size = min(n_queries, second**3 / third**2) if third > 0 else n_queries
-        if size < _FEW:
+        if size < FEW:
+            # A number in the text would repeat the warning for each propensity.
             warn(
-                f"The effective sample size is {size:.3g}, below {_FEW}: few clicks, or queries, "
-                "decide the estimate, and its interval is too short."
+                f"The effective sample size for {measure.full_name} is below {FEW}: few clicks, or "
+                "queries, decide its estimate, and the interval is too short. The result has the "
+                "number as effective_sample_size."
             )
         return size
 

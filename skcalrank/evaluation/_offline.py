@@ -187,12 +187,13 @@ def offline_evaluate(
     """
     check_share("confidence_level", confidence_level)
     log = ClickLogEstimate.of(sessions, propensity, trust, estimator, prior, clip)
-    weight = log.weights_of(scores, linear_measure(measure), "scores")
-    unseen = log.check_seen(weight, max_unseen)
+    measure = linear_measure(measure)
+    weight = log.weights_of(scores, measure, "scores")
+    unseen = log.check_seen(weight, measure, max_unseen)
     values = log.query_values(weight)
     value, error, n = mean_and_error(values)
     most, error_of_most, _ = mean_and_error(values + unseen.total)
-    t, size = stats.t.ppf((1 + confidence_level) / 2, n - 1), log.effective_size(weight)
+    t, size = stats.t.ppf((1 + confidence_level) / 2, n - 1), log.effective_size(weight, measure)
     low, high = float(value - t * error), float(most + t * error_of_most)
     return OfflineEstimate(value, low, high, size, unseen.share, values)
 
@@ -270,16 +271,16 @@ def is_safe(
     log = ClickLogEstimate.of(sessions, propensity, trust, estimator, prior, clip)
     measure = linear_measure(measure)
     weight = log.weights_of(candidate, measure, "candidate")
-    log.check_seen(weight, max_unseen)
+    log.check_seen(weight, measure, max_unseen)
     if logger is None:
         other = log.shown_weights(measure)
     else:
         other = log.weights_of(logger, measure, "logger")
-        log.check_seen(other, max_unseen)
+        log.check_seen(other, measure, max_unseen)
     weight -= other
     difference, error, n = mean_and_error(log.query_values(weight))
     lower = float(difference - stats.t.ppf(confidence_level, n - 1) * error)
-    return Safety(lower >= -margin, difference, lower, log.effective_size(weight))
+    return Safety(lower >= -margin, difference, lower, log.effective_size(weight, measure))
 
 
 class Sensitivity(NamedTuple):

@@ -61,3 +61,13 @@ def test_documents_never_shown_are_told_and_not_evaluated():
     assert report.facts["never shown"] > 0
     assert report.estimate.unseen == 0
     assert np.isfinite(report.ranker.predict(X)).all()
+
+
+def test_few_effective_clicks_are_told_once_and_in_the_report():
+    X, y = made(sign=-1)
+    keep = y.qid < 40  # 12 queries are held out
+    with pytest.warns(UserWarning, match="size for dcg@5 is below 40") as told:
+        report = click_ranker(X[keep], y[keep], propensity=THETA)
+    assert sum("effective sample size" in str(w.message) for w in told) == 1
+    assert report.safety
+    assert ": safe only if few clicks do not mislead (effective sample size 1" in str(report)

@@ -91,8 +91,10 @@ def test_documents_never_shown():
     bad, good = [0, 0, 1, 0] * 2, [2, 1, 0, 0] * 2
     with pytest.raises(ValueError, match="documents on top that sessions have shown, got 1 of"):
         offline_evaluate(bad, y, "dcg@1", propensity=THETA)
-    with pytest.raises(ValueError, match="documents on top"):
+    with pytest.raises(ValueError, match=r"documents on top .*: rank only what"):
         is_safe(good, bad, y, "dcg@1", propensity=THETA)
+    with pytest.raises(ValueError, match=r"documents on top .*: use a cutoff below 3, rank only"):
+        is_safe(good, bad, y, "dcg@3", propensity=THETA)
     assert offline_evaluate(good, y, "dcg@2", propensity=THETA).unseen == 0
     estimate = offline_evaluate(bad, y, "dcg@1", propensity=THETA, max_unseen=1.0)
     assert (estimate.value, estimate.low, estimate.high, estimate.unseen) == (0, 0, 1, 1)
@@ -103,7 +105,7 @@ def test_documents_never_shown():
 def test_few_effective_clicks_are_told(log):
     p, _, y = log
     steep = np.array([1.0, 0.1, 0.01, 0.001])
-    with pytest.warns(UserWarning, match="effective sample size is .*, below"):
+    with pytest.warns(UserWarning, match=r"effective sample size for dcg@10 is below 40"):
         estimate = offline_evaluate(p, y, propensity=steep)
     assert estimate.effective_sample_size < 10
 
