@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from ..aggregation import position_based
-from ..data import ClickSessions, keeping_warnings, warning_once
+from ..data import ClickSessions, call_step, handed_to, keeping_warnings, warning_once
 from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ..model_selection import QueryKFold
 from ..rankers import AggregatedRanker
@@ -170,7 +170,9 @@ def choose_by_clicks(
             X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
             judged = sessions[train]
             for name, ranker in rankers.items():
-                scores[name][test] = clone(ranker).fit(X_train, judged).predict(X_test)
+                scores[name][test] = scores_by(
+                    clone(ranker).fit(X_train, judged), X_test, sessions.qid[test]
+                )
         explained = {
             name: {_CRITERION: _explained(values, counts, sessions.queries(), folds)}
             for name, values in scores.items()
@@ -179,6 +181,12 @@ def choose_by_clicks(
             comparison = compare_values(explained)
         best = max(comparison.estimates, key=lambda row: row.mean).system
         return ClickChoice(best, clone(rankers[best]).fit(X, sessions), comparison)
+
+
+def scores_by(ranker: Any, X: Matrix, qid: ArrayLike) -> Floats:
+    """Return the scores by a fitted ranker, which gets the qid if it takes one."""
+    scores: Floats = call_step(ranker, "predict", X, **handed_to(ranker, "predict", qid=qid))
+    return scores
 
 
 def _explained(scores: Floats, counts: Any, queries: Any, folds: Ints) -> Floats:

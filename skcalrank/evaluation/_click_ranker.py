@@ -15,7 +15,7 @@ from ..data import ClickSessions, warning_once
 from ..data.types import ArrayLike, Floats, Matrix, Seed
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit
-from ._choose import ClickChoice, choose_by_clicks, click_candidates
+from ._choose import ClickChoice, choose_by_clicks, click_candidates, scores_by
 from ._impressions import FEW, known_propensities, linear_measure
 from ._offline import (
     OfflineEstimate,
@@ -185,7 +185,8 @@ def click_ranker(
             _safe_indexing(X, train), sessions[train], candidates, propensity=theta
         )
         shown = test[np.bincount(sessions.shown_rows, minlength=len(sessions))[test] > 0]
-        scores, held_out = choice.ranker.predict(_safe_indexing(X, shown)), sessions[shown]
+        held_out = sessions[shown]
+        scores = scores_by(choice.ranker, _safe_indexing(X, shown), held_out.qid)
         options: dict[str, Any] = {"propensity": theta, "confidence_level": confidence_level}
         estimate = offline_evaluate(scores, held_out, measure, **options)
         safety = is_safe(scores, None, held_out, measure, **options)

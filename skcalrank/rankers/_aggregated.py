@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
@@ -44,7 +45,8 @@ class AggregatedRanker(JudgmentRanker):
         Any ranker of this package that is fitted to one target per document, as its `fit_targets`
         is: the rankers of positional measures, :class:`ERRRanker`,
         :class:`AveragePrecisionRanker` and :class:`PairwiseDisagreementRanker` with
-        ``surrogate="score"``, and :class:`OrderPreservingRanker` with any loss. It is fitted
+        ``surrogate="score"``, :class:`OrderPreservingRanker` with any loss, and
+        :class:`BoostedRanker` and :class:`TabularRanker`, which read tables. It is fitted
         to the targets of the structure's scores, and :meth:`score` computes its measure. Measures
         that divide by the labels of the query, as NDCG, count negative scores from the lowest of
         the query. If None, ``DCGRanker(gain="linear")`` for clicks, whose targets are linear in
@@ -169,6 +171,7 @@ class AggregatedRanker(JudgmentRanker):
         if isinstance(ranker, BaseRanker):  # parameters are validated in fit
             inner = get_tags(ranker).input_tags
             tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+            tags.input_tags.string, tags.input_tags.categorical = inner.string, inner.categorical
         return tags
 
     def _given_ranker(self):
@@ -185,6 +188,18 @@ class AggregatedRanker(JudgmentRanker):
 
     def _inner(self, plan):
         return plan.inner
+
+    def _reads(self, plan):
+        reads = super()._reads(plan)
+        return reads._replace(tables=True) if _reads_tables(self._given_ranker()) else reads
+
+    def _targets_of_scores(self, ranker, rows):
+        # The members of a stack learn targets of the measure, whatever weighs them.
+        of_measure = ranker if isinstance(ranker, TargetRanker) else self
+        plan = self._estimated(ranker._plan())
+        return lambda scores, queries: of_measure._targets(
+            plan, replace(rows, y=scores, queries=queries)
+        )
 
     def _measure(self):
         return self._given_ranker()._measure()
@@ -221,7 +236,13 @@ class AggregatedRanker(JudgmentRanker):
             raise ValueError(
                 "sample_weight must be positive for a document that was judged, got zeros only."
             )
-        self.ranker_ = ranker._fit_to_targets(inner, weighed, targets, method)
+        if isinstance(ranker, TargetRanker) and _is_of_numbers(rows.X):
+            self.ranker_ = ranker._fit_to_targets(inner, weighed, targets, method)
+        else:
+            self.ranker_ = ranker.fit_targets(
+                *(rows.as_given(), rows.in_order(targets)),
+                *(rows.qid if rows.named else None, weighed.weight),
+            )
         self.targets_, self.standard_error_ = aggregated
 
     def _row_weights(self, rows, judged, rule, alone):
@@ -247,6 +268,8 @@ class AggregatedRanker(JudgmentRanker):
         return ranker
 
     def _scores(self, rows):
+        if _reads_tables(self.ranker_):
+            return self.ranker_.predict(rows.as_given(), rows.qid if rows.named else None)
         return self.ranker_._scores(rows)
 
     @property
@@ -265,6 +288,15 @@ class AggregatedRanker(JudgmentRanker):
         return self.ranker_.feature_importances_
 
 
+def _reads_tables(ranker):
+    """Return whether a ranker makes numbers of the columns of a table itself."""
+    return get_tags(ranker).input_tags.string
+
+
+def _is_of_numbers(X):
+    return issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf")
+
+
 def _check_ranker(ranker):
     """Raise unless `ranker` can be fitted to given targets of documents."""
     if not isinstance(ranker, BaseRanker):
@@ -272,7 +304,8 @@ def _check_ranker(ranker):
             f"ranker must be a ranker of skcalrank or None, got {ranker!r}: did you mean "
             f"{_meant(ranker)}?"
         )
-    if not isinstance(ranker, TargetRanker) or not hasattr(ranker, "fit_targets"):
+    of_documents = isinstance(ranker, TargetRanker) or _reads_tables(ranker)
+    if not of_documents or not hasattr(ranker, "fit_targets"):
         raise ValueError(
             "ranker must be fitted to one target per document, got "
             f"{type(ranker).__name__}: use a ranker of a positional measure, ERRRanker, "

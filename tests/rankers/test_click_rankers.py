@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -28,6 +29,7 @@ from skcalrank import (
     RecallRanker,
     SpearmanRanker,
     StochasticAggregatedRanker,
+    TabularRanker,
     sample_sessions,
 )
 from skcalrank.aggregation import cascade, position_based
@@ -165,6 +167,26 @@ def test_bad_options_are_clear_errors(rng):
             AggregatedRanker("position_based", structure_options=options).fit(X, y)
     with pytest.raises(ValueError, match="row_weight"):
         AggregatedRanker("position_based", structure_options=OPTIONS, row_weight=-1).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        BoostedRanker(DCG(gain="linear"), engine="sklearn", n_estimators=20),
+        TabularRanker(DCG(gain="linear"), trees=None),
+    ],
+)
+def test_rankers_of_tables_get_the_table(inner, rng):
+    X, y, p = make(rng, n_queries=30, n_sessions=2000)
+    table = pd.DataFrame(X[:, 1:]).add_prefix("x")
+    table["kind"] = pd.Categorical(np.where(X[:, 0] > 0, "good", "bad"))
+    ranker = AggregatedRanker("position_based", inner, structure_options=OPTIONS).fit(table, y)
+    scores = ranker.predict(table, y.qid)
+    assert dcg_score(p, scores, qid=y.qid) > dcg_score(p, rng.random(len(p)), qid=y.qid) + 0.1
+    relevance = position_based(y, THETA)
+    e = position_based(y, THETA, return_counts=True).examinations
+    alone = clone(inner).fit_targets(table, relevance, y.qid, e / (e + 5))
+    np.testing.assert_allclose(scores, alone.predict(table, y.qid))
 
 
 # -- priors --------------------------------------------------------------------------------
