@@ -55,10 +55,10 @@ def add_options(parser):
 def add_calibrate(parser):
     options.add(
         parser,
-        "--calibrate",
+        "--calibrate UNIT",
         "give the scores a unit, and keep their order: the probability that a document is relevant "
-        "(the default of this option), its expected label (grade) or gain, or its share of what "
-        "predict --cutoff may lose",
+        "(relevant, the default of this option), its expected label (grade) or gain (gain), or its "
+        f"share of what predict --cutoff may lose ({', '.join(LOSSES)})",
         nargs="?",
         const="relevant",
         choices=["relevant", "grade", "gain", *LOSSES],
