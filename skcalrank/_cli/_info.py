@@ -51,9 +51,10 @@ def _in_short(value) -> str:
 
 
 def _weights(ranker) -> str:
-    """Return the weights of the rankers of a stack."""
+    """Return the weights of the rankers of a stack, and what they weight."""
     pairs = zip(getattr(ranker, "names_", []), getattr(ranker, "weights_", []))
-    return ", ".join(f"{name} {weight:.3g}" for name, weight in pairs)
+    text = ", ".join(f"{name} {weight:.3g}" for name, weight in pairs)
+    return text and f"{text} (of scores divided by their spread; need not sum to 1)"
 
 
 def _penalty(ranker) -> str:

@@ -19,7 +19,8 @@ def document_calibration_error(
 
     Documents are sorted by their values and cut into bins of equal numbers, in which documents of
     equal value stay together. The error is :math:`\sum_b w_b |\bar y_b - \bar v_b|`, with the
-    share of the weight :math:`w_b`, the mean label and the mean value of each bin.
+    share of the weight :math:`w_b`, the mean label and the mean value of each bin. Queries do not
+    matter, so it takes no `qid`.
 
     Parameters
     ----------

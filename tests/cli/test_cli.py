@@ -379,6 +379,7 @@ def test_auto_is_the_ranker_of_tables(capsys, files, tmp_path):
     np.testing.assert_allclose(np.loadtxt(scores), expected, atol=1e-9)
     about = run(capsys, "info", model)
     assert "weights         scaled " in about
+    assert "(of scores divided by their spread; need not sum to 1)" in about
     assert "No coefficients are shown: TabularRanker does not have one" in about
     found = run(capsys, "compare", *files, "--rankers", "ndcg", "auto", "--measures", "ndcg@5")
     assert "auto" in found
