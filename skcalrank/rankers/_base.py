@@ -447,7 +447,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         -------
         rows : ndarray of int of shape (n_found,) or (n, min(k, r))
             Row numbers, one query after the other in order of first appearance. In the
-            label-ranking form each row holds the item numbers of one instance.
+            label-ranking form each row holds the item numbers of one instance, whose names, if y
+            had names in fit, are ``ranker.item_names_in_[items]``.
         """
         check.cutoff(k)
         refuse_lazy(type(self).__name__, "rank(X, qid) <= k marks the same rows.", X=X, qid=qid)

@@ -52,6 +52,8 @@ def test_rank_gives_the_items_back(name, problem):
     ranks = ranker.rank(X)
     assert ranks.columns.tolist() == ITEMS
     assert ranks.index.equals(X.index)
+    best = ranker.item_names_in_[ranker.top_k(X, k=2)]
+    assert best[3].tolist() == ranks.iloc[3].nsmallest(2).index.tolist()
     np.testing.assert_array_equal(ranks, ranker.fit(X, y.to_numpy()).rank(X))
     assert not hasattr(ranker, "item_names_in_")
 
