@@ -198,6 +198,8 @@ def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
 
 def _first_wrong_label(raw: Array, name: str, error: Exception) -> Exception:
     """Return an error that names the first label that is text or missing; else the given one."""
+    if raw.ndim == 0:
+        return error
     flat, width = raw.astype(object).ravel(), max(1, raw.size // max(1, len(raw)))
     for place, value in enumerate(flat):
         if isinstance(value, str) and not _is_number(value):
