@@ -279,9 +279,13 @@ def _of_numpy(values: Any) -> Values:
     pandas = sys.modules.get("pandas")
     if pandas is None or len(values) <= _FEW or values.dtype.kind != "O":
         return np.asarray(values).tolist()
-    if pandas.api.types.infer_dtype(values) in ("floating", "integer", "mixed-integer-float"):
+    kind = pandas.api.types.infer_dtype(values)
+    if kind in ("floating", "integer", "mixed-integer-float"):
         with suppress(TypeError):  # pandas.NA
             return _exact(values.astype(np.float64), values.tolist)
+    # Texts end at a nul for pandas, if they stand beside nothing else.
+    if kind == "string" and "\0" in "".join(map(str, values)):
+        return values.tolist()
     try:
         codes, levels = pandas.factorize(values)
     except TypeError:  # a value without a hash

@@ -77,3 +77,12 @@ def test_text_of_digits_in_an_array_of_objects_is_text(n_rows):
     values = [["01", "2", "3.5"][i % 3] for i in range(n_rows)]
     (column,) = tables.columns_of(np.array([values], dtype=object).T)
     assert values_of(column) == values
+
+
+@pytest.mark.parametrize("n_rows", [4, 4000])
+def test_texts_that_differ_after_a_nul_are_two_categories(n_rows):
+    pytest.importorskip("pandas")
+    X = np.empty((n_rows, 1), dtype=object)
+    X[:, 0] = ["a", "a\0"] * (n_rows // 2)
+    (column,) = tables.columns_of(X)
+    assert values_of(column) == X[:, 0].tolist()
