@@ -70,3 +70,8 @@ def test_marked_tables_are_found():
     text = "<!-- figures: a_b -->\n| x | y |\n|---|---|\n| m@10 | .71 (−.02) |\n\n| z |\n"
     assert list(marked_tables(text)) == [("a_b", ["| m@10 | .71 (−.02) |"])]
     assert numbers(".71 (−.02), 1,200") == {0.71, 0.02, 1200.0}
+
+
+def test_one_command_writes_all_results():
+    source = (ROOT / "benchmarks" / "__main__.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'^    "(\w+)": \[', source, flags=re.M)) == set(RESULTS)

@@ -1,0 +1,162 @@
+"""Run the benchmarks whose results are of another version, one after the other.
+
+    python benchmarks --data DIR --cells DIR --list
+    python benchmarks --data DIR --cells DIR --commit
+    python benchmarks --data DIR --cells DIR quality_letor speed_fit
+
+A file of ``doc/benchmark_results`` is up to date if this version of the package wrote it with the
+command below. A run that is interrupted goes on where it stopped: what is up to date is not run
+again, a file is replaced only by a script that ended well, and finished cells stay in ``--cells``.
+Scripts whose names begin with ``speed`` or ``scaling`` come last; they need an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from _common import RESULTS, VARIABLE
+
+from skcalrank import __version__
+
+HERE = Path(__file__).resolve().parent
+# Commands by the name of their results; the last of several writes these. All options that are
+# not defaults are here, so what a command leaves out is left out for everybody to see.
+COMMANDS = {
+    "consistency": ["consistency"],
+    "error_rates": ["error_rates"],
+    "f_measure": ["f_measure"],
+    "later_comparisons": ["later_comparisons"],
+    "map_pairwise": ["map_pairwise"],
+    "runs_agreement": ["runs_agreement"],
+    "trec_eval_agreement": ["trec_eval_agreement"],
+    "aggregation": ["aggregation"],
+    "movielens": ["movielens --jobs 1"],
+    "label_ranking": ["label_ranking --jobs 1"],
+    "label_ranking_missing": ["label_ranking_missing"],
+    "quality_letor": ["quality_letor"],
+    "quality_text": ["quality_text"],
+    "quality_boosting": ["quality_boosting"],
+    "quality_defaults_boosted": ["quality_defaults --tables boosted --seeds 2"],
+    "quality_defaults_features": ["quality_defaults --tables features"],
+    "quality_defaults_objectives": ["quality_defaults --tables objectives --seeds 3"],
+    "quality_defaults_penalties": ["quality_defaults --tables penalties"],
+    "quality_defaults_trees": ["quality_defaults --tables trees"],
+    "quality_tuning": ["quality_tuning"],
+    "quality_tables": [
+        f"quality_tables --cells DIR --half reported --tag {__version__}",
+        f"quality_tables --cells DIR --few --tag {__version__}",
+        f"quality_tables --cells DIR --summary --few --tag {__version__}",
+    ],
+    "quality_tables_come": [f"quality_tables --cells DIR --come --tag {__version__}"],
+    "reliability": ["reliability --cells DIR", "reliability --cells DIR --summary"],
+    "clicks": ["clicks --cells DIR --seeds 5 --only rankers"],
+    "clicks_intervals": ["clicks --cells DIR --only intervals"],
+    "dask_boosting": ["dask_boosting"],
+    "dask_boosting_xgboost": ["dask_boosting --engine xgboost"],
+    "prediction_maps": ["prediction_maps"],
+    "prediction_maps_map": ["prediction_maps --map"],
+    "prediction_maps_proofs": ["prediction_maps --proofs"],
+    "the_way": ["the_way"],
+    "size_models": ["size_models"],
+    "pairs_fit": ["pairs_fit"],
+    "streaming": ["streaming"],
+    "speed_import": ["speed_import"],
+    "speed_latency": ["speed_latency"],
+    "speed_tables": ["speed_tables"],
+    "speed_views": ["speed_views"],
+    "speed_metrics": ["speed_metrics"],
+    "speed_compare": ["speed_compare"],
+    "speed_losses": ["speed_losses"],
+    "speed_aggregation": ["speed_aggregation"],
+    "speed_cv": ["speed_cv"],
+    "speed_files": ["speed_files --threads 2"],
+    "speed_fit": ["speed_fit"],
+    "speed_training": ["speed_training --queries 1000 --threads 2"],
+    "speed_training_noise": [
+        "speed_training --queries 1000 --threads 2 --noise --only NDCG LightGBM"
+    ],
+    "scaling": ["scaling"],
+    "scaling_memory": ["scaling_memory"],
+}
+
+
+def is_up_to_date(name):
+    """Whether this version of the package wrote the results, with the command of today."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return False
+    found = json.loads(path.read_text(encoding="utf-8"))
+    named = f"skcalrank {__version__}" in found["environment"].split(";")[0].split(", ")
+    script, *options = shlex.split(COMMANDS[name][-1])
+    words = shlex.split(found["command"].replace(" --data DIR", ""))
+    return named and words == ["python", f"benchmarks/{script}.py", *options]
+
+
+def run(name, cells):
+    """Run the commands of one file of results, and replace the file if they end well."""
+    *first, last = COMMANDS[name]
+    part = f"{name}.part"
+    written = RESULTS / f"{part}.json"
+    for command in [*first, f"{last} --save {part}"]:
+        script, *options = shlex.split(command)
+        options = [cells if word == "DIR" else word for word in options]
+        done = subprocess.run([sys.executable, HERE / f"{script}.py", *options], check=False)
+        if done.returncode:
+            written.unlink(missing_ok=True)
+            return False
+    written.replace(RESULTS / f"{name}.json")
+    return True
+
+
+def commit(name):
+    """Commit one file of results."""
+    path = RESULTS / f"{name}.json"
+    subject = f"Measure {name} with {__version__}"
+    subprocess.run(["git", "add", path], check=True, cwd=HERE)
+    subprocess.run(["git", "commit", "-q", "-m", subject, "--", path], check=True, cwd=HERE)
+
+
+def main():
+    """Run what is not up to date, and say what failed."""
+    options = argparse.ArgumentParser(
+        prog="python benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    options.add_argument("names", nargs="*", metavar="NAME", help="results to write (default: all)")
+    options.add_argument("--data", metavar="DIR", help=f"folder of data (default ${VARIABLE})")
+    options.add_argument("--cells", metavar="DIR", default="cells", help="folder of finished cells")
+    options.add_argument("--list", action="store_true", help="print what is not up to date")
+    options.add_argument("--commit", action="store_true", help="commit each file that is written")
+    given = options.parse_args()
+    unknown = sorted(set(given.names) - set(COMMANDS))
+    if unknown:
+        options.error(f"NAME must be one of {', '.join(COMMANDS)}, got {', '.join(unknown)}")
+    names = [name for name in given.names or COMMANDS if not is_up_to_date(name)]
+    if given.list:
+        print(*names, sep="\n")
+        return
+    if given.data:
+        os.environ[VARIABLE] = given.data
+    failed = []
+    for number, name in enumerate(names, 1):
+        print(f"[{number}/{len(names)}] {name}: {'; '.join(COMMANDS[name])}", flush=True)
+        begin = time.perf_counter()
+        if not run(name, given.cells):
+            failed.append(name)
+        elif given.commit:
+            commit(name)
+        print(f"{name}: {(time.perf_counter() - begin) / 60:.1f} minutes", flush=True)
+    if failed:
+        sys.exit(f"Failed: {', '.join(failed)}.")
+
+
+if __name__ == "__main__":
+    main()
