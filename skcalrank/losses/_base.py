@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -309,14 +309,18 @@ class LossInParts(Loss):
     _long: ClassVar[bool] = False
 
     @abstractmethod
-    def _evaluate(self, v, s, queries, weight):
+    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         """Return the loss of each query."""
 
     @abstractmethod
-    def _derivatives(self, v, s, queries, weight):
+    def _derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[Floats, Floats]:
         """Return the gradient and the diagonal of the Hessian."""
 
-    def _value_and_gradient(self, v, s, queries, weight):
+    def _value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[float, Floats]:
         """Return the sum of the loss, and its gradient."""
         value = self._evaluate(v, s, queries, weight).sum()
         return float(value), self._derivatives(v, s, queries, weight)[0]
@@ -324,7 +328,7 @@ class LossInParts(Loss):
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
-        def losses(*rows):
+        def losses(*rows: Any) -> tuple[Floats]:
             return (self._evaluate(*rows),)
 
         return self._joined(losses, ("queries",), v, s, queries, weight)[0]
@@ -342,16 +346,18 @@ class LossInParts(Loss):
         results = ("documents", "documents")
         return self._joined(self._derivatives, results, v, s, queries, weight)
 
-    def _joined(self, method, results, v, s, queries, weight):
+    def _joined(
+        self, method: Any, results: Any, v: Floats, s: Floats, queries: Queries, weight: Any
+    ) -> Any:
         """Return the results of a method for all queries, each an array over what is named."""
         parts = queries.kept_parts(_PART_ROWS)
         length = {"queries": queries.n_queries, "documents": queries.n_rows, "parts": len(parts)}
         joined = tuple(np.empty(length[over]) for over in results)
 
-        def work(number):
+        def work(number: int) -> None:
             ids, rows, few = parts[number]
             values = method(v[rows], s[rows], few, None if weight is None else weight[rows])
-            place = {"queries": ids, "documents": rows, "parts": number}
+            place: dict[str, Any] = {"queries": ids, "documents": rows, "parts": number}
             for over, whole, some in zip(results, joined, values):
                 whole[place[over]] = some
 

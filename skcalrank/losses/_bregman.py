@@ -113,20 +113,22 @@ class BregmanKL(LossWithEta):
         super().scaled_to(v, queries)
         return self._with_eta(queries.sum(v).max(initial=0.0), "sum of the targets of a query")
 
-    def _link(self, s, queries):
+    def _link(self, s: Floats, queries: Queries) -> tuple[Floats, Floats]:
         """Return the shares ``g_i(s) / eta`` of documents, and ``log(1 + sum_j exp(s_j))``."""
         top = np.maximum(queries.max(s), 0.0)
         raised = np.exp(s - queries.repeat(top))
         whole = queries.sum(raised) + np.exp(-top)
         return raised / queries.repeat(whole), np.log(whole) + top
 
-    def _evaluate(self, v, s, queries, weight):
+    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         rest = np.maximum(self.eta - queries.sum(v), 0.0)
         entropy = queries.sum(xlogy(v, v)) + xlogy(rest, rest) - xlogy(self.eta, self.eta)
         loss = entropy - queries.sum(v * s) + self.eta * self._link(s, queries)[1]
         return loss if weight is None else loss * queries.mean(weight)
 
-    def _derivatives(self, v, s, queries, weight):
+    def _derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[Floats, Floats]:
         share = self._link(s, queries)[0]
         gradient, curvature = self.eta * share - v, self.eta * share * (1.0 - share)
         if weight is None:

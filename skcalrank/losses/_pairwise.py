@@ -7,12 +7,13 @@ queries, so that no matrix of all pairs is ever held; for boosting, by integrals
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import CACHE_CELLS, Queries, arrays
+from ..data import CACHE_CELLS, Bucket, Queries, arrays
 from ..data.types import Floats
 from ._base import EXPONENT, Derivatives, LossInParts
 from ._quadrature import FLOOR, PairIntegrals
@@ -55,23 +56,27 @@ class PairwiseSquared(PairwiseLoss):
     family: ClassVar[str | None] = "squared"
     _positive_only: ClassVar[bool] = False
 
-    def _centered(self, v, s, queries, weight):
+    def _centered(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         gap = s - v
         return gap - queries.repeat(queries.mean(gap, weight))
 
-    def _evaluate(self, v, s, queries, weight):
+    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         centered = self._centered(v, s, queries, weight)
         squares = centered**2 if weight is None else weight * centered**2
         return queries.sizes * queries.sum(squares)
 
-    def _value_and_gradient(self, v, s, queries, weight):
+    def _value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[float, Floats]:
         centered = self._centered(v, s, queries, weight)
         slope = queries.repeat(queries.sizes) * centered
         if weight is not None:
             slope *= weight
         return float(slope @ centered), 2.0 * slope
 
-    def _derivatives(self, v, s, queries, weight):
+    def _derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[Floats, Floats]:
         gradient = self._value_and_gradient(v, s, queries, weight)[1]
         if weight is None:
             return gradient, 2.0 * queries.repeat(queries.sizes - 1.0)
@@ -104,7 +109,9 @@ class PairwiseExponential(PairwiseLoss):
 
     name: ClassVar[str] = "pairwise_exponential"
 
-    def _factors(self, v, s, queries, weight):
+    def _factors(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Return ``v_i e^{-s_i}`` and ``e^{s_i}``, their sums per query, and terms to subtract.
 
         The terms to subtract are those of the pairs of documents with themselves.
@@ -122,17 +129,21 @@ class PairwiseExponential(PairwiseLoss):
             alone = v * weight**2 * share
         return falling, rising, queries.sum(falling), queries.sum(rising), alone
 
-    def _evaluate(self, v, s, queries, weight):
+    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         _, _, fallen, risen, alone = self._factors(v, s, queries, weight)
         return fallen * risen - queries.sum(alone)
 
-    def _value_and_gradient(self, v, s, queries, weight):
+    def _value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[float, Floats]:
         falling, rising, fallen, risen, alone = self._factors(v, s, queries, weight)
         falling *= queries.repeat(risen)
         rising *= queries.repeat(fallen)
         return float(fallen @ risen - alone.sum()), np.subtract(rising, falling, out=rising)
 
-    def _derivatives(self, v, s, queries, weight):
+    def _derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[Floats, Floats]:
         falling, rising, fallen, risen, alone = self._factors(v, s, queries, weight)
         falling *= queries.repeat(risen)
         rising *= queries.repeat(fallen)
@@ -179,14 +190,16 @@ class PairwiseLogistic(PairwiseLoss):
     name: ClassVar[str] = "pairwise_logistic"
     _long: ClassVar[bool] = True
 
-    def _evaluate(self, v, s, queries, weight):
+    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         out = np.zeros(queries.n_queries)
         for block in _blocks(v, s, queries, weight):
             for rows, sums in block.parts():
                 out[block.ids] += block.losses(rows, sums)
         return out
 
-    def _value_and_gradient(self, v, s, queries, weight):
+    def _value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[float, Floats]:
         value, gradient = 0.0, np.empty(len(s))
         for block in _blocks(v, s, queries, weight):
             slopes = np.zeros_like(block.rising)
@@ -196,7 +209,9 @@ class PairwiseLogistic(PairwiseLoss):
             gradient[block.documents] = slopes[block.present]
         return value, gradient
 
-    def _derivatives(self, v, s, queries, weight):
+    def _derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[Floats, Floats]:
         gradient, curvature = np.empty(len(s)), np.empty(len(s))
         for block in _blocks(v, s, queries, weight):
             slopes, curves = np.zeros_like(block.rising), np.zeros_like(block.rising)
@@ -215,7 +230,9 @@ class PairwiseLogistic(PairwiseLoss):
             return super().prepare_derivatives(v, queries, weight)
         prepared: dict[Queries, PairIntegrals] = {}
 
-        def of_part(v, s, part, weight):
+        def of_part(
+            v: Floats, s: Floats, part: Queries, weight: Floats | None
+        ) -> tuple[Floats, Floats]:
             if part not in prepared:
                 prepared[part] = PairIntegrals(v, part, weight)
             return prepared[part].derivatives(s)
@@ -236,7 +253,7 @@ class PairwiseLogistic(PairwiseLoss):
         return 2.0 * np.sqrt(largest)
 
 
-def _blocks(v, s, queries, weight):
+def _blocks(v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Iterator[_PairBlock]:
     """Yield all queries in blocks of similar size."""
     below = s - queries.repeat(queries.max(s))
     np.maximum(below, FLOOR, out=below)
@@ -259,7 +276,7 @@ class _PairBlock:
     documents j. Documents that pad a query to the width of the block have weight 0.
     """
 
-    def __init__(self, bucket, v, s, weight, share):
+    def __init__(self, bucket: Bucket, v: Floats, s: Floats, weight: Floats, share: Floats) -> None:
         self.ids, width = bucket.ids, bucket.width
         self.present = np.arange(width) < bucket.sizes
         self.documents = (bucket.first + np.arange(width))[self.present]
@@ -275,10 +292,10 @@ class _PairBlock:
         # Factor of the terms of a row: target times weight, over the mean weight of the query.
         self.paid = self._of_rows(v) * self.row_weight * share[:, None]
 
-    def _of_rows(self, values):
+    def _of_rows(self, values: Floats) -> Floats:
         return np.take_along_axis(values, self.rows, axis=1)
 
-    def parts(self):
+    def parts(self) -> Iterator[tuple[tuple[Any, Any], Floats]]:
         """Yield slices of rows with their ``e_i + e_j``, in parts that fit in the cache."""
         row_rising = self._of_rows(self.rising)
         step = max(1, CACHE_CELLS // self.rising.size)
@@ -286,13 +303,13 @@ class _PairBlock:
             rows = np.s_[:, start : start + step]
             yield rows, row_rising[rows][:, :, None] + self.rising[:, None, :]
 
-    def losses(self, rows, sums):
+    def losses(self, rows: tuple[Any, Any], sums: Floats) -> Floats:
         """Return the sum of ``v_i (log(e_i + e_j) - s_i)`` over the pairs j != i of each query."""
         logs = (np.log(sums) @ self.weight[:, :, None])[:, :, 0]
         logs -= self.total * self.row_s[rows] + np.log(2.0) * self.row_weight[rows]
         return np.einsum("ij,ij->i", self.paid[rows], logs)
 
-    def add_slopes(self, rows, inverse, out):
+    def add_slopes(self, rows: tuple[Any, Any], inverse: Floats, out: Floats) -> None:
         """Add first derivatives to `out`; the terms of the pair j = i cancel."""
         paid, rising = self.paid[rows], self.weight * self.rising
         pushed = (paid[:, None, :] @ inverse)[:, 0]
@@ -300,7 +317,7 @@ class _PairBlock:
         out += rising * pushed
         self._add_to_rows(rows, -paid * pulled, out)
 
-    def add_curves(self, rows, inverse, out):
+    def add_curves(self, rows: tuple[Any, Any], inverse: Floats, out: Floats) -> None:
         """Add second derivatives to `out`, without the pair j = i."""
         paid = self.paid[rows]
         # With p the logistic function of s_j - s_i, compute p (1 - p).
@@ -310,7 +327,7 @@ class _PairBlock:
         pulled = (inverse @ self.weight[:, :, None])[:, :, 0]
         self._add_to_rows(rows, paid * (pulled - self.row_weight[rows] / 2), out)
 
-    def _add_to_rows(self, rows, values, out):
+    def _add_to_rows(self, rows: tuple[Any, Any], values: Floats, out: Floats) -> None:
         # The rows of a query are different documents.
         documents = self.rows[rows]
         values = np.take_along_axis(out, documents, axis=1) + values

@@ -120,21 +120,25 @@ class PointwiseLoss(LossInParts):
         least : ndarray of shape (n_documents,)
         """
 
-    def _evaluate(self, v, s, queries, weight):
+    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         return queries.sum(_weighted(self.terms(v, s), weight))
 
-    def _value_and_gradient(self, v, s, queries, weight):
+    def _value_and_gradient(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[float, Floats]:
         value = _weighted(self.terms(v, s), weight).sum()
         return float(value), _weighted(self.slopes(v, s), weight)
 
-    def _derivatives(self, v, s, queries, weight):
+    def _derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[Floats, Floats]:
         return _weighted(self.slopes(v, s), weight), _weighted(self.curvatures(v, s), weight)
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         return queries.sum(self.least(v))
 
 
-def _weighted(values, weight):
+def _weighted(values: Floats, weight: Floats | None) -> Floats:
     return values if weight is None else values * weight
 
 
@@ -275,7 +279,7 @@ class Exponential(_TwoSided):
 
     name: ClassVar[str] = "exponential"
 
-    def _parts(self, v, s):
+    def _parts(self, v: Floats, s: Floats) -> tuple[Floats, Floats]:
         s = np.clip(s, -EXPONENT, EXPONENT)
         return v * np.exp(-s), (self.eta - v) * np.exp(s)
 
@@ -347,7 +351,7 @@ class SquaredHinge(_TwoSided):
         """Largest second derivative of a term."""
         return 2.0 * self.eta
 
-    def _parts(self, s):
+    def _parts(self, s: Floats) -> tuple[Floats, Floats]:
         return np.maximum(self.threshold - s, 0.0), np.maximum(s, 0.0)
 
     def terms(self, v: Floats, s: Floats) -> Floats:

@@ -19,6 +19,9 @@ that the order of the documents does not matter.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from ..data import CACHE_CELLS, Queries
@@ -60,7 +63,7 @@ class PairIntegrals:
         self.alone = weight * v / 2  # twice the curvature of a pair of a document with itself
         self.weights = np.stack([self._placed(weight), self._placed(weight * v)], axis=1)
 
-    def _placed(self, values):
+    def _placed(self, values: Floats) -> Floats:
         out = np.zeros(self.size)
         out[self.places] = values
         return out
@@ -89,7 +92,7 @@ class PairIntegrals:
         return self.scale * slopes[self.places], self.scale * curves
 
 
-def _functions(factors, rising, shape):
+def _functions(factors: Floats, rising: Floats, shape: tuple[int, int]) -> Iterator[Any]:
     """Return -f and g at some nodes u, of shape (n_queries, n_nodes, width)."""
     x = np.multiply.outer(factors, rising)  # -e^(s + u)
     few = int((factors >= -_MOST).sum())  # factors decrease, and scores are at most 0

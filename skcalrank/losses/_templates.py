@@ -2,7 +2,7 @@ r"""Templates of order-preserving losses for custom functions (CUG13, eq. 4 and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ..data import Queries
-from ..data.types import Floats
+from ..data.types import Bools, Floats, Ints
 from ._pairwise import PairwiseLoss
 from ._pointwise import PointwiseLoss
 
@@ -86,7 +86,9 @@ class PairwiseTemplate(PairwiseLoss):
                 f"{slopes[0]:g}, {middle:g} and {slopes[-1]:g} at -5, 0 and 5."
             )
 
-    def _pairs(self, v, s, queries, weight):
+    def _pairs(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> Iterator[tuple[Ints, Bools, Ints, Floats, Floats]]:
         """Yield batches of queries with the weighted targets and score differences of all pairs.
 
         A batch is the numbers of its queries, the mask of documents that are not padding, their
@@ -104,13 +106,15 @@ class PairwiseTemplate(PairwiseLoss):
             ahead = (score[:, :, None] - score[:, None, :]) * (pair > 0)
             yield bucket.ids, present, documents, pair * target[:, :, None], ahead
 
-    def _evaluate(self, v, s, queries, weight):
+    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         out = np.zeros(queries.n_queries)
         for ids, _, _, paid, ahead in self._pairs(v, s, queries, weight):
             out[ids] = (paid * self.phi(ahead)).sum(axis=(1, 2))
         return out
 
-    def _derivatives(self, v, s, queries, weight):
+    def _derivatives(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> tuple[Floats, Floats]:
         gradient, curvature = np.empty(len(s)), np.empty(len(s))
         for _, present, documents, paid, ahead in self._pairs(v, s, queries, weight):
             slopes, curves = paid * self.slope(ahead), paid * self.curvature(ahead)
@@ -122,7 +126,7 @@ class PairwiseTemplate(PairwiseLoss):
         return self.evaluate(v, self.minimizer(v, queries), queries)
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
-        def risk(s):
+        def risk(s: Floats) -> tuple[float, Floats]:
             return self.value_and_gradient(v, s, queries)
 
         return minimize(risk, np.zeros(len(v)), jac=True, method="L-BFGS-B", tol=1e-14).x
@@ -234,7 +238,9 @@ class BregmanTemplate(PointwiseLoss):
         return np.inf if self.mu is None else 2.0 / np.sqrt(self.mu)
 
 
-def _check_derivative(name, function, values, at=_GRID):
+def _check_derivative(
+    name: str, function: Callable[..., Any], values: Floats, at: Floats = _GRID
+) -> None:
     """Raise ValueError unless `values` are the derivatives of a function at the points `at`."""
     width = _STEP * (1.0 + np.abs(at))
     # At both ends of the range, the differences may leave the domain of the function, so that two
@@ -250,7 +256,7 @@ def _check_derivative(name, function, values, at=_GRID):
         )
 
 
-def _check_continuous(condition, function):
+def _check_continuous(condition: str, function: Callable[..., Any]) -> None:
     """Raise ValueError if a function jumps at a score between those of the grid."""
     left, right = _GRID[:-1], _GRID[1:]
     before, after = function(left), function(right)

@@ -176,7 +176,7 @@ def check_several(measures: Any, remedy: str | None = None) -> None:
         raise ValueError(f"measures must be a list or a dict, got {measures!r}: {remedy}.")
 
 
-def _by_name(measures, convention):
+def _by_name(measures: Iterable[Any], convention: Any) -> dict[Any, Measure]:
     """Return the measures as objects, by name."""
     check_several(measures, "use measure_score for one measure")
     if not isinstance(measures, Mapping):

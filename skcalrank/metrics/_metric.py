@@ -20,7 +20,7 @@ class Metric(Protocol):
     measure: type[Measure]
 
     @overload
-    def __call__(  # type: ignore[overload-overlap]
+    def __call__(
         self,
         y_true: Labels,
         y_score: ArrayLike,
@@ -97,11 +97,11 @@ def metric_function(
     options = _options(measure)
     signature = _signature(measure, options)
 
-    def decorate(described):
+    def decorate(described: Callable[..., Any]) -> Any:
         name = described.__name__
 
         @wraps(described)
-        def metric(y_true, y_score, **arguments):
+        def computed_metric(y_true: Any, y_score: Any, **arguments: Any) -> Any:
             for keyword in arguments:
                 if keyword not in signature.parameters:
                     raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
@@ -116,6 +116,7 @@ def metric_function(
             # Subtract from zero, so that a loss of zero is 0.0 and not -0.0.
             return 0.0 - value[""] if loss else value[""]
 
+        metric: Any = computed_metric
         metric.__doc__ = _docstring(described, measure, y_true)
         metric.__signature__ = signature
         metric.measure = measure
@@ -124,12 +125,12 @@ def metric_function(
     return decorate
 
 
-def _options(measure):
+def _options(measure: type[Any]) -> dict[str, Any]:
     """Return the defaults of the cutoff, which every metric has, and of the fields."""
     return {"k": None} | {field.name: field.default for field in fields(measure)}
 
 
-def _signature(measure, options):
+def _signature(measure: type[Any], options: dict[str, Any]) -> Any:
     """Return the signature of measure_score, with the options in place of the measure."""
     whole = inspect.signature(measure_score)
     _, y_true, y_score, qid, *policies = whole.parameters.values()
@@ -141,9 +142,9 @@ def _signature(measure, options):
     return whole.replace(parameters=[y_true, y_score, qid, k, *policies, *fields_])
 
 
-def _docstring(described, measure, y_true):
+def _docstring(described: Callable[..., Any], measure: type[Any], y_true: str) -> str:
     """Return the docstring of the metric function."""
-    of_measure = inspect.getdoc(measure)
+    of_measure = inspect.getdoc(measure) or ""
     text = inspect.getdoc(described) or of_measure.partition("\n\n")[0]
     summary, _, example = text.partition("\n\n>>> ")
     docstring = _DOCSTRING if example == "" else _DOCSTRING + _EXAMPLE
@@ -159,7 +160,7 @@ def _docstring(described, measure, y_true):
     )
 
 
-def _entry(option, of_measure):
+def _entry(option: str, of_measure: str) -> str:
     """Return the entry of an option in the docstring of the measure."""
     pattern = rf"^{option} : .*\n(?:    .*\n)*"
     entry = re.search(pattern, f"{of_measure}\n", flags=re.MULTILINE)

@@ -9,7 +9,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from ..data import arrays, check, is_lazy
-from ..data.types import ArrayLike, Labels, Matrix
+from ..data.types import ArrayLike, Floats, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import measure_score
 from ._values import Policies
@@ -110,7 +110,7 @@ class RankingScorer:
         )
 
 
-def warn_of_queries(estimator, X, y, qid, caller):
+def warn_of_queries(estimator: Any, X: Any, y: Any, qid: Any, caller: str) -> None:
     """Warn of a qid of documents, and of queries of the fit of a ranker that come back cut.
 
     The ranker may be the last step of searches and pipelines, or frozen.
@@ -122,7 +122,7 @@ def warn_of_queries(estimator, X, y, qid, caller):
         check.warn_of_changed_queries(getattr(record, "sizes", None), y, queries, caller)
 
 
-def _last_of(estimator):
+def _last_of(estimator: Any) -> Any:
     """Return the ranker at the end of searches and pipelines."""
     while hasattr(estimator, "best_estimator_") or hasattr(estimator, "steps"):
         is_search = hasattr(estimator, "best_estimator_")
@@ -130,7 +130,7 @@ def _last_of(estimator):
     return estimator
 
 
-def predict_with_queries(estimator, X, qid):
+def predict_with_queries(estimator: Any, X: Any, qid: Any) -> Floats:
     """Return the predictions of an estimator, passing qid if its predict accepts it."""
     while hasattr(estimator, "best_estimator_"):
         # The predict method of a search accepts X only.
@@ -143,7 +143,7 @@ def predict_with_queries(estimator, X, qid):
     return estimator.predict(X)
 
 
-def _takes_qid(estimator) -> bool:
+def _takes_qid(estimator: Any) -> bool:
     return "qid" in inspect.signature(estimator.predict).parameters
 
 

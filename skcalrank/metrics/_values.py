@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data import TIES, PreferenceTarget, Queries, Ranked, RankedItems, arrays, check, each, warn
-from ..data.types import ArrayLike, Floats, Labels
+from ..data.types import ArrayLike, Bools, Floats, Labels
 from ..measures import Measure, get_convention, warn_of_amounts
 
 # Approximate number of rows that are evaluated at a time.
@@ -146,7 +146,7 @@ class CheckedTarget:
         # Measures of the whole order come first, so that the others reuse their sort.
         by_need = sorted(scaled, key=lambda name: scaled[name].cutoff is not None)
 
-        def evaluate_some(some):
+        def evaluate_some(some: tuple[Any, Any, Queries]) -> None:
             numbers, rows, queries = some
             rankings = [Ranked(s[rows], queries, policies.ties) for s in scores]
             for name in by_need:
@@ -161,7 +161,7 @@ class CheckedTarget:
 class MeasuredLabels:
     """A measure and labels, for the evaluation of any number of rankings."""
 
-    def __init__(self, measure: Measure, y, queries: Queries) -> None:
+    def __init__(self, measure: Measure, y: Floats, queries: Queries) -> None:
         self.measure, self.queries, self.labels = measure, queries, measure.labels(y)
         self.undefined = measure.undefined(self.labels, queries)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -187,7 +187,13 @@ class PreparedScore:
     """
 
     def __init__(
-        self, measure: Measure, y, queries: Queries, weight=None, ties="average", empty="skip"
+        self,
+        measure: Measure,
+        y: Floats,
+        queries: Queries,
+        weight: Any = None,
+        ties: str = "average",
+        empty: str = "skip",
     ) -> None:
         shares = check.sample_weight(weight, len(y), queries, only_shares=True)
         if not measure.is_scaled:
@@ -223,10 +229,10 @@ class PreparedScore:
             values, weight = values[counted], weight[counted]
         return float(values @ weight), float(weight.sum())
 
-    def _values(self, scores):
+    def _values(self, scores: Floats) -> Floats:
         values, policies = np.empty(self._n_queries), self._policies
 
-        def evaluate_some(some):
+        def evaluate_some(some: tuple[Any, Any, MeasuredLabels]) -> None:
             numbers, rows, labels = some
             ranked = Ranked(scores[rows], labels.queries, policies.ties)
             values[numbers] = labels.values(ranked, policies.empty)
@@ -235,7 +241,9 @@ class PreparedScore:
         return values
 
 
-def fill_undefined(values, undefined, empty, name, queries):
+def fill_undefined(
+    values: Floats, undefined: Bools, empty: str, name: str, queries: Queries
+) -> None:
     """Write the values of queries on which the measure is undefined, or raise for them."""
     if not undefined.any():
         return
@@ -254,7 +262,7 @@ def undefined_mean() -> float:
     return np.nan
 
 
-def mean_of_queries(values, weight, empty="skip"):
+def mean_of_queries(values: Floats, weight: Floats | None, empty: str = "skip") -> float:
     """Return the weighted mean over the queries; with "skip" only over those that are defined."""
     if empty == "skip":
         defined = ~np.isnan(values)
@@ -270,7 +278,9 @@ def mean_of_queries(values, weight, empty="skip"):
     return float(scale * ((values / scale) @ weight / weight.sum()))
 
 
-def _of_preferences(measure, target: CheckedTarget, scores, policies):
+def _of_preferences(
+    measure: Any, target: CheckedTarget, scores: Floats, policies: Policies
+) -> Floats:
     """Return the value of each query of preferences, as a sum over them."""
     preferences, queries = target.y, target.queries
     _check_reads(measure, preferences)
@@ -283,7 +293,7 @@ def _of_preferences(measure, target: CheckedTarget, scores, policies):
     return values
 
 
-def _check_reads(measure, target):
+def _check_reads(measure: Measure, target: PreferenceTarget) -> None:
     """Raise unless the measure can be computed from the preferences of the target."""
     if measure.reads_preferences:
         return
@@ -301,7 +311,7 @@ def _check_reads(measure, target):
         )
 
 
-def _share_lost(target, scores, ties):
+def _share_lost(target: PreferenceTarget, scores: Floats, ties: str) -> Floats:
     """Return the probability that the loser of each preference is ranked above the winner."""
     winner, loser = scores[target.winner], scores[target.loser]
     share = (winner < loser) * 1.0

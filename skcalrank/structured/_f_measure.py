@@ -207,7 +207,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
            [0, 1, 1]])
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [limits.REGRESSOR, None],
         "beta": [limits.POSITIVE],
         "empty": [limits.one_of(*_EMPTY)],

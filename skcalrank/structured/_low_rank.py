@@ -80,7 +80,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
     array([0, 2, 1])
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "loss_matrix": ["array-like", None],
         "factors": limits.OWN_ERROR,
         "classes": ["array-like", None],

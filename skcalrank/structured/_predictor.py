@@ -104,7 +104,7 @@ class StructuredPredictor(LeastSquaresDecisions):
            [0, 1, 1]])
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "loss": [callable, None],
         "factors": limits.OWN_ERROR,
         "candidates": ["array-like", None],
