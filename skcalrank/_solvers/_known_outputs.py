@@ -14,14 +14,9 @@ from ..data.types import Floats, Ints, Matrix
 class KnownOutputs:
     """Regressors of outputs that are known on different rows, as one regressor of all outputs.
 
-    Parameters
-    ----------
-    models : list of regressor
-        A regressor for each set of rows on which outputs are known.
-    columns : list of ndarray of int
-        The outputs of each regressor.
-    n_outputs : int
-        Number of outputs; those of no regressor are predicted as 0.
+    * `models`: a regressor for each set of rows on which outputs are known.
+    * `columns`: the outputs of each regressor.
+    * `n_outputs`: number of outputs; those of no regressor are predicted as 0.
     """
 
     def __init__(self, models: list[Any], columns: list[Ints], n_outputs: int) -> None:
@@ -65,23 +60,12 @@ def fit_known_outputs(
 ) -> Any | KnownOutputs:
     """Fit each output to the rows on which it is known, outputs of the same rows together.
 
-    Parameters
-    ----------
-    fit : callable
-        Function from rows and their targets, of shape (n, n_outputs), to a fitted regressor.
-    rows : Rows
-    targets : ndarray of shape (n_rows, n_outputs)
-        NaN where an output is not known.
+    * `fit`: function from rows and their targets, of shape (n, n_outputs), to a fitted regressor.
+    * `targets` (n_rows, n_outputs): NaN where an output is not known.
 
-    Returns
-    -------
-    regressor : object
-        What `fit` returns for all rows if all outputs are known.
+    Returns `regressor`: what `fit` returns for all rows if all outputs are known.
 
-    Raises
-    ------
-    ValueError
-        If no output is known on any row.
+    Raises ValueError if no output is known on any row.
     """
     known = ~np.isnan(targets)
     if known.all():

@@ -115,11 +115,7 @@ class XGBoostRounds(Rounds):
 class _Task:
     """A task of a fit that callbacks of scikit-learn follow; without callbacks it does nothing.
 
-    Parameters
-    ----------
-    context : sklearn.callback.CallbackContext or None
-    told : dict
-        The estimator, X, y and metadata.
+    * `told`: the estimator, X, y and metadata.
     """
 
     def __init__(self, context: Any, told: dict) -> None:
@@ -191,13 +187,8 @@ class _Together(Rounds):
 class Watch:
     """Who follows a fit: callbacks of the library, and those that scikit-learn has.
 
-    Parameters
-    ----------
-    callbacks : list
-        Those of the library.
-    X, y : array-like
-    **metadata
-        Other arguments of fit.
+    * `callbacks`: those of the library.
+    * `**metadata`: other arguments of fit.
     """
 
     def __init__(self, callbacks: list, X: Any, y: Any, **metadata: Any) -> None:

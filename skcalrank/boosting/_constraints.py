@@ -49,11 +49,7 @@ class Columns(NamedTuple):
 def monotonic(cst: Any, columns: Columns) -> list[int] | None:
     """Return 1, -1 or 0 for each column of the matrix; None without a constraint.
 
-    Parameters
-    ----------
-    cst : dict, array-like or None
-        Signs by names or numbers of columns of X, or one for each column.
-    columns : Columns
+    * `cst`: signs by names or numbers of columns of X, or one for each column.
     """
     if cst is None:
         return None
@@ -90,11 +86,7 @@ def _signs(cst, columns):
 def interactions(cst: Any, columns: Columns) -> list[list[int]] | None:
     """Return sets of columns of the matrix that cover it; None without a constraint.
 
-    Parameters
-    ----------
-    cst : {"pairwise", "no_interactions"}, iterable of iterables, or None
-        Sets of names or numbers of columns of X. Those in no set make one more.
-    columns : Columns
+    * `cst`: sets of names or numbers of columns of X. Those in no set make one more.
     """
     if cst is None:
         return None

@@ -21,28 +21,17 @@ class Forest:
     leaves of all trees are numbered together; where a split leads to is the number of a split, or
     ``-1 - k`` for leaf k.
 
-    Parameters
-    ----------
-    roots : list of int
-        First split, or only leaf, of each tree.
-    features : list of int
-        Column that each split reads.
-    thresholds : list of float
-        Threshold of each split, 0 for splits of codes.
-    codes : dict of int to list of int
-        Codes that go below, for splits of categories.
-    below, above : list of int
-        Where each split leads to.
-    missing_below : list of bool
-        Whether missing values go below.
-    values : list of float
-        Values of the leaves.
-    constant : float
-        What is added to them.
-    is_single : bool
-        Whether the library adds up the leaves in single precision, one tree after the other.
-    weight : float
-        Factor of the sum.
+    * `roots`: first split, or only leaf, of each tree.
+    * `features`: column that each split reads.
+    * `thresholds`: threshold of each split, 0 for splits of codes.
+    * `codes`: codes that go below, for splits of categories.
+    * `below`, `above`: where each split leads to.
+    * `missing_below`: whether missing values go below.
+    * `values`: values of the leaves.
+    * `constant`: what is added to them.
+    * `is_single`: whether the library adds up the leaves in single precision, one tree after the
+      other.
+    * `weight`: factor of the sum.
     """
 
     def __init__(

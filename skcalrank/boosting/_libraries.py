@@ -125,10 +125,7 @@ class Library:
     def contributions(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
         """Return scores as sums over the columns and, last, a constant.
 
-        Raises
-        ------
-        ValueError
-            If the scores are no such sums.
+        Raises ValueError if the scores are no such sums.
         """
         del kinds
         if has_tree_parts(estimator):

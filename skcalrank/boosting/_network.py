@@ -103,11 +103,7 @@ class Place(NamedTuple):
 class _Connected(Workers):
     """Several workers, connected to the first one.
 
-    Parameters
-    ----------
-    place : Place
-    links : list of socket
-        Connections to the other workers by rank; of these, to the first one only.
+    * `links`: connections to the other workers by rank; of these, to the first one only.
     """
 
     def __init__(self, place: Place, links: list[socket.socket]) -> None:

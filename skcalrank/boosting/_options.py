@@ -9,14 +9,10 @@ _FALSE = ("false", "-", "none", "")
 class Effects(NamedTuple):
     """Options of a library that have no effect, or an effect under a condition.
 
-    Parameters
-    ----------
-    none : dict
-        Names of options without effect, separated by spaces, for each reason.
-    needs : dict
-        Names of options, separated by spaces, for each condition under which they are read:
-        ``"a or b='x'"`` if option `a` is given and is not 0 or false, or if `b` is 'x'. Parameters
-        of the ranker, such as ``loss``, stand under their own names.
+    * `none`: names of options without effect, separated by spaces, for each reason.
+    * `needs`: names of options, separated by spaces, for each condition under which they are read:
+      ``"a or b='x'"`` if option `a` is given and is not 0 or false, or if `b` is 'x'. Parameters of
+      the ranker, such as ``loss``, stand under their own names.
     """
 
     none: Mapping[str, str]

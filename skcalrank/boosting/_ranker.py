@@ -778,19 +778,11 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
 class TreeScores:
     """The scores of a fitted :class:`BoostedRanker` without `start`, from its matrix.
 
-    Parameters
-    ----------
-    engine : str
-    boosters : list
-        Trees of each model.
-    weights : list of float
-        Factors of their scores.
-    n_columns : int
-        Number of columns of the matrix.
-    n_codes : dict of int to int
-        Number of codes of each column of categories.
-    name : str, default="the trees"
-        Name of the ranker, for errors.
+    * `boosters`: trees of each model.
+    * `weights`: factors of their scores.
+    * `n_columns`: number of columns of the matrix.
+    * `n_codes`: number of codes of each column of categories.
+    * `name`: name of the ranker, for errors.
     """
 
     def __init__(

@@ -39,24 +39,11 @@ def forest_of(
 ) -> Forest:
     """Return the trees of a fitted model of a library.
 
-    Parameters
-    ----------
-    booster : lightgbm.Booster, xgboost.Booster or HistGradientBoostingRegressor
-    n_columns : int
-        Number of columns of the matrix that the trees split.
-    n_codes : dict of int to int
-        Number of codes of each column of categories.
-    weight : float, default=1.0
-        Factor of the scores.
+    * `n_columns`: number of columns of the matrix that the trees split.
+    * `n_codes`: number of codes of each column of categories.
+    * `weight`: factor of the scores.
 
-    Returns
-    -------
-    forest : Forest
-
-    Raises
-    ------
-    ValueError
-        If the trees are no sums of splits of numbers and of codes.
+    Raises ValueError if the trees are no sums of splits of numbers and of codes.
     """
     if isinstance(booster, HistGradientBoostingRegressor):
         forest = _of_sklearn(booster, n_codes)

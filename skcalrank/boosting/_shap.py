@@ -31,10 +31,7 @@ _TOLERANCE = 1e-4
 class Paths:
     """The ways from the roots of trees to their leaves.
 
-    Parameters
-    ----------
-    trees : Walk or Nodes
-        Trees, one below the other.
+    * `trees`: trees, one below the other.
     """
 
     def __init__(self, trees: Any) -> None:
@@ -106,18 +103,11 @@ class Paths:
 def summing_to(parts: Floats, scores: Floats, name: str) -> Floats:
     """Return parts whose rows sum to scores: features get shares of the rounding errors.
 
-    Parameters
-    ----------
-    parts : ndarray of shape (n_rows, d + 1)
-        SHAP values, and last a constant.
-    scores : ndarray of shape (n_rows,)
-    name : str
-        Name of the estimator, for the error.
+    * `parts` (n_rows, d + 1): SHAP values, and last a constant.
+    * `scores` (n_rows,)
+    * `name`: name of the estimator, for the error.
 
-    Raises
-    ------
-    ValueError
-        If sums differ from scores by more than rounding errors.
+    Raises ValueError if sums differ from scores by more than rounding errors.
     """
     errors = scores - parts.sum(axis=1)
     if np.abs(errors).max(initial=0.0) > _TOLERANCE * (1.0 + np.abs(scores).max(initial=0.0)):

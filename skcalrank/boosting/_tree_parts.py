@@ -23,11 +23,7 @@ from ._sklearn import paths_of
 class Nodes:
     """The nodes of a tree of scikit-learn, in the form that :class:`Paths` reads.
 
-    Parameters
-    ----------
-    tree : sklearn.tree._tree.Tree
-    factor : float
-        Factor of the values of its leaves.
+    * `factor`: factor of the values of its leaves.
     """
 
     level = 0.0

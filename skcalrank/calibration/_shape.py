@@ -26,16 +26,10 @@ class Frame(NamedTuple):
     The numbers of a search are in this frame, so that they do not depend on the units in which a
     loss takes its scores and is measured.
 
-    Attributes
-    ----------
-    origin : float
-        The score with the smallest risk if all documents have the same one.
-    unit : float
-        The distance from there over which the losses bend.
-    scale : float
-        Mean change of the losses if the score of one document moves by a unit.
-    size : float
-        Mean absolute loss at the origin, which rounding errors are proportional to.
+    * `origin`: the score with the smallest risk if all documents have the same one.
+    * `unit`: the distance from there over which the losses bend.
+    * `scale`: mean change of the losses if the score of one document moves by a unit.
+    * `size`: mean absolute loss at the origin, which rounding errors are proportional to.
     """
 
     origin: float

@@ -31,27 +31,14 @@ def client_in_use() -> Any:
 def run_on_holders(client: Any, function: Callable[..., Any], given: Any, blocks: list) -> list:
     """Return ``function(given, place, blocks)`` of each worker that holds some of the blocks.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    function : callable
-        What all workers run at once.
-    given : object
-        What all of them get.
-    blocks : list of distributed.Future
-        Partitions that have been computed.
+    * `function`: what all workers run at once.
+    * `given`: what all of them get.
+    * `blocks`: partitions that have been computed.
 
-    Returns
-    -------
-    results : list
-        By the number of the worker, that of its :class:`Place`.
+    Returns `results`: by the number of the worker, that of its :class:`Place`.
 
-    Raises
-    ------
-    Exception
-        That of the first worker that failed.
-    ConnectionError
-        If a worker has died, or does not answer in time.
+    Raises Exception: that of the first worker that failed.
+    Raises ConnectionError if a worker has died, or does not answer in time.
     """
     from distributed import MultiLock
 

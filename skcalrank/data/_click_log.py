@@ -20,18 +20,13 @@ _DENSE = 4
 class ClickLog(NamedTuple):
     """Impressions of a log: a row of X, a position, and whether the document was clicked.
 
-    Attributes
-    ----------
-    row : ndarray of int of shape (n_impressions,)
-        Number of the row that holds the document; -1 if none does.
-    position : ndarray of int of shape (n_impressions,)
-    clicked : ndarray of bool of shape (n_impressions,)
-    session, query, pair : ndarray of int of shape (n_impressions,)
-        Number of the session, of the query, and of the distinct query and document.
-    qid, document : ndarray of shape (n_rows,)
-        Identifiers of the rows.
-    ids : tuple of Coded
-        Session, query and document of each impression, for messages.
+    * `row` (n_impressions,): number of the row that holds the document; -1 if none does.
+    * `position` (n_impressions,)
+    * `clicked` (n_impressions,)
+    * `session`, `query`, `pair` (n_impressions,): number of the session, of the query, and of the
+      distinct query and document.
+    * `qid`, `document` (n_rows,): identifiers of the rows.
+    * `ids`: session, query and document of each impression, for messages.
     """
 
     row: Ints

@@ -29,22 +29,14 @@ def eval_sets(
 ) -> dict[str, EvalSet]:
     """Return evaluation sets by name, the one that stops the training last.
 
-    Parameters
-    ----------
-    eval_set : tuple, dict of str to tuple, or None
-        ``(X, y, qid)`` or ``(X, y, qid, sample_weight)``; ``(X, y)`` if y carries its queries.
-    X_val, y_val, qid_val : array-like, default=None
-        The same as separate arguments, which scikit-learn's Pipeline can transform.
+    * `eval_set`: ``(X, y, qid)`` or ``(X, y, qid, sample_weight)``; ``(X, y)`` if y carries its
+      queries.
+    * `X_val`, `y_val`, `qid_val`: the same as separate arguments, which scikit-learn's Pipeline can
+      transform.
 
-    Returns
-    -------
-    sets : dict of str to EvalSet
-        Empty if all arguments are None. A set without a name is called "validation".
+    Returns `sets`: empty if all arguments are None. A set without a name is called "validation".
 
-    Raises
-    ------
-    ValueError
-        If both forms are given, the form is another one, or numbers of rows differ.
+    Raises ValueError if both forms are given, the form is another one, or numbers of rows differ.
     """
     named: dict[str, Any]
     apart = {"X_val": X_val, "y_val": y_val, "qid_val": qid_val}

@@ -37,14 +37,10 @@ class MissingQidError(ValueError):
 class OutOfRangeError(ValueError):
     """Error for a column of X whose numbers are too large or too small to compute with.
 
-    Parameters
-    ----------
-    problem : str
-        What must hold, and what was found.
-    column : object, default=None
-        Number of the column, which those replace by a name who know it; None if it is unknown.
-    remedy : str, default=""
-        What the user can do.
+    * `problem`: what must hold, and what was found.
+    * `column`: number of the column, which those replace by a name who know it; None if it is
+      unknown.
+    * `remedy`: what the user can do.
     """
 
     def __init__(self, problem: str, column: Any = None, remedy: str = "") -> None:

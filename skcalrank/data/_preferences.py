@@ -634,21 +634,13 @@ def _follow(
 ) -> tuple[Ints, Ints, Ints]:
     """Return the edges whose two ends are selected, and the places of their ends.
 
-    Parameters
-    ----------
-    winner, loser : ndarray of shape (n_edges,)
-        Documents at the ends of each edge.
-    documents : ndarray of shape (n_selected,)
-        The selected documents. An edge between repeated documents is repeated for every copy.
-    n_documents : int
-        Number of documents to select from.
+    * `winner`, `loser` (n_edges,): documents at the ends of each edge.
+    * `documents` (n_selected,): the selected documents. An edge between repeated documents is
+      repeated for every copy.
+    * `n_documents`: number of documents to select from.
 
-    Returns
-    -------
-    edge : ndarray
-        Numbers of the edges.
-    winner_place, loser_place : ndarray
-        Indices into `documents` of the ends of each edge.
+    Returns `edge`: numbers of the edges.
+    Returns `winner_place, loser_place`: indices into `documents` of the ends of each edge.
     """
     by_document = np.argsort(documents, kind="stable")
     count = np.bincount(documents, minlength=n_documents)

@@ -39,18 +39,11 @@ _ROUNDING = 1e-9
 class Bucket(NamedTuple):
     """A batch of queries of similar size, to be padded to one matrix.
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_bucket,)
-        Numbers of the queries.
-    first : ndarray of shape (n_bucket, 1)
-        First row of each query, in grouped order.
-    sizes : ndarray of shape (n_bucket, 1)
-        Number of documents of each query.
-    width : int
-        Number of documents of the largest query.
-    ragged : bool
-        Whether the queries differ in size.
+    * `ids` (n_bucket,): numbers of the queries.
+    * `first` (n_bucket, 1): first row of each query, in grouped order.
+    * `sizes` (n_bucket, 1): number of documents of each query.
+    * `width`: number of documents of the largest query.
+    * `ragged`: whether the queries differ in size.
     """
 
     ids: Ints
@@ -187,17 +180,10 @@ class Queries:
         Several times faster than ``np.add.reduceat`` along the rows of a matrix, and valid for
         sparse matrices too.
 
-        Parameters
-        ----------
-        weights : ndarray of shape (n_rows,)
-            Factors of the rows, in grouped order.
-        part : slice, default=slice(None)
-            Queries to include.
+        * `weights` (n_rows,): factors of the rows, in grouped order.
+        * `part`: queries to include.
 
-        Returns
-        -------
-        indicator : CSR matrix of shape (n_part, n_rows)
-            Its columns are in row order.
+        Returns `indicator` (n_part, n_rows): its columns are in row order.
         """
         first, last, _ = part.indices(self.n_queries)
         ptr = self.ptr[first : last + 1]

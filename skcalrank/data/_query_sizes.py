@@ -16,16 +16,11 @@ from .types import Array, Bools, Ints
 class QuerySizes:
     """Number of rows of each query of a fit; names are hashed, as they may be private.
 
-    Parameters
-    ----------
-    hashes : ndarray of uint64 of shape (n_queries,)
-        Hashes of the names, increasing.
-    sizes : ndarray of int of shape (n_queries,)
-        Number of rows of each query.
-    salt : ndarray of uint64 of shape (1,)
-        Random number in every hash, so that a list of names cannot be looked up.
-    numbering : int or None
-        Number of queries if their names count from 0 or 1, one query after the other; else None.
+    * `hashes` (n_queries,): hashes of the names, increasing.
+    * `sizes` (n_queries,): number of rows of each query.
+    * `salt` (1,): random number in every hash, so that a list of names cannot be looked up.
+    * `numbering`: number of queries if their names count from 0 or 1, one query after the other;
+      else None.
     """
 
     hashes: Array

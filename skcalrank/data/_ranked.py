@@ -28,18 +28,12 @@ TIES = ("average", "stable", "reversed", "worst", "best")
 class Block:
     """A batch of queries with their documents in ranked order.
 
-    Attributes
-    ----------
-    ids : ndarray of shape (n_block,)
-        Numbers of the queries.
-    rows : ndarray of shape (n_block, width)
-        Row numbers, in grouped order, of the documents at positions 1, 2, ...; ``n_rows`` where
-        a query has no further document.
-    sizes : ndarray of shape (n_block, 1)
-        Number of documents of each query.
-    runs : ndarray of int or None
-        Indices into ``rows.ravel()`` at which runs of equal scores begin; each row begins a new
-        run. None if no query of the block has ties that matter.
+    * `ids` (n_block,): numbers of the queries.
+    * `rows` (n_block, width): row numbers, in grouped order, of the documents at positions 1, 2,
+      ...; ``n_rows`` where a query has no further document.
+    * `sizes` (n_block, 1): number of documents of each query.
+    * `runs`: indices into ``rows.ravel()`` at which runs of equal scores begin; each row begins a
+      new run. None if no query of the block has ties that matter.
     """
 
     ids: Ints

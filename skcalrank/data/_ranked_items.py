@@ -13,14 +13,9 @@ from .types import Floats, Ints
 class RankedItems(NamedTuple):
     """The items that each row ranks, where NaN is the label of an item that it does not rank.
 
-    Attributes
-    ----------
-    rows : ndarray of int of shape (n_queries,)
-        Rows that rank an item.
-    cells : ndarray of int of shape (n_ranked,)
-        Places of the ranked items in the raveled matrix of labels.
-    queries : Queries
-        The ranked items, grouped by row; their names are the numbers of the rows.
+    * `rows` (n_queries,): rows that rank an item.
+    * `cells` (n_ranked,): places of the ranked items in the raveled matrix of labels.
+    * `queries`: the ranked items, grouped by row; their names are the numbers of the rows.
     """
 
     rows: Ints

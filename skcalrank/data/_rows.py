@@ -24,14 +24,10 @@ QUERY_WEIGHTS = {"pairs": 2, "documents": 1, "equal": 0}
 def query_factors(queries: Queries, query_weight: str | None, summed_over: str) -> Floats | None:
     """Return the factor of the terms of each query; None if all factors are 1.
 
-    Parameters
-    ----------
-    queries : Queries
-    query_weight : {"pairs", "documents", "equal"} or None
-        Weight that a query of n documents should have: n ** 2, n, or 1. If None, keep the weight
-        that results from summing its terms.
-    summed_over : {"pairs", "documents"}
-        What the terms of a query belong to: the number of terms grows as n ** 2, or as n.
+    * `query_weight`: weight that a query of n documents should have: n ** 2, n, or 1. If None, keep
+      the weight that results from summing its terms.
+    * `summed_over`: what the terms of a query belong to: the number of terms grows as n ** 2, or as
+      n.
     """
     if query_weight is None:
         return None
@@ -276,17 +272,11 @@ class Rows:
         disjoint as long as there are enough units. The key of a unit depends on its own rows and
         the seed alone.
 
-        Parameters
-        ----------
-        share : float
-            Share of the units in each fold.
-        seed : int, default=None
-            Seed that draws other units.
-        n_folds : int, default=1
-            Number of folds.
-        informative : ndarray of bool of shape (n_queries,), default=None
-            Queries that rankings are compared on, of which at least one is held out and at least
-            one is not; None if all of them are.
+        * `share`: share of the units in each fold.
+        * `seed`: seed that draws other units.
+        * `n_folds`: number of folds.
+        * `informative` (n_queries,): queries that rankings are compared on, of which at least one
+          is held out and at least one is not; None if all of them are.
         """
         draw, weigh = partial(_drawn, share, n_folds), self._hash_weights()
         masks = self.workers.deal(lambda: self._to_draw(seed, informative, weigh), draw)

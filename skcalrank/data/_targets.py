@@ -17,13 +17,9 @@ from .types import Array, ArrayLike, Ints
 class Origin(NamedTuple):
     """Place of each row in its query, before any rows were removed.
 
-    Attributes
-    ----------
-    place : ndarray of shape (n_rows,)
-        0-based number of the row within its query. Distinguishes a row that is there twice from
-        two different rows.
-    size : ndarray of shape (n_rows,)
-        Number of rows that the query of the row had.
+    * `place` (n_rows,): 0-based number of the row within its query. Distinguishes a row that is
+      there twice from two different rows.
+    * `size` (n_rows,): number of rows that the query of the row had.
     """
 
     place: Ints

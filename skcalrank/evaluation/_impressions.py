@@ -32,18 +32,12 @@ class Unseen(NamedTuple):
 class ClickLogEstimate:
     """Impressions with the estimate of each relevance, which is linear in the clicks.
 
-    Attributes
-    ----------
-    sessions : ClickSessions
-    queries : Queries
-    relevance : ndarray of shape (n_rows,)
-    factor, probability : ndarray of shape (n_shown,)
-        What a click of the impression adds to the estimate of its document, and how probable a
-        click is at the mean relevance.
-    ratio : ndarray of shape (n_rows,) or None
-        Relevances by which the number of relevant documents is estimated, for "snips".
-    seen : ndarray of bool of shape (n_rows,)
-        Whether the relevance is estimated.
+    * `relevance` (n_rows,)
+    * `factor`, `probability` (n_shown,): what a click of the impression adds to the estimate of its
+      document, and how probable a click is at the mean relevance.
+    * `ratio` (n_rows,): relevances by which the number of relevant documents is estimated, for
+      "snips".
+    * `seen` (n_rows,): whether the relevance is estimated.
     """
 
     sessions: ClickSessions

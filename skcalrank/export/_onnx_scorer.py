@@ -18,17 +18,10 @@ _ROUNDING = 1e-9
 def scorer_graph(document: dict[str, Any], graph: Graph) -> Any:
     """Return the operator that computes the scores of the documents of one query.
 
-    Parameters
-    ----------
-    document : dict
-        Scorer, as :func:`scorer_document` returns it.
-    graph : Graph
-        Its input has the columns of the table in `fit`.
+    * `document`: scorer, as :func:`scorer_document` returns it.
+    * `graph`: its input has the columns of the table in `fit`.
 
-    Raises
-    ------
-    ValueError
-        If a column is read as anything but a number that single precision holds.
+    Raises ValueError if a column is read as anything but a number that single precision holds.
     """
     matrix = _matrix(document, graph)
     members = []

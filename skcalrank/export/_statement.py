@@ -23,18 +23,11 @@ def statement(
 ) -> str:
     """Return the statement that scores a table.
 
-    Parameters
-    ----------
-    document : dict
-        Scorer, as :func:`scorer_document` returns it.
-    table : str
-        Table to score.
-    qid : str or None
-        Column with the query.
-    returned : list of str
-        Columns that are selected beside the score.
-    quote : str
-        Character around names.
+    * `document`: scorer, as :func:`scorer_document` returns it.
+    * `table`: table to score.
+    * `qid`: column with the query.
+    * `returned`: columns that are selected beside the score.
+    * `quote`: character around names.
     """
     return _Statement(document, quote).text(table, qid, returned)
 

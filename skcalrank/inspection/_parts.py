@@ -77,24 +77,14 @@ def reads_queries(ranker):
 def parts_of(ranker: Any, X: Any, scores: Any, codes: Ints | None = None) -> Floats:
     """Return what each feature adds to the scores of rows, up to a constant of each query.
 
-    Parameters
-    ----------
-    ranker : fitted ranker or regressor
-    X : array-like, sparse matrix or data frame of shape (n_rows, d)
-        Rows as the ranker gets them.
-    scores : ndarray of shape (n_rows,)
-        Scores of the rows, not read if the ranker has `contributions`.
-    codes : ndarray of shape (n_rows,), default=None
-        Query of each row, for rankers whose contributions are those within a query.
+    * `X` (n_rows, d): rows as the ranker gets them.
+    * `scores` (n_rows,): scores of the rows, not read if the ranker has `contributions`.
+    * `codes` (n_rows,): query of each row, for rankers whose contributions are those within a
+      query.
 
-    Returns
-    -------
-    parts : ndarray of shape (n_rows, d)
+    Returns `parts` (n_rows, d).
 
-    Raises
-    ------
-    ValueError
-        If the scores are neither linear nor sums of trees that can be explained.
+    Raises ValueError if the scores are neither linear nor sums of trees that can be explained.
     """
     if hasattr(ranker, "contributions"):
         named = {"qid": codes} if reads_queries(ranker) else {}

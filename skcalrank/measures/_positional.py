@@ -256,16 +256,10 @@ class NDCG(DCG):
     def _ideal(self, gain: Floats, grades: Ints, bits: int, queries: Queries) -> Floats:
         """Return IDCG@k, from the number of documents per grade, in half the time of sorting.
 
-        Parameters
-        ----------
-        gain : ndarray of shape (n_grades,)
-            Gain of each grade.
-        grades : ndarray of int of shape (n_documents,)
-            Labels, in grouped order.
-        bits : int
-            Number of bits of the size of the largest query.
-        queries : Queries
-            Documents grouped by query.
+        * `gain` (n_grades,): gain of each grade.
+        * `grades` (n_documents,): labels, in grouped order.
+        * `bits`: number of bits of the size of the largest query.
+        * `queries`: documents grouped by query.
         """
         highest = len(gain) - 1
         # Pack the counts of a query into one integer, with `bits` bits for each grade above 0.

@@ -99,12 +99,8 @@ def _move(net: Floats, order: Ints, before: Floats, movable: Ints, place: Ints, 
 class OrderSearch:
     """Orders of one matrix that are crossed, or the best of which is disturbed, and descend again.
 
-    Parameters
-    ----------
-    net : ndarray of shape (r, r)
-        Net preferences, antisymmetric.
-    rng : numpy.random.Generator
-        Draws what is crossed and disturbed.
+    * `net` (r, r): net preferences, antisymmetric.
+    * `rng`: draws what is crossed and disturbed.
     """
 
     def __init__(self, net: Floats, rng: np.random.Generator) -> None:

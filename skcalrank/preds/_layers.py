@@ -45,14 +45,9 @@ def search_layers(weights: Floats, order: Ints, deadline: float) -> tuple[Ints, 
 
     The bound is minus infinity once they are known to be best.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (r, r)
-        Symmetric matrix.
-    order : ndarray of shape (k,)
-        The first documents to start from: MAP has the cutoff k.
-    deadline : float
-        Time of ``time.monotonic`` at which the search stops.
+    * `weights` (r, r): symmetric matrix.
+    * `order` (k,): the first documents to start from: MAP has the cutoff k.
+    * `deadline`: time of ``time.monotonic`` at which the search stops.
     """
     r, k, best = len(weights), len(order), _value(weights, order)
     tolerance = 1e-12 * np.abs(weights).sum()
@@ -160,16 +155,10 @@ def bound_of_rest(gains: Floats, shares: Floats, size: int, k: int) -> Floats:
     thresholds that let the right number of documents into each set, bound the assignment of
     documents to places.
 
-    Parameters
-    ----------
-    gains : ndarray of shape (n, q)
-        Diagonal and links to the present set, of the q documents left.
-    shares : ndarray of shape (n, q, q)
-        Shares of the links between them; overwritten.
-    size : int
-        Number of documents in the present set, below k.
-    k : int
-        Cutoff, at most size + q.
+    * `gains` (n, q): diagonal and links to the present set, of the q documents left.
+    * `shares` (n, q, q): shares of the links between them; overwritten.
+    * `size`: number of documents in the present set, below k.
+    * `k`: cutoff, at most size + q.
     """
     q = gains.shape[1]
     number = np.arange(min(q, k - size + 1))

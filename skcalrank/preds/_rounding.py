@@ -16,12 +16,8 @@ def without_rounding(values: Floats, read: Floats) -> Floats:
     values that are connected by steps of at most half a unit are one value, and those connected to
     0 are 0. All become multiples of the unit, so that sums of them are exact in any order.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n, r, r)
-        Matrices.
-    read : ndarray of shape (n, r, r)
-        What they were computed from, which says how large rounding is.
+    * `values` (n, r, r): matrices.
+    * `read` (n, r, r): what they were computed from, which says how large rounding is.
     """
     n, r, _ = values.shape
     largest = np.abs(read).reshape(n, -1).max(axis=1)

@@ -22,24 +22,14 @@ def solve_with_ties(
 ) -> tuple[PredResult, Floats]:
     """Run a prediction map so that the order of the documents does not matter.
 
-    Parameters
-    ----------
-    pred : Pred
-        A prediction map of pairs.
-    U : ndarray of shape (n, r, r)
-        Matrices of n queries.
-    turn : ndarray of shape (n, r)
-        Documents are passed to the map by increasing `turn`, which therefore decides between equal
-        documents, instead of the order in U.
-    **options
-        Keyword arguments of ``pred.solve``.
+    * `pred`: a prediction map of pairs.
+    * `U` (n, r, r): matrices of n queries.
+    * `turn` (n, r): documents are passed to the map by increasing `turn`, which therefore decides
+      between equal documents, instead of the order in U.
+    * `**options`: keyword arguments of ``pred.solve``.
 
-    Returns
-    -------
-    result : PredResult
-        Result for the stack; twins that share a score are in the order of U.
-    scores : ndarray of shape (n, r)
-        Negative positions; adjacent twins share the mean.
+    Returns `result`: result for the stack; twins that share a score are in the order of U.
+    Returns `scores` (n, r): negative positions; adjacent twins share the mean.
     """
     by_turn = np.argsort(turn, axis=1)
     U = U[np.arange(len(U))[:, None, None], by_turn[:, :, None], by_turn[:, None, :]]

@@ -89,11 +89,7 @@ class DualAscent:
     absolute values of the pairs are smoothed, or the descent would end early; the bound is valid
     after every sweep.
 
-    Parameters
-    ----------
-    pairs : Pairs
-    gain : ndarray of shape (n_pairs,)
-        Net preferences.
+    * `gain` (n_pairs,): net preferences.
     """
 
     def __init__(self, pairs: Pairs, gain: Floats) -> None:

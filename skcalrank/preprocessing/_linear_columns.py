@@ -282,17 +282,11 @@ def fit_together(
 ) -> None:
     """Fit transformers to a table that has been read, or an array, once for all of them.
 
-    Parameters
-    ----------
-    transformers : list of LinearColumns
-        Transformers that differ in their curves only.
-    X : EncodedTable or ndarray
-    qid : array-like of shape (n_rows,) or None
-    order : ndarray of shape (n_rows,), default=None
-        Order in which rows are added up, where the order of X is arbitrary.
-    rows : callable, optional
-        Function of the matrix that returns the rows to learn from in its place. These may be others
-        each time that the workers of the fit ask for a part of a sum.
+    * `transformers`: transformers that differ in their curves only.
+    * `qid` (n_rows,)
+    * `order` (n_rows,): order in which rows are added up, where the order of X is arbitrary.
+    * `rows`: function of the matrix that returns the rows to learn from in its place. These may be
+      others each time that the workers of the fit ask for a part of a sum.
     """
     first, *others = transformers
     matrix = first._learn(X, order, rows)
@@ -325,14 +319,9 @@ def transform_together(
 ) -> Iterator[Floats]:
     """Yield the columns that transformers, fitted together, make of the rows of a matrix.
 
-    Parameters
-    ----------
-    transformers : list of LinearColumns
-        Transformers with curves that do not write to what they are given.
-    matrix : ndarray of shape (n_rows, n_columns)
-        Rows as their encoder reads them.
-    made : callable
-        What a fitted curve makes of numbers.
+    * `transformers`: transformers with curves that do not write to what they are given.
+    * `matrix` (n_rows, n_columns): rows as their encoder reads them.
+    * `made`: what a fitted curve makes of numbers.
     """
     first = transformers[0]
     indicators = [one.of(matrix) for one in first.indicators_]

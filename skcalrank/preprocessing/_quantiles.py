@@ -55,17 +55,10 @@ def _interpolated(n_known: Ints, shares: Floats, at: Callable[[Ints], Floats]) -
 def quantiles_of_all(columns: Columns, shares: Floats, workers: Workers) -> Floats:
     """Return the quantiles of each column, of the rows of all workers; 0 of no value.
 
-    Parameters
-    ----------
-    columns : callable
-        Function that returns the columns of this worker, with NaN for missing values.
-    shares : ndarray of shape (n_quantiles,)
-        Quantiles to compute, from 0 to 1.
-    workers : Workers
+    * `columns`: function that returns the columns of this worker, with NaN for missing values.
+    * `shares` (n_quantiles,): quantiles to compute, from 0 to 1.
 
-    Returns
-    -------
-    quantiles : ndarray of shape (n_columns, n_quantiles)
+    Returns `quantiles` (n_columns, n_quantiles).
     """
     known: _Counted = workers.total(lambda: _known(columns()), _added)
     return _interpolated(

@@ -159,12 +159,7 @@ _BY_STATISTICS = {"standard": ("mean", "std"), "minmax": ("min", "max"), "rank":
 def scaled_within(X: Array, queries: Queries, method: str) -> Floats:
     """Return columns that are scaled within each query, as :class:`QueryScaler` does.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, d)
-        Rows, in the order of the queries' codes.
-    queries : Queries
-    method : {"standard", "minmax", "rank"}
+    * `X` (n_rows, d): rows, in the order of the queries' codes.
     """
     values = queries.group(X).astype(float)
     # Divide by about the largest value if sums and differences would overflow or underflow.

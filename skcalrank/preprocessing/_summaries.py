@@ -132,12 +132,8 @@ class Seconds(Numbers):
 class Moments:
     """Dates and times of which at least one is not missing.
 
-    Parameters
-    ----------
-    first, last : int
-        In microseconds since 1970.
-    ranges : dict of str to (int, int)
-        Lowest and highest value of each part of the dates.
+    * `first`, `last`: in microseconds since 1970.
+    * `ranges`: lowest and highest value of each part of the dates.
     """
 
     first: int
@@ -193,14 +189,9 @@ def _range(values: Ints) -> tuple[int, int]:
 class Levels:
     """Values of any type, of which at least one is not missing.
 
-    Parameters
-    ----------
-    values : list
-        Those that occur. Some may be equal to each other.
-    counts : ndarray of int
-        Number of rows of each.
-    is_category : bool
-        Whether they come from a type for categories, in which numbers are names.
+    * `values`: those that occur. Some may be equal to each other.
+    * `counts`: number of rows of each.
+    * `is_category`: whether they come from a type for categories, in which numbers are names.
     """
 
     values: list[Any]
@@ -250,14 +241,9 @@ Extent = Numbers | Moments | Levels
 class Summary:
     """Some rows of a column.
 
-    Parameters
-    ----------
-    extents : dict of type to Numbers, Seconds, Moments or Levels
-        Extent of the values of each type; partitions of a table may have different types.
-    has_missing : bool
-        Whether a value is missing; in an array, only if the others are equal.
-    is_qid : bool
-        Whether the values are the queries of the rows.
+    * `extents`: extent of the values of each type; partitions of a table may have different types.
+    * `has_missing`: whether a value is missing; in an array, only if the others are equal.
+    * `is_qid`: whether the values are the queries of the rows.
     """
 
     extents: dict[Any, Any]

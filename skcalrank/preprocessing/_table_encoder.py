@@ -471,16 +471,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 def by_column(parts: Floats, encoder: TableEncoder | None) -> Floats:
     """Return values of the columns of a matrix, added up by the columns of the table.
 
-    Parameters
-    ----------
-    parts : ndarray of shape (n_rows, n_columns) or (n_rows, n_columns + 1)
-        A last column that belongs to none of the matrix is kept.
-    encoder : TableEncoder or None
-        Reader that has made the matrix; None if there is no table.
+    * `parts` (n_rows, n_columns): a last column that belongs to none of the matrix is kept.
+    * `encoder`: reader that has made the matrix; None if there is no table.
 
-    Returns
-    -------
-    sums : ndarray of shape (n_rows, n_features_in) or (n_rows, n_features_in + 1)
+    Returns `sums` (n_rows, n_features_in) or (n_rows, n_features_in + 1).
     """
     if encoder is None:
         return parts
@@ -514,27 +508,15 @@ def fit_encoded(
 ) -> Any:
     """Return X as a new encoder reads it: tables, and arrays of which `columns` sets a kind.
 
-    Parameters
-    ----------
-    X : table, EncodedTable or array-like
-        Arrays of numbers, sparse matrices and a table that has been read are returned as they are.
-    columns : dict or None
-        Kinds of columns by name, as :class:`TableEncoder` takes them.
-    y, qid : array-like or None
-        As in :meth:`TableEncoder.fit`.
-    workers : Workers, default=ALONE
-        Who holds the other rows, which the encoder is fitted to as well.
-    by_rows : bool, default=False
-        Whether the matrix is a :class:`TableMatrix`, whose rows are made when they are read.
+    * `X`: arrays of numbers, sparse matrices and a table that has been read are returned as they
+      are.
+    * `columns`: kinds of columns by name, as :class:`TableEncoder` takes them.
+    * `y`, `qid`: as in :meth:`TableEncoder.fit`.
+    * `workers`: who holds the other rows, which the encoder is fitted to as well.
+    * `by_rows`: whether the matrix is a :class:`TableMatrix`, whose rows are made when they are
+      read.
 
-    Returns
-    -------
-    X : EncodedTable, or X
-
-    Raises
-    ------
-    ValueError
-        As in :meth:`TableEncoder.fit`, or if no column is left.
+    Raises ValueError: as in :meth:`TableEncoder.fit`, or if no column is left.
     """
     if isinstance(X, tables.EncodedTable) or not (columns or tables.has_columns(X)):
         return X
@@ -556,14 +538,9 @@ def fit_summaries(
 ) -> None:
     """Fit an encoder to a table that is not in memory.
 
-    Parameters
-    ----------
-    encoder : TableEncoder
-    X : table or array
-        Only its shape and the names of its columns are read.
-    summaries : callable
-        Function of the names of the columns and of the kinds that are set for them, as
-        :func:`summarized` takes them, that returns the summary of each column.
+    * `X`: only its shape and the names of its columns are read.
+    * `summaries`: function of the names of the columns and of the kinds that are set for them, as
+      :func:`summarized` takes them, that returns the summary of each column.
     """
     check.params(encoder)
     encoder._set_names(X)  # noqa: SLF001
@@ -573,16 +550,8 @@ def fit_summaries(
 def encoded(X: Any, encoder: TableEncoder) -> tables.EncodedTable:
     """Return a table as a fitted encoder reads it.
 
-    Parameters
-    ----------
-    X : table or EncodedTable
-        A table that this encoder has read already is returned as it is.
-    encoder : TableEncoder
-        Fitted encoder.
-
-    Returns
-    -------
-    table : EncodedTable
+    * `X`: a table that this encoder has read already is returned as it is.
+    * `encoder`: fitted encoder.
     """
     if isinstance(X, tables.EncodedTable):
         if X.encoder is encoder:

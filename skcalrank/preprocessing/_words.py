@@ -37,18 +37,11 @@ class Words:
 
     Texts without blanks are read by pairs and triples of neighboring letters in place of words.
 
-    Parameters
-    ----------
-    rows : dict of str to int
-        Row of `directions` for each word. The first words have flags.
-    n_flags : int
-        Number of words with flags.
-    idf : ndarray of shape (n_words,)
-        Inverse document frequency of each word.
-    directions : ndarray of shape (n_words, n_directions)
-        Coordinates of each word.
-    by_letters : bool
-        Whether letters take the place of words.
+    * `rows`: row of `directions` for each word. The first words have flags.
+    * `n_flags`: number of words with flags.
+    * `idf` (n_words,): inverse document frequency of each word.
+    * `directions` (n_words, n_directions): coordinates of each word.
+    * `by_letters`: whether letters take the place of words.
     """
 
     def __init__(
@@ -62,17 +55,10 @@ class Words:
     def fit(cls, values: Sequence[str], counts: Ints | None = None) -> Self:
         """Return the reader that suits texts.
 
-        Parameters
-        ----------
-        values : sequence of str
-            Texts, of which none is missing.
-        counts : ndarray of int of shape (n_values,), default=None
-            How often each text occurs. None means once.
+        * `values`: texts, of which none is missing.
+        * `counts` (n_values,): how often each text occurs. None means once.
 
-        Returns
-        -------
-        words : Words
-            Without columns if no word occurs in two texts.
+        Returns `words`: without columns if no word occurs in two texts.
         """
         counts = np.ones(len(values), dtype=np.intp) if counts is None else counts
         texts = list(map(words_of, values))
@@ -100,10 +86,7 @@ class Words:
     def outputs(self, name: str) -> list[str]:
         """Return the names of the columns, such as ``title=new`` and ``title_words1``.
 
-        Parameters
-        ----------
-        name : str
-            Name of the column of text.
+        * `name`: name of the column of text.
         """
         flags = [f"{name}={word}" for word in list(self.rows)[: self.n_flags]]
         return [*flags, *(f"{name}_words{k + 1}" for k in range(self.table.shape[1] - 1))]
@@ -111,14 +94,9 @@ class Words:
     def read(self, values: Sequence[str | None]) -> Floats:
         """Return the numbers of texts, of which each depends on its own text alone.
 
-        Parameters
-        ----------
-        values : sequence of str or None
-            Texts; None is missing.
+        * `values`: texts; None is missing.
 
-        Returns
-        -------
-        numbers : ndarray of shape (n_rows, n_outputs)
+        Returns `numbers` (n_rows, n_outputs).
         """
         split, row_of = letters_of if self.by_letters else words_of, self.rows.get
         first, missing = [0], []

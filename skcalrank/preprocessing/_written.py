@@ -29,14 +29,7 @@ _CLASSES = {cls.kind: cls for cls in _PARTS if cls is not LeftOut}
 def column_to_dict(column: Column) -> dict[str, Any]:
     """Return a fitted column as plain Python types, but for its name and its levels.
 
-    Parameters
-    ----------
-    column : Column
-
-    Returns
-    -------
-    written : dict
-        What :func:`column_from_dict` reads.
+    Returns `written`: what :func:`column_from_dict` reads.
     """
     parts = {name: getattr(column, name) for name in _PARTS[type(column)]}
     if isinstance(column, Text):
@@ -51,16 +44,7 @@ def column_to_dict(column: Column) -> dict[str, Any]:
 
 
 def column_from_dict(written: Mapping[str, Any]) -> Column:
-    """Return the fitted column that :func:`column_to_dict` has written.
-
-    Parameters
-    ----------
-    written : dict
-
-    Returns
-    -------
-    column : Column
-    """
+    """Return the fitted column that :func:`column_to_dict` has written."""
     cls = _CLASSES.get(written["kind"], LeftOut)
     column: Any = cls.__new__(cls)
     column.name = written["name"]

@@ -118,11 +118,8 @@ def reads_diagonal(ranker: PairRanker) -> bool:
 def check_partitions(ranker: ScoreRanker):
     """Return the regressor of a ranker that can be fitted to partitions of rows; None means Ridge.
 
-    Raises
-    ------
-    ValueError
-        If parameters are invalid, the regressor cannot be fitted to sums over the partitions, or
-        the targets of a query depend on other queries.
+    Raises ValueError if parameters are invalid, the regressor cannot be fitted to sums over the
+    partitions, or the targets of a query depend on other queries.
     """
     plan = ranker._check_params()
     if not plan.closed_form:

@@ -41,14 +41,9 @@ class FitInChunks:
 
     Moments of chunks may be computed by several threads, and are added in one order by one.
 
-    Parameters
-    ----------
-    ranker : LeastSquaresRanker
-        Ranker without `estimator`; a clone of it is fitted.
-    rows : Rows
-        Labels, queries and weights of all rows, each query contiguous. X is not read.
-    method : {"fit", "fit_targets"}, default="fit"
-        Method whose result this is. With "fit_targets" the labels are targets.
+    * `ranker`: ranker without `estimator`; a clone of it is fitted.
+    * `rows`: labels, queries and weights of all rows, each query contiguous. X is not read.
+    * `method`: method whose result this is. With "fit_targets" the labels are targets.
     """
 
     def __init__(self, ranker: ScoreRanker, rows: Rows, method: str = "fit") -> None:

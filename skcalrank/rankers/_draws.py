@@ -28,18 +28,11 @@ class Batch:
     The loss of a batch is the mean over its draws of the loss of a query divided by its number of
     documents.
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Rows of X of the drawn documents.
-    queries : Queries
-        The draws, as queries.
-    targets : ndarray of shape (n_documents,)
-        Targets of the documents, in grouped order.
-    weight : ndarray of shape (n_documents,) or None
-        Weights of the documents.
-    loss : Loss
-        Loss of scores and targets.
+    * `rows`: rows of X of the drawn documents.
+    * `queries`: the draws, as queries.
+    * `targets` (n_documents,): targets of the documents, in grouped order.
+    * `weight` (n_documents,): weights of the documents.
+    * `loss`: loss of scores and targets.
     """
 
     rows: np.ndarray

@@ -31,12 +31,8 @@ _MANY_DOCUMENTS = 100
 class Seen(NamedTuple):
     """Counts of what a ranker has learned from, without rows of weight zero.
 
-    Attributes
-    ----------
-    n_queries : int
-        Number of queries of several documents, or of rows in the label-ranking form.
-    n_documents : int
-        Number of documents.
+    * `n_queries`: number of queries of several documents, or of rows in the label-ranking form.
+    * `n_documents`: number of documents.
     """
 
     n_queries: int

@@ -30,42 +30,24 @@ _COUNTS_PAIRS = (
 class Plan:
     """The parameters of a ranker that decide what is fitted, and what follows from them.
 
-    Attributes
-    ----------
-    kind : str
-        Class of the ranker.
-    measure : Measure
-        Measure whose targets are learned; with a number as its scale once labels are known.
-    loss : object
-        Loss in force, a name or a Loss.
-    surrogate : {"score", "pairwise"}
-        Whether values of documents or of pairs are regressed.
-    targets : str
-        Which targets of the measure are regressed.
-    estimated : bool
-        Whether labels are estimates of relevances, such as the scores of a structure.
-    of_clicks : bool
-        Whether they are those of a structure of clicks, without bias.
-    score_function : str or callable
-        How preferences become targets of documents.
-    structure : tuple
-        How judgments are aggregated; empty for rankers that do not aggregate.
-    query_weight : str or None
-        Weight of a query of n documents.
-    alpha : float, "auto" or None
-        Ridge penalty parameter; None if a regressor has its own.
-    n_passes : int
-        Number of fits of a regressor that is not linear, after the first one.
-    regressor : regressor or None
-        Regressor passed by the user; None means ridge, or that there is none.
-    sums_over : {"documents", "pairs"}
-        What the loss sums over.
-    scored : Measure or None
-        Measure of predictions if it is not the one whose targets are learned.
-    reads : Reads or None
-        How X is read, once this is asked of the regressor.
-    weights_note : str or None
-        Why weights do not act as repetitions, where the class of the ranker says so.
+    * `kind`: class of the ranker.
+    * `measure`: measure whose targets are learned; with a number as its scale once labels are
+      known.
+    * `loss`: loss in force, a name or a Loss.
+    * `surrogate`: whether values of documents or of pairs are regressed.
+    * `targets`: which targets of the measure are regressed.
+    * `estimated`: whether labels are estimates of relevances, such as the scores of a structure.
+    * `of_clicks`: whether they are those of a structure of clicks, without bias.
+    * `score_function`: how preferences become targets of documents.
+    * `structure`: how judgments are aggregated; empty for rankers that do not aggregate.
+    * `query_weight`: weight of a query of n documents.
+    * `alpha`: ridge penalty parameter; None if a regressor has its own.
+    * `n_passes`: number of fits of a regressor that is not linear, after the first one.
+    * `regressor`: regressor passed by the user; None means ridge, or that there is none.
+    * `sums_over`: what the loss sums over.
+    * `scored`: measure of predictions if it is not the one whose targets are learned.
+    * `reads`: how X is read, once this is asked of the regressor.
+    * `weights_note`: why weights do not act as repetitions, where the class of the ranker says so.
     """
 
     kind: str
@@ -311,10 +293,7 @@ class LossPlan(Plan):
 class JudgmentPlan(Plan):
     """Plan of a ranker that aggregates judgments, for the plan of another ranker or none.
 
-    Attributes
-    ----------
-    inner : Plan or None
-        Plan of the ranker that learns from the aggregated judgments.
+    * `inner`: plan of the ranker that learns from the aggregated judgments.
     """
 
     inner: Plan | None = None

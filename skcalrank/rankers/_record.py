@@ -73,28 +73,17 @@ class FitRecord:
     A ranker reads its fitted state from the record and not from its parameters, which may have been
     changed since.
 
-    Attributes
-    ----------
-    plan : Plan
-        What was fitted, without the regressor.
-    n_items : int or None
-        Number of items in the label-ranking form, None otherwise.
-    items : tuple of str, or None
-        Names of the items, if they have any.
-    has_qid : bool
-        Whether fit had a qid.
-    seen : Seen
-        Counts of queries and documents that were learned from.
-    names : set
-        Names of queries that would count twice if they occurred again; empty where that does not
-        matter.
-    varied : bool
-        Whether targets of a regression differed within a query, so that equal predictions for all
-        documents mean that nothing was learned.
-    hashes : ndarray of uint64, sorted
-        Hashes of the names that a model file did not keep.
-    sizes : QuerySizes or None
-        Number of rows of each query of a fit that is complete.
+    * `plan`: what was fitted, without the regressor.
+    * `n_items`: number of items in the label-ranking form, None otherwise.
+    * `items`: names of the items, if they have any.
+    * `has_qid`: whether fit had a qid.
+    * `seen`: counts of queries and documents that were learned from.
+    * `names`: names of queries that would count twice if they occurred again; empty where that does
+      not matter.
+    * `varied`: whether targets of a regression differed within a query, so that equal predictions
+      for all documents mean that nothing was learned.
+    * `hashes`: hashes of the names that a model file did not keep.
+    * `sizes`: number of rows of each query of a fit that is complete.
     """
 
     plan: Plan

@@ -12,19 +12,12 @@ _PARTS = 6
 class RelevancePairs:
     """All pairs of documents of a query that differ in relevance, evaluated in blocks.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_documents,)
-        Relevances, in grouped order.
-    queries : Queries
-        The queries of the documents.
-    unit : bool
-        Whether every preference is 1 instead of the difference of the relevances.
-    weight : ndarray of shape (n_documents,) or None
-        Weights of the documents. The weight of a pair is the product of both over the mean weight
-        of the query.
-    margin : bool
-        Whether the preference is a margin instead of a factor.
+    * `y` (ndarray of shape (n_documents,)): relevances, in grouped order.
+    * `queries`: the queries of the documents.
+    * `unit` (bool): whether every preference is 1 instead of the difference of the relevances.
+    * `weight` (ndarray of shape (n_documents,) or None): weights of the documents. The weight of a
+      pair is the product of both over the mean weight of the query.
+    * `margin` (bool): whether the preference is a margin instead of a factor.
     """
 
     def __init__(self, y, queries: Queries, *, unit, weight=None, margin=False):

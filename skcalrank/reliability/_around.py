@@ -128,16 +128,10 @@ def with_numbers(rows: Rows) -> Rows:
 def test_folds(cv: Any, rows: Rows, given: Rows, qid: Any) -> list[Bools]:
     """Return masks of the test rows of folds, which hold each row once.
 
-    Parameters
-    ----------
-    cv : int, splitter or iterable
-        Number of folds, or splits of the rows as the user passed them.
-    rows : Rows
-        Rows in another order, with their numbers among those given.
-    given : Rows
-        Rows as given.
-    qid : array-like or None
-        Query of each row as given.
+    * `cv`: number of folds, or splits of the rows as the user passed them.
+    * `rows`: rows in another order, with their numbers among those given.
+    * `given`: rows as given.
+    * `qid`: query of each row as given.
     """
     if isinstance(cv, Integral):
         parts = [test for _, test in rows.folds(int(cv))]

@@ -77,14 +77,9 @@ class QueryMap:
     def fitted(cls, columns: Floats, targets: Floats, weight: Floats, tests: list[Bools]) -> Any:
         """Return the map that minimizes the log loss of targets in [0, 1].
 
-        Parameters
-        ----------
-        columns : ndarray of shape (n_documents, n_covariates)
-            Covariates.
-        targets, weight : ndarray of shape (n_documents,)
-            Targets and weights.
-        tests : list of ndarray of bool of shape (n_documents,)
-            Documents of held-out queries, on which the penalty is chosen.
+        * `columns` (n_documents, n_covariates): covariates.
+        * `targets`, `weight` (n_documents,): targets and weights.
+        * `tests` (n_documents,): documents of held-out queries, on which the penalty is chosen.
         """
         weight = weight * (len(weight) / weight.sum())
         center, scale = columns.mean(axis=0), columns.std(axis=0)
@@ -156,13 +151,9 @@ def _minimizer(design, targets, weight, penalty, start):
 def strictly(values: Floats, scores: Floats, queries: Queries) -> Floats:
     """Return values in (0, 1) that are ordered within a query exactly as the scores.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_documents,)
-        Values in [0, 1], in the order of the scores up to rounding, and equal where a map is flat.
-    scores : ndarray of shape (n_documents,)
-        Scores, whose ties are kept.
-    queries : Queries
+    * `values` (n_documents,): values in [0, 1], in the order of the scores up to rounding, and
+      equal where a map is flat.
+    * `scores` (n_documents,): scores, whose ties are kept.
     """
     order, starts = runs(-scores, queries)
     lengths = np.diff(np.append(starts, len(order)))

@@ -27,13 +27,9 @@ _HALVINGS = 60
 class Promise:
     """A mean loss that is promised of new queries.
 
-    Attributes
-    ----------
-    alpha : float
-        Mean loss that is promised, in (0, 1).
-    confidence : float or None
-        Probability, over draws of the calibration queries, that the mean loss is at most `alpha`.
-        If None, it is so on average over these draws.
+    * `alpha`: mean loss that is promised, in (0, 1).
+    * `confidence`: probability, over draws of the calibration queries, that the mean loss is at
+      most `alpha`. If None, it is so on average over these draws.
     """
 
     alpha: float
@@ -70,12 +66,8 @@ class Promise:
     def threshold(self, values: Floats, masses: Floats, n: int) -> float:
         """Return the largest value such that documents of it and above keep enough mass.
 
-        Parameters
-        ----------
-        values, masses : ndarray of shape (n_documents,)
-            Values and masses of the documents of n queries.
-        n : int
-            Number of queries, whose masses sum to 1 each.
+        * `values`, `masses` (n_documents,): values and masses of the documents of n queries.
+        * `n`: number of queries, whose masses sum to 1 each.
         """
         order = np.argsort(-values, kind="stable")
         kept = np.cumsum(masses[order])
@@ -86,14 +78,9 @@ class Promise:
 def p_value(loss: ArrayLike, n: int, alpha: float) -> Floats:
     """Return the Hoeffding-Bentkus p-value of "the mean loss is above alpha".
 
-    Parameters
-    ----------
-    loss : array-like
-        Mean of n independent losses in [0, 1].
-    n : int
-        Number of losses.
-    alpha : float
-        Mean that is tested, in (0, 1).
+    * `loss`: mean of n independent losses in [0, 1].
+    * `n`: number of losses.
+    * `alpha`: mean that is tested, in (0, 1).
     """
     mean = np.minimum(np.asarray(loss, dtype=float), alpha)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,18 +100,12 @@ def safe_threshold(
     first test fails: the first threshold that breaks the promise is accepted with a probability of
     1 - confidence at most, so that the number of tests does not matter.
 
-    Parameters
-    ----------
-    promise : Promise
-        What is tested.
-    candidates : ndarray of shape (n_candidates,)
-        Decreasing thresholds, which do not depend on the queries that are tested.
-    tuning : ndarray of shape (n_candidates,)
-        p-values on other queries.
-    losses : ndarray of shape (n_candidates,)
-        Mean losses of the queries that are tested.
-    n : int
-        Number of queries that are tested.
+    * `promise`: what is tested.
+    * `candidates` (n_candidates,): decreasing thresholds, which do not depend on the queries that
+      are tested.
+    * `tuning` (n_candidates,): p-values on other queries.
+    * `losses` (n_candidates,): mean losses of the queries that are tested.
+    * `n`: number of queries that are tested.
     """
     start = int(np.argmin(tuning))
     accepted = p_value(losses[start:], n, promise.alpha) <= (

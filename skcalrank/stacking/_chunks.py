@@ -88,19 +88,11 @@ def fit_views(views: list[LinearView], plan: Any, kept: Bools) -> list[tuple[Lin
 class _Chunks:
     """Some of the rows, in chunks of whole queries, and what is learned from them.
 
-    Parameters
-    ----------
-    columns : list of LinearColumns
-        Fitted columns of each view.
-    rankers : list of LeastSquaresRanker
-        Ranker of each view.
-    X : ndarray of shape (n_rows, n_columns) or Streamed
-        Features.
-    rows : Rows
-        All rows, of which `numbers` are those in X.
-    mask : ndarray of bool
-        The rows to learn from.
-    method : {"fit", "fit_targets"}
+    * `columns`: fitted columns of each view.
+    * `rankers`: ranker of each view.
+    * `X` (n_rows, n_columns): features.
+    * `rows`: all rows, of which `numbers` are those in X.
+    * `mask`: the rows to learn from.
     """
 
     def __init__(

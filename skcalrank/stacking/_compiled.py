@@ -28,22 +28,14 @@ from ._views import LinearView, kind_of, trees_behind
 class CompiledScorer:
     """Scores of fitted linear views and trees, computed from one matrix.
 
-    Parameters
-    ----------
-    views : list of View
-        Linear rankers, which share the columns of numbers and their means.
-    trees : list of TreeScores or Forests
-    weights : ndarray of shape (n_members,)
-        Weights of the views, then of the trees.
-    spreads : ndarray of shape (n_members,)
-        What their scores are divided by, unless they are normalized in each query.
-    by_query : bool
-        Whether scores are normalized in each query.
-    encoder : TableEncoder, default=None
-        Reader of the matrix, if it is made of a table.
-    beside : ndarray of int, default=None
-        Columns that trees also read scaled within the query, to the right of the matrix. Those of
-        the numbers of the views, if there are any; None if no trees read any.
+    * `views`: linear rankers, which share the columns of numbers and their means.
+    * `weights` (n_members,): weights of the views, then of the trees.
+    * `spreads` (n_members,): what their scores are divided by, unless they are normalized in each
+      query.
+    * `by_query`: whether scores are normalized in each query.
+    * `encoder`: reader of the matrix, if it is made of a table.
+    * `beside`: columns that trees also read scaled within the query, to the right of the matrix.
+      Those of the numbers of the views, if there are any; None if no trees read any.
     """
 
     def __init__(
@@ -82,13 +74,9 @@ class CompiledScorer:
     def members(self, matrix: Floats, queries: Queries, n_jobs: Sequence[int | None]) -> Floats:
         """Return the scores of the members, of shape (n_members, n_rows).
 
-        Parameters
-        ----------
-        matrix : ndarray of shape (n_rows, n_columns)
-            Validated rows, as :class:`~skcalrank.preprocessing.TableEncoder` makes them.
-        queries : Queries
-        n_jobs : sequence of int or None
-            Number of threads of each of the trees.
+        * `matrix` (n_rows, n_columns): validated rows, as
+          :class:`~skcalrank.preprocessing.TableEncoder` makes them.
+        * `n_jobs`: number of threads of each of the trees.
         """
         out, block = np.empty((len(self.weights), len(matrix))), Block(self, matrix, queries)
         for row, view in zip(out, self.views):
@@ -111,15 +99,10 @@ class CompiledScorer:
     def to_dict(self) -> dict[str, Any]:
         """Return the scorer as lists, numbers, texts and dicts, from which the scores follow.
 
-        Returns
-        -------
-        written : dict
-            What :meth:`from_dict` reads. JSON holds it if names and levels are texts and numbers.
+        Returns `written`: what :meth:`from_dict` reads. JSON holds it if names and levels are texts
+        and numbers.
 
-        Raises
-        ------
-        ValueError
-            If the trees are no sums of splits, as those with linear leaves are not.
+        Raises ValueError if the trees are no sums of splits, as those with linear leaves are not.
         """
         return {
             "columns": None if self.encoder is None else self.encoder.to_dicts(),
@@ -138,14 +121,7 @@ class CompiledScorer:
     def from_dict(cls, written: Mapping[str, Any]) -> Self:
         """Return the scorer that :meth:`to_dict` has written.
 
-        Parameters
-        ----------
-        written : dict
-
-        Returns
-        -------
-        scorer : CompiledScorer
-            Its scores are equal up to the rounding of sums; trees need no library.
+        Returns `scorer`: its scores are equal up to the rounding of sums; trees need no library.
         """
         columns, shared = written["columns"], (written["numbers"], written["means"])
         views = [
@@ -167,15 +143,10 @@ class CompiledScorer:
     ) -> Floats:
         """Return what each column of the matrix adds to the scores, within each query.
 
-        Parameters
-        ----------
-        matrix, queries, n_jobs
-            As in :meth:`members`.
+        * `matrix`, `queries`, `n_jobs`: as in :meth:`members`.
 
-        Returns
-        -------
-        parts : ndarray of shape (n_rows, n_columns)
-            Their mean over a query is 0. Rows sum to the score minus its mean over the query.
+        Returns `parts` (n_rows, n_columns): their mean over a query is 0. Rows sum to the score
+        minus its mean over the query.
         """
         units = self.spreads[:, None]
         if self.by_query:
@@ -217,11 +188,7 @@ class CompiledScorer:
 class Block:
     """Rows of a matrix, and what several members read of them, which is made once.
 
-    Parameters
-    ----------
-    scorer : CompiledScorer
-    matrix : ndarray of shape (n_rows, n_columns)
-    queries : Queries
+    * `matrix` (n_rows, n_columns)
     """
 
     def __init__(self, scorer: CompiledScorer, matrix: Floats, queries: Queries) -> None:
@@ -259,12 +226,8 @@ class Block:
 class LevelTable:
     """What each level of a column of categories adds to a linear score.
 
-    Parameters
-    ----------
-    column : int
-        Number of the column of the matrix.
-    values : ndarray
-        What each code adds, then what an unseen and a missing level add.
+    * `column`: number of the column of the matrix.
+    * `values`: what each code adds, then what an unseen and a missing level add.
     """
 
     def __init__(self, column: int, values: Floats) -> None:
@@ -438,16 +401,9 @@ class Compiled(NamedTuple):
 def scorer_of(ranker: Any) -> CompiledScorer | None:
     """Return the scorer of a fitted ranker.
 
-    Parameters
-    ----------
-    ranker : estimator
-
-    Returns
-    -------
-    scorer : CompiledScorer or None
-        None unless the ranker is a BoostedRanker without `start`, an ExternalRanker of boosted
-        trees, or a stack of linear views and of rankers of the first kind, also behind a
-        QueryScaler that appends columns.
+    Returns `scorer`: None unless the ranker is a BoostedRanker without `start`, an ExternalRanker
+    of boosted trees, or a stack of linear views and of rankers of the first kind, also behind a
+    QueryScaler that appends columns.
     """
     ranker = trees_behind(ranker) or ranker
     trees, one = tree_scores(ranker), np.ones(1)

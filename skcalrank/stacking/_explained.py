@@ -18,16 +18,9 @@ from ._views import LinearView, rows_for, trees_behind
 def contributions_of_members(stack: Any, rows: Rows) -> Floats:
     """Return what the rankers of a stack add to the scores of rows, within each query.
 
-    Parameters
-    ----------
-    stack : StackingRanker
-        A stack without a compiled scorer for these rows.
-    rows : Rows
+    * `stack`: a stack without a compiled scorer for these rows.
 
-    Returns
-    -------
-    parts : ndarray of shape (n_rows, n_features_in)
-        Rows sum to the score minus its mean over the query.
+    Returns `parts` (n_rows, n_features_in): rows sum to the score minus its mean over the query.
     """
     out = np.zeros((rows.n_rows, stack.n_features_in_))
     members = zip(stack.names_, stack.rankers_, stack.weights_, stack.spreads_)

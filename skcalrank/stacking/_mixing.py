@@ -181,13 +181,9 @@ def weights_of(scores: Floats, plan: Plan) -> Floats:
 class _Fold(NamedTuple):
     """A fold of held-out rows.
 
-    Attributes
-    ----------
-    has_rows : bool
-    members : ndarray of bool of shape (n_members,)
-        Rankers that have scored all of these rows.
-    triangle : ndarray of shape (n_terms, 1 + n_members)
-        Triangular factor of the targets beside the scores, centered and weighted.
+    * `members` (n_members,): rankers that have scored all of these rows.
+    * `triangle` (n_terms, 1 + n_members): triangular factor of the targets beside the scores,
+      centered and weighted.
     """
 
     has_rows: bool

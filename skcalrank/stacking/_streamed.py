@@ -18,27 +18,17 @@ from ..preprocessing import Summary, TableEncoder, encoded, fit_summaries, summa
 class Streamed:
     """The features of all rows, in chunks of whole queries.
 
-    Parameters
-    ----------
-    chunks : iterable or callable
-        Tuples (X, y, qid) or (X, y, qid, sample_weight), to be iterated several times, or a
-        function that returns an iterator over them.
-    columns : dict or None
-        Kinds of columns by name.
-    most_rows : int
-        Maximum number of rows whose features may be in memory.
+    * `chunks`: tuples (X, y, qid) or (X, y, qid, sample_weight), to be iterated several times, or a
+      function that returns an iterator over them.
+    * `columns`: kinds of columns by name.
+    * `most_rows`: maximum number of rows whose features may be in memory.
 
-    Attributes
-    ----------
-    encoder : TableEncoder or None
-        Reader of the columns, if X are tables.
-    y, qid, weight : ndarray of shape (n_rows,)
-        Labels, queries and weights of the rows, which are in the order of the chunks, sorted by
-        query in each; the weight is None without weights.
-    hashes : ndarray of uint64 of shape (n_rows,)
-        Hashes of the features.
-    shape : tuple of int
-        Number of rows, and of columns of the matrix.
+    * `encoder` (TableEncoder or None): reader of the columns, if X are tables.
+    * `y`, `qid`, `weight` (ndarray of shape (n_rows,)): labels, queries and weights of the rows,
+      which are in the order of the chunks, sorted by query in each; the weight is None without
+      weights.
+    * `hashes` (ndarray of uint64 of shape (n_rows,)): hashes of the features.
+    * `shape` (tuple of int): number of rows, and of columns of the matrix.
     """
 
     def __init__(self, chunks: Any, columns: Any, most_rows: int) -> None:
@@ -160,11 +150,7 @@ class Streamed:
 class OverChunks(Workers):
     """The chunks of a streamed table as the workers of a fit that sums over them.
 
-    Parameters
-    ----------
-    streamed : Streamed
-    used : ndarray of bool of shape (n_rows,)
-        Rows that are learned from.
+    * `used` (n_rows,): rows that are learned from.
     """
 
     size = 2  # or more
