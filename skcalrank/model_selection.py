@@ -238,8 +238,6 @@ def train_test_query_split(
     ------
     MissingQidError
         If no qid is given, and no array carries one.
-    ValueError
-        If there are no arrays.
 
     See Also
     --------

@@ -110,11 +110,6 @@ class _Objective:
             An objective that does not depend on the labels of other rows. Larger labels than those
             in `y` are an error while training.
 
-        Raises
-        ------
-        ValueError
-            If the labels do not fit the measure, or targets do not fit the loss.
-
         Examples
         --------
         >>> from skcalrank.boosting import lightgbm_objective
@@ -321,11 +316,6 @@ def xgboost_objective(
         built with ``group`` or ``qid``. Returns gradient and curvature, each of shape (n_rows,).
         It can be pickled and copied, and used for any number of training sets whose labels give
         the loss the same scales.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`lightgbm_objective`.
 
     See Also
     --------

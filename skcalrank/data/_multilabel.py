@@ -40,12 +40,6 @@ class MultiLabelTarget(Judgments):
     names : list of str
         Names of the labels.
 
-    Raises
-    ------
-    ValueError
-        If `labels` are not finite or not two-dimensional, or if `names` are not distinct or not
-        one per label.
-
     See Also
     --------
     RankingTarget : One label of each document.
@@ -91,11 +85,6 @@ class MultiLabelTarget(Judgments):
         Returns
         -------
         label : ndarray of shape (n_rows,)
-
-        Raises
-        ------
-        ValueError
-            If there is no label of this name.
         """
         if name not in self.names:
             raise ValueError(f"name must be one of {', '.join(self.names)}, got {name!r}.")

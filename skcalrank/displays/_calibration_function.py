@@ -112,11 +112,6 @@ class CalibrationFunctionDisplay(Display):
         Returns
         -------
         display : CalibrationFunctionDisplay
-
-        Raises
-        ------
-        ValueError
-            If the arrays differ in length, hold negative or infinite values, or are empty.
         """
         return cls(**_sorted(target_regret, surrogate_regret))
 
@@ -150,11 +145,6 @@ class CalibrationFunctionDisplay(Display):
         Returns
         -------
         display : CalibrationFunctionDisplay
-
-        Raises
-        ------
-        ValueError
-            As in :func:`skcalrank.calibration.calibration_function`.
 
         Examples
         --------

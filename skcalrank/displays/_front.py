@@ -114,11 +114,6 @@ class FrontDisplay(Display):
         Returns
         -------
         display : FrontDisplay
-
-        Raises
-        ------
-        ValueError
-            If a measure is unknown, or the front has only one.
         """
         if len(front.axes) < 2:
             raise ValueError(f"front must have at least two measures, got {front.axes[0]!r} only.")

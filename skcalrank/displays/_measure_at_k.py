@@ -223,12 +223,6 @@ class MeasureAtKDisplay(Display):
         -------
         display : MeasureAtKDisplay
 
-        Raises
-        ------
-        ValueError
-            If the measure has no cutoff, is undefined on every query, or the input is not a
-            ranking problem.
-
         Examples
         --------
         >>> from skcalrank.displays import MeasureAtKDisplay

@@ -262,11 +262,6 @@ class PairMatrixDisplay(Display):
         -------
         display : PairMatrixDisplay
 
-        Raises
-        ------
-        ValueError
-            If the matrix is not square or not finite, or positions are not a permutation of 1 to r.
-
         Examples
         --------
         >>> from skcalrank.displays import PairMatrixDisplay

@@ -189,11 +189,6 @@ class RegretBoundDisplay(Display):
         Returns
         -------
         display : RegretBoundDisplay
-
-        Raises
-        ------
-        ValueError
-            If the arrays differ in length, hold negative or infinite values, or are empty.
         """
         return cls(**_regrets(surrogate_regret, target_regret), bound=bound)
 

@@ -158,11 +158,6 @@ class RegretCurveDisplay(Display):
         Returns
         -------
         display : RegretCurveDisplay
-
-        Raises
-        ------
-        ValueError
-            If `name` or `curve_kwargs` is a list whose length is not the number of curves.
         """
         ax = self._open(ax)
         names = list(map(literal, self.values)) if name is None else name
@@ -300,11 +295,6 @@ class RegretCurveDisplay(Display):
         Returns
         -------
         display : RegretCurveDisplay
-
-        Raises
-        ------
-        ValueError
-            If a shape does not fit the sample sizes, or a regret is negative.
 
         Examples
         --------

@@ -173,11 +173,6 @@ class ReliabilityDisplay(Display):
         Returns
         -------
         display : ReliabilityDisplay
-
-        Raises
-        ------
-        ValueError
-            If the arrays do not fit together.
         """
         labels, queries = check.target(y_true, qid, name="y_true")
         return cls(**_means(labels, y_value, queries, n_bins))

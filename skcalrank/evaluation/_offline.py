@@ -234,11 +234,6 @@ def is_safe(
     safety : Safety
         Its truth value says whether the candidate is safe.
 
-    Raises
-    ------
-    ValueError
-        As in :func:`offline_evaluate`.
-
     Warns
     -----
     UserWarning
@@ -329,11 +324,6 @@ def propensity_sensitivity(
     Returns
     -------
     sensitivity : Sensitivity
-
-    Raises
-    ------
-    ValueError
-        As in :func:`offline_evaluate`.
 
     See Also
     --------

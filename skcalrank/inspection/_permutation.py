@@ -102,11 +102,6 @@ def query_permutation_importance(
     -------
     importance : PermutationImportance
 
-    Raises
-    ------
-    ValueError
-        If a column does not exist, or X is no array or frame.
-
     See Also
     --------
     explain_scores : Exact contributions of the features to the scores.

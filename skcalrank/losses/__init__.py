@@ -97,12 +97,6 @@ def get_loss(loss: str | Loss, **options: Any) -> Loss:
     -------
     loss : Loss
 
-    Raises
-    ------
-    ValueError
-        If the name is unknown (the message lists the valid names), or an option is out of its
-        range or not an option of this loss.
-
     See Also
     --------
     skcalrank.OrderPreservingRanker : A ranker that minimizes one of these losses.

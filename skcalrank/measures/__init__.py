@@ -104,12 +104,6 @@ def get_measure(
     -------
     measure : Measure
 
-    Raises
-    ------
-    ValueError
-        If the name is unknown (the message lists the valid names), the measure has no cutoff or
-        no such option, or a Measure object contradicts the convention.
-
     See Also
     --------
     skcalrank.metrics.measure_score : Compute any measure.

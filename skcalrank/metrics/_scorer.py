@@ -165,11 +165,6 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     -------
     scorer : RankingScorer
 
-    Raises
-    ------
-    ValueError
-        If a name or an option is unknown; the message lists the valid ones.
-
     See Also
     --------
     get_scorer_names : The names.

@@ -74,11 +74,6 @@ def get_pred(pred: str | Pred | Callable[..., Any], objective: str) -> Pred:
     -------
     pred : Pred
 
-    Raises
-    ------
-    ValueError
-        If the name is unknown (the message lists the valid ones), or the objective is another one.
-
     Examples
     --------
     >>> from skcalrank.preds import get_pred

@@ -54,11 +54,6 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         self : estimator
             The fitted transformer.
 
-        Raises
-        ------
-        ValueError
-            If a parameter, X or qid is invalid, or X and qid differ in length.
-
         Warns
         -----
         OneQueryWarning

@@ -99,11 +99,6 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         -------
         self : QuantileHinges
             The fitted transformer.
-
-        Raises
-        ------
-        ValueError
-            If `n_knots` is invalid, or X has infinite or non-numeric values.
         """
         del y  # Quantiles do not depend on y.
         check.params(self)

@@ -162,13 +162,6 @@ class MultiLabelRanker(BaseRanker):
         Returns
         -------
         self
-
-        Raises
-        ------
-        TypeError
-            If y is not a MultiLabelTarget.
-        ValueError
-            If labels do not fit their measure, or weights are not a mix of the labels.
         """
         plan = self._check_params()
         y = _checked_target(self, y)
@@ -201,13 +194,6 @@ class MultiLabelRanker(BaseRanker):
         Returns
         -------
         self
-
-        Raises
-        ------
-        TypeError
-            If `targets` is not a MultiLabelTarget.
-        ValueError
-            If `measure` or `weights` name other labels.
         """
         plan = self._check_params()
         targets = _checked_target(self, targets, "targets")
@@ -352,13 +338,6 @@ class MultiLabelRanker(BaseRanker):
         Returns
         -------
         front : Front
-
-        Raises
-        ------
-        TypeError
-            If y is not a MultiLabelTarget.
-        ValueError
-            If a label or a measure is unknown, or `mixes` are not mixes.
         """
         check_is_fitted(self)
         y = _checked_target(self, y)

@@ -238,12 +238,6 @@ class ScoreRanker(TargetRanker):
         -------
         self
 
-        Raises
-        ------
-        ValueError
-            If the input is not a ranking problem, labels do not fit the measure, or the regressor
-            does not support what is requested.
-
         Warns
         -----
         OneQueryWarning

@@ -189,12 +189,6 @@ class CalibratedRankerCV(RankerAround):
         self : CalibratedRankerCV
             The fitted ranker.
 
-        Raises
-        ------
-        ValueError
-            If a parameter is invalid, the input is not a ranking problem, or there are too few
-            queries.
-
         Warns
         -----
         OneQueryWarning

@@ -47,11 +47,6 @@ def get_factors(factors: str | Factors | tuple[Any, Any]) -> Factors:
     -------
     factors : Factors
 
-    Raises
-    ------
-    ValueError
-        If the name is unknown (the message lists the valid names), or it is no pair of functions.
-
     Examples
     --------
     >>> from skcalrank.structured import get_factors
