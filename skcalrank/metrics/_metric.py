@@ -65,11 +65,6 @@ Returns
 -------
 value : float or ndarray of shape (n_queries,)
 
-Raises
-------
-ValueError
-    If the input is not a ranking problem, or labels do not fit the measure.
-
 See Also
 --------
 skcalrank.measures.{measure} : The measure, and what it is.

@@ -76,10 +76,8 @@ class LeastSquaresRankerCV(ScoreRanker):
         Mean held-out score of `alpha_` over the splits.
     best_index_ : int
         Index of `alpha_` in `alphas`.
-    coef_ : ndarray of shape (d,) or (r, d)
-        Coefficients, one row per item in the label-ranking form.
-    intercept_ : float or ndarray of shape (r,)
-        Intercept, one per item in the label-ranking form.
+    coef_, intercept_ : ndarray of shape (d,) or (r, d), float or ndarray of shape (r,)
+        Coefficients and intercept, with a row per item in the label-ranking form.
     estimator_ : GramRidge
         Ridge regression fitted to all rows with `alpha_`.
     rankers_ : dict of str to LeastSquaresRanker
@@ -90,14 +88,8 @@ class LeastSquaresRankerCV(ScoreRanker):
         name of the measure replaces ``score``.
     n_splits_ : int
         Number of splits.
-    n_items_ : int or None
-        Number of items in the label-ranking form, None otherwise.
-    item_names_in_ : ndarray of shape ``(n_items_,)``
-        Names of the items, if y has columns with names that are all strings.
-    n_features_in_ : int
-        Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the features, if X has names that are all strings.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
+        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------

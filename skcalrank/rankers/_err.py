@@ -56,14 +56,8 @@ class ERRRanker(ScoreRanker):
         exponential gain.
     penalty_scale_ : ndarray of shape (d,)
         Unit of `alpha_` for each feature; only with ``estimator=None``.
-    n_items_ : int or None
-        Number of items in the label-ranking form, None otherwise.
-    item_names_in_ : ndarray of shape ``(n_items_,)``
-        Names of the items, if y has columns with names that are all strings.
-    n_features_in_ : int
-        Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the features, if X has names that are all strings.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
+        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------

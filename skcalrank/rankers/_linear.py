@@ -50,16 +50,12 @@ class LinearScorer(BaseRanker):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,) or (r, d)
-        Coefficients, one row per item in the label-ranking form.
-    intercept_ : float or ndarray of shape (r,)
-        Intercept, one per item in the label-ranking form.
+    coef_, intercept_ : ndarray of shape (d,) or (r, d), float or ndarray of shape (r,)
+        Coefficients and intercept, with a row per item in the label-ranking form.
     n_iter_ : int
         Number of iterations of the solver; 1 for closed forms.
-    alpha_ : float
-        Ridge penalty that was used.
-    penalty_scale_ : ndarray of shape (d,)
-        Unit of `alpha_` for each feature; ones if `alpha` is a number.
+    alpha_, penalty_scale_ : float, ndarray of shape (d,)
+        Ridge penalty that was used and its unit for each feature; 1 if `alpha` is a number.
 
     See Also
     --------

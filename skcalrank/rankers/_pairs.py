@@ -84,18 +84,10 @@ class AveragePrecisionRanker(PairRanker):
         The surrogate that was fitted.
     n_iter_ : int
         Number of iterations of the bilinear fit; only there.
-    alpha_ : float
-        Ridge penalty that was used; only with ``estimator=None``.
-    penalty_scale_ : ndarray of shape (d,)
-        Unit of `alpha_` for each feature; only with ``estimator=None``.
-    n_items_ : int or None
-        Number of items in the label-ranking form, None otherwise.
-    item_names_in_ : ndarray of shape ``(n_items_,)``
-        Names of the items, if y has columns with names that are all strings.
-    n_features_in_ : int
-        Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the features, if X has names that are all strings.
+    alpha_, penalty_scale_ : float, ndarray of shape (d,)
+        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
+        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -288,18 +280,10 @@ class PairwiseDisagreementRanker(PairRanker):
         The surrogate that was fitted.
     n_iter_ : int
         Number of iterations of the bilinear fit; only there.
-    alpha_ : float
-        Ridge penalty that was used; only with ``estimator=None``.
-    penalty_scale_ : ndarray of shape (d,)
-        Unit of `alpha_` for each feature; only with ``estimator=None``.
-    n_items_ : int or None
-        Number of items in the label-ranking form, None otherwise.
-    item_names_in_ : ndarray of shape ``(n_items_,)``
-        Names of the items, if y has columns with names that are all strings.
-    n_features_in_ : int
-        Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the features, if X has names that are all strings.
+    alpha_, penalty_scale_ : float, ndarray of shape (d,)
+        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
+        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------

@@ -218,18 +218,10 @@ class DCGRanker(ScoreRanker):
     ----------
     estimator_ : regressor
         Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_ : float
-        Ridge penalty that was used; only with ``estimator=None``.
-    penalty_scale_ : ndarray of shape (d,)
-        Unit of `alpha_` for each feature; only with ``estimator=None``.
-    n_items_ : int or None
-        Number of items in the label-ranking form, None otherwise.
-    item_names_in_ : ndarray of shape ``(n_items_,)``
-        Names of the items, if y has columns with names that are all strings.
-    n_features_in_ : int
-        Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the features, if X has names that are all strings.
+    alpha_, penalty_scale_ : float, ndarray of shape (d,)
+        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
+        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -318,18 +310,10 @@ class NDCGRanker(ScoreRanker):
     ----------
     estimator_ : regressor
         Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_ : float
-        Ridge penalty that was used; only with ``estimator=None``.
-    penalty_scale_ : ndarray of shape (d,)
-        Unit of `alpha_` for each feature; only with ``estimator=None``.
-    n_items_ : int or None
-        Number of items in the label-ranking form, None otherwise.
-    item_names_in_ : ndarray of shape ``(n_items_,)``
-        Names of the items, if y has columns with names that are all strings.
-    n_features_in_ : int
-        Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the features, if X has names that are all strings.
+    alpha_, penalty_scale_ : float, ndarray of shape (d,)
+        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
+        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -422,18 +406,10 @@ class ExpectedRankUtilityRanker(ScoreRanker):
     ----------
     estimator_ : regressor
         Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_ : float
-        Ridge penalty that was used; only with ``estimator=None``.
-    penalty_scale_ : ndarray of shape (d,)
-        Unit of `alpha_` for each feature; only with ``estimator=None``.
-    n_items_ : int or None
-        Number of items in the label-ranking form, None otherwise.
-    item_names_in_ : ndarray of shape ``(n_items_,)``
-        Names of the items, if y has columns with names that are all strings.
-    n_features_in_ : int
-        Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the features, if X has names that are all strings.
+    alpha_, penalty_scale_ : float, ndarray of shape (d,)
+        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
+        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -506,18 +482,10 @@ class SpearmanRanker(ScoreRanker):
     ----------
     estimator_ : regressor
         Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_ : float
-        Ridge penalty that was used; only with ``estimator=None``.
-    penalty_scale_ : ndarray of shape (d,)
-        Unit of `alpha_` for each feature; only with ``estimator=None``.
-    n_items_ : int or None
-        Number of items in the label-ranking form, None otherwise.
-    item_names_in_ : ndarray of shape ``(n_items_,)``
-        Names of the items, if y has columns with names that are all strings.
-    n_features_in_ : int
-        Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the features, if X has names that are all strings.
+    alpha_, penalty_scale_ : float, ndarray of shape (d,)
+        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
+        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------

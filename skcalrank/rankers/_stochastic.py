@@ -57,20 +57,12 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,) or (r, d)
-        Coefficients, one row per item in the label-ranking form.
-    intercept_ : float or ndarray of shape (r,)
-        Intercept, one per item in the label-ranking form.
+    coef_, intercept_ : ndarray of shape (d,) or (r, d), float or ndarray of shape (r,)
+        Coefficients and intercept, with a row per item in the label-ranking form.
     n_iter_ : int
         Number of updates so far.
-    n_items_ : int or None
-        Number of items in the label-ranking form, None otherwise.
-    item_names_in_ : ndarray of shape ``(n_items_,)``
-        Names of the items, if y has columns with names that are all strings.
-    n_features_in_ : int
-        Number of features seen in :meth:`fit`.
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the features, if X has names that are all strings.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
+        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------
