@@ -4,7 +4,6 @@ import pickle
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
 from boosting_cases import ENGINES, FIRST, boosted, made_queries, pickled
 from recipes import RECIPES, recipe
@@ -24,6 +23,8 @@ from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
 from skcalrank.stacking import scorer_of
+
+pd = pytest.importorskip("pandas")
 
 COLUMNS = made_columns(160)
 Y, QID = labels(COLUMNS)
