@@ -23,12 +23,7 @@ class _QuerySplitter:
     _splitter: Callable[[], Any]
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the request of ``qid`` for metadata routing.
-
-        Returns
-        -------
-        request : MetadataRequest
-        """
+        """Return the request of ``qid`` for metadata routing."""
         request = MetadataRequest(owner=self)
         request.split.add_request(param="qid", alias=True)
         return request
@@ -90,10 +85,6 @@ class _QuerySplitter:
         ----------
         X, y, groups, qid : object, default=None
             Ignored.
-
-        Returns
-        -------
-        n_splits : int
         """
         return self._splitter().get_n_splits()
 

@@ -436,10 +436,6 @@ class QueryPipeline(Pipeline):
         ----------
         X, y, qid, sample_weight
             As in :meth:`fit`.
-
-        Returns
-        -------
-        score : float
         """
         qid = check.carried_qid(y, qid)
         return float(self._call("score", X, qid, y, sample_weight=sample_weight))
@@ -499,10 +495,6 @@ def make_query_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) 
         Transformers, followed by a ranker.
     memory, verbose
         As in :class:`QueryPipeline`.
-
-    Returns
-    -------
-    pipe : QueryPipeline
 
     See Also
     --------

@@ -116,10 +116,6 @@ class LabelDistribution:
         random_state : int, RandomState instance or None, default=None
             Seed of the random numbers.
 
-        Returns
-        -------
-        distribution : LabelDistribution
-
         Examples
         --------
         >>> from skcalrank.calibration import LabelDistribution
@@ -205,10 +201,6 @@ class LabelDistribution:
         ----------
         measure : str or Measure
             The measure.
-
-        Returns
-        -------
-        measure : Measure
         """
         measure = get_measure(measure)
         if self.labels.ndim == 2:
@@ -302,10 +294,6 @@ class LabelDistribution:
         ----------
         measure : str or Measure
             The measure.
-
-        Returns
-        -------
-        value : float
         """
         return float(self.order_values(measure).max())
 

@@ -77,10 +77,6 @@ class CalibrationFunctionDisplay(Display):
             As in :meth:`MeasureAtKDisplay.plot`.
         line_kwargs : dict, default=None
             Style of the curve, for matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : CalibrationFunctionDisplay
         """
         ax = self._open(ax)
         label = self.name if name is None else name
@@ -108,10 +104,6 @@ class CalibrationFunctionDisplay(Display):
             As in :class:`CalibrationFunctionDisplay`, in any order.
         ax, name, line_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : CalibrationFunctionDisplay
         """
         return cls(**_sorted(target_regret, surrogate_regret))
 
@@ -141,10 +133,6 @@ class CalibrationFunctionDisplay(Display):
             Name of the curve in the legend. If None, surrogate, map and measure.
         ax, line_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : CalibrationFunctionDisplay
 
         Examples
         --------

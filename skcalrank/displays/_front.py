@@ -76,10 +76,6 @@ class FrontDisplay(Display):
         mixes_kwargs, line_kwargs : dict, default=None
             Style of the points and of the line through the efficient mixes, for matplotlib's
             ``plot``.
-
-        Returns
-        -------
-        display : FrontDisplay
         """
         ax = self._open(ax)
         places = [self.front.axes.index(axis) for axis in (self.x, self.y)]
@@ -110,10 +106,6 @@ class FrontDisplay(Display):
             Names of the measures. If None, the first and the second.
         ax, name, mixes_kwargs, line_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : FrontDisplay
         """
         if len(front.axes) < 2:
             raise ValueError(f"front must have at least two measures, got {front.axes[0]!r} only.")

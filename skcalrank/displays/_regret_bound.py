@@ -123,10 +123,6 @@ class RegretBoundDisplay(Display):
             Style of the points, for matplotlib's ``scatter``.
         bound_kwargs : dict, default=None
             Style of the bound, for matplotlib's ``plot``.
-
-        Returns
-        -------
-        display : RegretBoundDisplay
         """
         check.option("scale", scale, ("log", "linear"))
         ax = self._open(ax)
@@ -185,10 +181,6 @@ class RegretBoundDisplay(Display):
             As in :class:`RegretBoundDisplay`.
         ax, name, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : RegretBoundDisplay
         """
         return cls(**_regrets(surrogate_regret, target_regret), bound=bound)
 
@@ -233,10 +225,6 @@ class RegretBoundDisplay(Display):
             Name of the points in the legend. If None, measure and loss.
         ax, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : RegretBoundDisplay
 
         Raises
         ------

@@ -154,10 +154,6 @@ class RegretCurveDisplay(Display):
             for each.
         ax, band_kwargs
             As in :meth:`MeasureAtKDisplay.plot`.
-
-        Returns
-        -------
-        display : RegretCurveDisplay
         """
         ax = self._open(ax)
         names = list(map(literal, self.values)) if name is None else name
@@ -245,10 +241,6 @@ class RegretCurveDisplay(Display):
         ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
 
-        Returns
-        -------
-        display : RegretCurveDisplay
-
         Raises
         ------
         ValueError
@@ -291,10 +283,6 @@ class RegretCurveDisplay(Display):
             As in :class:`RegretCurveDisplay`.
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
-
-        Returns
-        -------
-        display : RegretCurveDisplay
 
         Examples
         --------

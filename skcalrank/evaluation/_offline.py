@@ -129,10 +129,6 @@ def offline_evaluate(
     confidence_level : float, default=0.95
         Level of the interval, which is Student's over queries.
 
-    Returns
-    -------
-    estimate : OfflineEstimate
-
     Raises
     ------
     ValueError
@@ -320,10 +316,6 @@ def propensity_sensitivity(
         Numbers s >= 0; the propensities are :math:`\theta^s`. 0 is no position bias.
     **options
         Other options of :func:`offline_evaluate`.
-
-    Returns
-    -------
-    sensitivity : Sensitivity
 
     See Also
     --------

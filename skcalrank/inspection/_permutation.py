@@ -98,10 +98,6 @@ def query_permutation_importance(
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffles.
 
-    Returns
-    -------
-    importance : PermutationImportance
-
     See Also
     --------
     explain_scores : Exact contributions of the features to the scores.

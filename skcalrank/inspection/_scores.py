@@ -90,10 +90,6 @@ def explain_scores(
     feature_names : array-like of str of shape (d,), default=None
         Names of the columns of X. If None, the names seen in `fit`, else x0, x1, ...
 
-    Returns
-    -------
-    explanation : ScoreExplanation
-
     Raises
     ------
     ValueError

@@ -93,10 +93,6 @@ def get_loss(loss: str | Loss, **options: Any) -> Loss:
         Options of the loss: ``eta``, ``threshold``, ``smoothing``. None means the default of the
         loss; an option that the loss does not have must be None.
 
-    Returns
-    -------
-    loss : Loss
-
     See Also
     --------
     skcalrank.OrderPreservingRanker : A ranker that minimizes one of these losses.

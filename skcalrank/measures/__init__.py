@@ -100,10 +100,6 @@ def get_measure(
     **options
         Parameters of the measure, such as ``gain`` or ``relevance_level``.
 
-    Returns
-    -------
-    measure : Measure
-
     See Also
     --------
     skcalrank.metrics.measure_score : Compute any measure.

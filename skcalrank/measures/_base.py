@@ -182,10 +182,6 @@ class Measure(ABC):
         targets : {"measure", "separable"}, default="measure"
             Score targets or separable targets, which then are labels, or differences of labels, and
             no other function of them.
-
-        Returns
-        -------
-        linear : bool
         """
         del targets
         return False

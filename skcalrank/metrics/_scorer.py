@@ -82,10 +82,6 @@ class RankingScorer:
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows.
 
-        Returns
-        -------
-        score : float
-
         Warns
         -----
         OneQueryWarning
@@ -160,10 +156,6 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     **metric_options
         Parameters of the metric: ``ties``, ``empty``, ``convention``, ``gain``,
         ``relevance_level``, ...
-
-    Returns
-    -------
-    scorer : RankingScorer
 
     See Also
     --------

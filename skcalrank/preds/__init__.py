@@ -70,10 +70,6 @@ def get_pred(pred: str | Pred | Callable[..., Any], objective: str) -> Pred:
     objective : {"positional", "map", "disagreement", "pairs"}
         Problem to solve, as in :class:`Pred`.
 
-    Returns
-    -------
-    pred : Pred
-
     Examples
     --------
     >>> from skcalrank.preds import get_pred

@@ -165,12 +165,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         return next(transform_together([self], matrix, made))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return which methods hand metadata to the curve.
-
-        Returns
-        -------
-        routing : MetadataRouter
-        """
+        """Return which methods hand metadata to the curve."""
         router = MetadataRouter(owner=type(self).__name__)
         if self.curve is not None:
             mapping = MethodMapping().add(caller="fit", callee="fit")

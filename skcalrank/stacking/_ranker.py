@@ -223,10 +223,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         ----------
         **params
             Values by name, such as ``trees__learning_rate=0.05`` or ``trees="drop"``.
-
-        Returns
-        -------
-        self : StackingRanker
         """
         if self.rankers is None and "rankers" not in params:
             super().set_params(**params)

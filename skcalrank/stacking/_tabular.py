@@ -158,10 +158,6 @@ class TabularRanker(StackingRanker):
             Values by name, such as ``trees__learning_rate=0.05`` if `trees` is a
             :class:`BoostedRanker`.
 
-        Returns
-        -------
-        self : TabularRanker
-
         Raises
         ------
         ValueError
