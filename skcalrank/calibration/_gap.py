@@ -14,12 +14,7 @@ from ..data.types import Seed
 from ..losses import Loss
 from ..measures import Measure, PairwiseDisagreement, get_measure
 from ..preds import PREDS, Pred
-from ._conditions import (
-    dag_condition,
-    low_noise_condition,
-    reinforce_condition,
-    score_condition,
-)
+from ._conditions import dag_condition, low_noise_condition, reinforce_condition, score_condition
 from ._distribution import LabelDistribution
 from ._orders import all_positions, is_best
 from ._rows import SharedRows, random_rows, regret_stays

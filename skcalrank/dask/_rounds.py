@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..data import (
-    SingleDocumentsWarning,
-    Workers,
-    among,
-    check,
-    keeping_warnings,
-    timed,
-    warn,
-)
+from ..data import SingleDocumentsWarning, Workers, among, check, keeping_warnings, timed, warn
 from ._blocks import Partitions, check_disjoint, compute, names_of, tree
 from ._cut import partitions
 

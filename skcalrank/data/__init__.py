@@ -5,14 +5,7 @@ Names in ``__all__`` are public. The others, and the modules ``arrays``, ``check
 never from a private module of this subpackage.
 """
 
-from .._dask import (
-    in_memory,
-    is_lazy,
-    lazy_aware,
-    lazy_transformer,
-    refuse_lazy,
-    results_of_blocks,
-)
+from .._dask import in_memory, is_lazy, lazy_aware, lazy_transformer, refuse_lazy, results_of_blocks
 from ._click_counts import ClickCounts, check_clicks
 from ._clicks import ClickSessions
 from ._equality import are_alike

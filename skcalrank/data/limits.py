@@ -7,11 +7,7 @@ Estimators declare ``_parameter_constraints`` with the names defined here.
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import (
-    HasMethods,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import HasMethods, StrOptions, validate_parameter_constraints
 from sklearn.utils._param_validation import Interval as Interval
 
 

@@ -11,12 +11,7 @@ from scipy import stats
 from ..data import ClickSessions, PositionModel, arrays, warning_once
 from ..data.types import ArrayLike, Floats
 from ..measures import Measure
-from ._impressions import (
-    ClickLogEstimate,
-    known_propensities,
-    linear_measure,
-    mean_and_error,
-)
+from ._impressions import ClickLogEstimate, known_propensities, linear_measure, mean_and_error
 from ._statistics import check_share
 
 

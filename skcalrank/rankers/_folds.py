@@ -12,12 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._solvers import (
-    Moments,
-    merge_all,
-    product_of_rows,
-    ridge_path,
-)
+from .._solvers import Moments, merge_all, product_of_rows, ridge_path
 from ..data import (
     KEPT_CELLS,
     PART_CELLS,

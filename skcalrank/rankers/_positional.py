@@ -6,14 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from ..data import limits
-from ..measures import (
-    DCG,
-    ERU,
-    NDCG,
-    PositionalMeasure,
-    Spearman,
-    get_measure,
-)
+from ..measures import DCG, ERU, NDCG, PositionalMeasure, Spearman, get_measure
 from ._score import ScoreRanker
 
 CONSTRAINTS = ScoreRanker._parameter_constraints

@@ -13,13 +13,7 @@ from sklearn.base import clone
 from ..data import Queries, Rows, among, each
 from ..data.tables import EncodedTable
 from ..data.types import Bools, Floats
-from ..preprocessing import (
-    LinearColumns,
-    TableMatrix,
-    curve_of,
-    fit_together,
-    transform_together,
-)
+from ..preprocessing import LinearColumns, TableMatrix, curve_of, fit_together, transform_together
 from ..rankers import FitInChunks, learns_in_chunks
 from ._streamed import OverChunks, Streamed
 from ._views import LinearView, kind_of
