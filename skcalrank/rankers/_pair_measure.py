@@ -14,6 +14,9 @@ from ..preds import Pred
 from ._pair_base import PairRanker
 from ._stacks import rows_of
 
+# Documents whose order tells which triangle of a basis counts: pairs at many distances.
+_SOME_DOCUMENTS = 16
+
 
 class LeastSquaresPairRanker(PairRanker):
     """Least-squares ranker for any measure of pairs, such as one of your own.
@@ -163,7 +166,8 @@ class LeastSquaresPairRanker(PairRanker):
 
 def _is_lower(measure):
     """Return whether only the lower triangle of the basis counts."""
-    return not np.triu(measure.pair_basis(np.array([[1, 2], [2, 1]])), 1).any()
+    ahead = np.arange(1, _SOME_DOCUMENTS + 1)
+    return not np.triu(measure.pair_basis(np.array([ahead, ahead[::-1]])), 1).any()
 
 
 def _pairs(measure, r):

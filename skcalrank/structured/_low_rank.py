@@ -6,7 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import all_or_nothing, arrays, check, limits, refuse_lazy
 from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
@@ -132,7 +134,8 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         check_classification_targets(y)
         weight = check.sample_weight(sample_weight, X.shape[0])
         self.classes_, codes = self._encode(y)
-        targets = self._set_factors(*self._factorized(), codes, weight)
+        alpha, beta, self._offset = self._factorized()
+        targets = self._set_factors(alpha, beta, self._offset, codes, weight)
         self.rank_ = targets.shape[1]
         self._square = len(self.alpha_) == len(self.beta_)
         self._fit_means(X, targets, weight)
@@ -145,13 +148,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         classes = arrays.as_array(self.classes, "classes")
         if classes.ndim != 1 or len(np.unique(classes)) < len(classes):
             raise ValueError(f"classes must be a list of different classes, got {self.classes!r}.")
-        unknown = np.setdiff1d(y, classes)
-        if len(unknown):
-            raise ValueError(
-                f"y must hold classes={self.classes!r} only, got {unknown.tolist()[0]!r}."
-            )
-        order = np.argsort(classes)
-        return classes, order[np.searchsorted(classes[order], y)]
+        return classes, _numbers_of(y, classes, self.classes)
 
     def _factorized(self) -> tuple[Floats, Floats, Floats]:
         """Return alpha, beta and b of the loss."""
@@ -235,3 +232,41 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         """
         best = self.expected_loss(X).argmin(axis=1)
         return self.classes_[best] if self._square else best
+
+    def score(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy, or minus the mean loss if predictions are no classes.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+            True classes.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Higher is better. The accuracy of :func:`sklearn.metrics.accuracy_score` if the loss
+            matrix is square; numbers of columns cannot be compared with classes.
+        """
+        check_is_fitted(self)
+        if self._square:
+            return float(super().score(X, y, sample_weight))
+        predictions = self.predict(X)
+        y = column_or_1d(arrays.as_array(y, "y"))
+        check_consistent_length(predictions, y)
+        rows = _numbers_of(y, self.classes_, self.classes_)
+        losses = (self.alpha_ @ self.beta_.T + self._offset[:, None])[rows, predictions]
+        weight = check.sample_weight(sample_weight, len(y))
+        return -float(np.average(losses, weights=weight))
+
+
+def _numbers_of(y: Array, classes: Array, named: ArrayLike) -> Ints:
+    """Return the number of the class of each label, or raise."""
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(f"y must hold classes={named!r} only, got {unknown.tolist()[0]!r}.")
+    order = np.argsort(classes)
+    numbers: Ints = order[np.searchsorted(classes[order], y)]
+    return numbers

@@ -59,6 +59,7 @@ def get_factors(factors: str | Factors | tuple[Any, Any]) -> Factors:
             f"got {factors!r}."
         )
     name, _, cutoff = factors.partition("@")
-    check.option("factors", name if name == "hit" else factors, FACTORS)
-    made: Factors = FACTORS[name](int(cutoff)) if cutoff.isdecimal() else FACTORS[name]()
+    has_cutoff = name == "hit" and cutoff.isdecimal()
+    check.option("factors", name if has_cutoff else factors, FACTORS)
+    made: Factors = FACTORS[name](int(cutoff)) if has_cutoff else FACTORS[name]()
     return made

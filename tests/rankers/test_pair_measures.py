@@ -60,6 +60,15 @@ class Together(FromTheTop):
         return 1.0 / (1.0 + apart) + np.eye(positions.shape[-1]) / positions[..., None]
 
 
+class Apart(FromTheTop):
+    """Documents two positions or more behind a more relevant one; 0 for all orders of two."""
+
+    name = "apart"
+
+    def pair_basis(self, positions):
+        return (positions[..., None, :] - positions[..., :, None] >= 2) * 1.0
+
+
 class Ranks(FromTheTop):
     """A basis that depends on a third document."""
 
@@ -67,7 +76,7 @@ class Ranks(FromTheTop):
         return super().pair_basis(positions) * (1.0 + positions[..., :1, None])
 
 
-OWN = (FromTheTop(), Together())
+OWN = (FromTheTop(), Together(), Apart())
 every_own = pytest.mark.parametrize("measure", OWN, ids=lambda m: m.name)
 
 

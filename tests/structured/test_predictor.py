@@ -322,6 +322,9 @@ def test_errors_of_labels_and_of_the_argmin():
 def test_names_of_factors():
     assert get_factors("hamming") == OrderHamming()
     assert isinstance(get_factors((np.abs, np.abs)), Factors)
+    for name in ("hit@", "hit@two", "hit@-1", "hit@2.5"):
+        with pytest.raises(ValueError, match=f"factors must be one of .*got '{name}'"):
+            get_factors(name)
 
 
 # -- classes with factors, and classes that are missing ---------------------------------------
@@ -365,6 +368,20 @@ def test_search_over_folds_without_a_class(rng):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     with pytest.raises(ValueError, match=r"per class of y \(2, in sorted order\).*classes="):
         LowRankLossClassifier(matrix).fit(X[y > 0], y[y > 0])
+
+
+def test_score_where_predictions_are_no_classes(rng):
+    """Numbers of columns are no labels 1 and 2: the score is minus the mean loss of decisions."""
+    matrix = np.array([[0.0, 1.0, 0.2], [3.0, 0.0, 0.2]])
+    X, y, weight = rng.normal(size=(60, 2)), rng.permutation([1, 2] * 30), rng.random(60)
+    y[X[:, 0] > 0] = 2
+    model = LowRankLossClassifier(matrix).fit(X, y)
+    losses = matrix[y - 1, model.predict(X)]
+    assert model.score(X, y, weight) == pytest.approx(-np.average(losses, weights=weight))
+    with pytest.raises(ValueError, match=r"y must hold classes=.*got 0"):
+        model.score(X, y - 1)
+    square = LowRankLossClassifier(matrix[:, :2]).fit(X, y)
+    assert square.score(X, y) == np.mean(square.predict(X) == y)
 
 
 def test_errors_of_classes_and_factors():
