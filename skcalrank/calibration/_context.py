@@ -142,7 +142,7 @@ def context_report(
     context = QueryContext(statistics)
     wide = context.fit_transform(X, qid=qid)
     queries = check.queries(qid, len(wide))
-    labels, qid = check.labels(y), np.asarray(qid)
+    labels, qid = check.labels(y), queries.codes
     predicted = np.empty((2, len(wide)))
     for train, test in QueryKFold(cv).split(wide, labels, qid):
         for out, table in zip(predicted, (wide[:, : context.n_features_in_], wide)):

@@ -11,7 +11,8 @@ import numpy as np
 from ..data import check
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed
 from ..metrics import binned_means, predict_with_queries
-from ..reliability import GuaranteedCutoff, on_halves
+from ..rankers import ranker_in
+from ..reliability import CalibratedRankerCV, GuaranteedCutoff, Judged, observed, on_halves
 from ._base import Display, draw_line, drawn, literal
 
 
@@ -123,21 +124,26 @@ class ReliabilityDisplay(Display):
         qid : array-like of shape (n_rows,), default=None
             Query of each row.
         relevance_level : float, default=None
-            Labels of at least this level are observed as 1 and others as 0. If None, the level of
-            an estimator whose `target` is "relevant"; without one, labels as they are.
+            Documents with labels of at least this level are relevant; grades and gains are observed
+            as 1 and 0 then. If None, the level of a CalibratedRankerCV, whose `target` is observed:
+            masses in the queries that have some. Of other estimators, labels as they are.
         n_bins : int, default=10
             Number of bins of documents, and of queries.
         ax, name, curve_kwargs
             As in :meth:`plot`.
         """
         qid = check.carried_qid(y, qid)
-        if relevance_level is None and getattr(estimator, "target", None) == "relevant":
-            relevance_level = estimator.relevance_level
         labels, queries = check.target(y, qid)
-        if relevance_level is not None:
-            labels = (labels >= relevance_level) * 1.0
-        values = predict_with_queries(estimator, X, qid)
-        return cls(**_means(labels, values, queries, n_bins))
+        values = queries.group(np.asarray(predict_with_queries(estimator, X, qid)))
+        ranker, target, level = ranker_in(estimator), "grade", relevance_level
+        if isinstance(ranker, CalibratedRankerCV):
+            target = ranker.target
+            level = ranker.relevance_level if level is None else level
+        if relevance_level is not None and target in ("grade", "gain"):
+            target = "relevant"
+        labels, counts = observed(target, Judged(queries, labels, values, level))
+        judged = Judged(queries, labels, values).take(counts)
+        return cls(**_means(judged.labels, judged.scores, judged.queries, n_bins))
 
     @classmethod
     @drawn(plot)

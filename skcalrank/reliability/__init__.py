@@ -3,10 +3,10 @@
 Nothing here is about losses: :mod:`skcalrank.calibration` is.
 """
 
-from ._calibrated import CalibratedRankerCV
+from ._calibrated import CalibratedRankerCV, observed
 from ._cutoff import GuaranteedCutoff
 from ._halves import on_halves
-from ._masses import LOSSES
+from ._masses import LOSSES, Judged
 from ._stability import rank_stability
 
 __all__ = ["CalibratedRankerCV", "GuaranteedCutoff", "rank_stability"]

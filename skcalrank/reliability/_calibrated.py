@@ -144,7 +144,7 @@ class CalibratedRankerCV(RankerAround):
 
     def _check_params(self):
         plan = super()._check_params()
-        if not self._is_unit():
+        if not _is_unit(self.target):
             shares_of(self.target, "target", _UNITS)
         if not (
             self.level is None
@@ -156,9 +156,6 @@ class CalibratedRankerCV(RankerAround):
                 f"{self.level!r}."
             )
         return plan
-
-    def _is_unit(self) -> bool:
-        return isinstance(self.target, str) and self.target in _UNITS
 
     # -- fit ------------------------------------------------------------------------
 
@@ -275,19 +272,12 @@ class CalibratedRankerCV(RankerAround):
 
     def _targets_of(self, judged: Judged) -> tuple[Floats, Bools]:
         """Return targets in [0, 1], and which queries count; set the unit of the values."""
-        self.unit_ = 1.0
-        counts = np.ones(judged.queries.n_queries, dtype=bool)
-        if not self._is_unit():
-            shares = shares_of(self.target)(judged)
-            return masses(shares, judged.queries), judged.queries.max(shares) > 0
-        if self.target == "relevant":
-            return judged.relevance, counts
-        values = judged.labels if self.target == "grade" else _gains(judged)
+        values, counts = observed(self.target, judged)
         if values.min() < 0:
             raise ValueError(
                 f"y must be non-negative for target={self.target!r}, got {values.min():g}."
             )
-        self.unit_ = float(values.max()) or 1.0
+        self.unit_ = (float(values.max()) or 1.0) if self.target in ("grade", "gain") else 1.0
         return values / self.unit_, counts
 
     # -- the level ------------------------------------------------------------------
@@ -302,7 +292,7 @@ class CalibratedRankerCV(RankerAround):
     def _level_estimator(self) -> Any:
         if not isinstance(self.level, str):
             return self.level
-        return HistGradientBoostingClassifier(random_state=0) if self._is_unit() else None
+        return HistGradientBoostingClassifier(random_state=0) if _is_unit(self.target) else None
 
     def _level_features(self, rows: Rows) -> Any:
         encoder = self.encoder_
@@ -376,6 +366,21 @@ class CalibratedRankerCV(RankerAround):
         """
         p = self.predict(X, qid)
         return np.column_stack([1 - p, p])
+
+
+def observed(target: Any, judged: Judged) -> tuple[Floats, Bools]:
+    """Return what is observed of a target of documents, and for which queries it is defined."""
+    if not _is_unit(target):
+        shares = shares_of(target)(judged)
+        return masses(shares, judged.queries), judged.queries.max(shares) > 0
+    counts = np.ones(judged.queries.n_queries, dtype=bool)
+    if target == "relevant":
+        return judged.relevance, counts
+    return judged.labels if target == "grade" else _gains(judged), counts
+
+
+def _is_unit(target: Any) -> bool:
+    return isinstance(target, str) and target in _UNITS
 
 
 def _gains(judged: Judged) -> Floats:

@@ -82,8 +82,10 @@ class QueryMap:
         * `tests` (n_documents,): documents of held-out queries, on which the penalty is chosen.
         """
         weight = weight * (len(weight) / weight.sum())
-        center, scale = columns.mean(axis=0), columns.std(axis=0)
-        scale = np.where(scale > _ROUNDING * np.abs(columns).max(axis=0), scale, 1.0)
+        largest = np.abs(columns).max(axis=0)
+        unit = np.where(largest > 0, largest, 1.0)  # squares may overflow, or be 0
+        center, scale = unit * (columns / unit).mean(axis=0), unit * (columns / unit).std(axis=0)
+        scale = np.where(scale > _ROUNDING * largest, scale, 1.0)
         design = _design(columns, center, scale)
         losses = np.zeros(len(_PENALTIES))
         for test in tests:

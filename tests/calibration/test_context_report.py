@@ -61,7 +61,7 @@ def test_excess_of_exact_models_and_its_bound(measure):
 def test_models_that_see_nothing_more_have_no_excess():
     X, y, qid = population()
     X = X @ np.arange(4.0)[:, None]
-    ranker = RecallRanker(LinearRegression(), k=1)
+    ranker, qid = RecallRanker(LinearRegression(), k=1), [("query", name) for name in qid.tolist()]
     report = context_report(ranker, X, y, qid, cv=2, statistics=["size"])
     assert report.excess == pytest.approx(0, abs=1e-9)
     assert report.standard_error == pytest.approx(0, abs=1e-9)

@@ -5,6 +5,7 @@ import pytest
 from around_cases import drawn_law, frozen
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import calibration_curve
+from sklearn.pipeline import make_pipeline
 
 from skcalrank import CalibratedRankerCV, GuaranteedCutoff, RankingTarget
 from skcalrank.displays import CutoffDisplay, ReliabilityDisplay
@@ -47,6 +48,23 @@ def test_the_level_is_that_of_the_estimator(rng):
     assert (other.documents[1] >= shown.documents[1]).all()
     grades = fitted.set_params(target="grade").fit(X, y, qid)
     assert ReliabilityDisplay.from_estimator(grades, X, y, qid=qid).documents.max() > 1
+
+
+@pytest.mark.parametrize("target", ["gain", "recall"])
+def test_what_is_observed_is_the_target(rng, target):
+    X, y, qid = drawn_law(rng, 60, 12)
+    y[qid == qid[0]] = 0
+    fitted = CalibratedRankerCV(frozen(), target, relevance_level=2, level=None).fit(X, y, qid)
+    p, seen, counts = fitted.predict(X, qid), 2.0**y - 1, np.ones(len(y), dtype=bool)
+    if target == "recall":
+        relevant = {q: (y[qid == q] >= 2).sum() for q in np.unique(qid)}
+        number = np.array([relevant[q] for q in qid])
+        seen, counts = (y >= 2) / np.maximum(number, 1), number > 0
+        assert not counts.all()
+    shown = ReliabilityDisplay.from_estimator(make_pipeline("passthrough", fitted), X, y, qid=qid)
+    given = ReliabilityDisplay.from_predictions(seen[counts], p[counts], qid=qid[counts])
+    assert_allclose(shown.documents, given.documents)
+    assert_allclose(shown.queries, given.queries)
 
 
 def test_values_that_do_not_fit_are_refused():

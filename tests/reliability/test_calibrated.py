@@ -113,6 +113,14 @@ def test_values_are_means_of_the_target(method, rng):
             assert abs(values[part].mean() - truth[part].mean()) < 4 * error + 0.02
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_unit_of_the_scores_does_not_matter(unit, rng):
+    X, y, qid = drawn_law(rng, 60, 8)
+    ranker = calibrated(cv=list(QueryKFold(3).split(X, y, qid)))
+    first, second = (ranker.fit(X * of, y, qid).predict(X * of, qid) for of in (1.0, unit))
+    assert_allclose(first, second, rtol=1e-3)
+
+
 def test_masses_sum_to_about_one(rng):
     X, y, qid = drawn_law(rng, 800, 12, empty=0.0)
     fitted = calibrated(target="recall").fit(X, y, qid)
