@@ -330,8 +330,8 @@ class ClickSessions(Judgments):
         In the cascade model, a user reads from the top down to the click, the last one if there are
         several, or to the end of the list if nothing is clicked.
         """
-        last = np.where(self.last_click, self.last_click, np.iinfo(np.intp).max)
-        return self.position <= np.repeat(last, np.diff(self.ptr))
+        last = np.repeat(self.last_click, np.diff(self.ptr))
+        return (last == 0) | (self.position <= last)
 
     @property
     def clicked_position(self) -> Ints:

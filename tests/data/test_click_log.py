@@ -30,8 +30,9 @@ def several_clicks(rng):
 
 
 def same(found, y):
-    """Return whether the sessions are the same, but for the names of queries."""
-    return all(map(np.array_equal, found._arrays(), y._arrays()))
+    """Return whether the sessions are the same, and count the same, but for names of queries."""
+    own, other = ((*sessions._arrays(), *sessions.counts()) for sessions in (found, y))
+    return all(map(np.array_equal, own, other))
 
 
 IDS = {
