@@ -165,8 +165,7 @@ class QueryPipeline(Pipeline):
 
         Returns
         -------
-        self : QueryPipeline
-            The fitted pipeline.
+        self
 
         Raises
         ------
@@ -199,8 +198,7 @@ class QueryPipeline(Pipeline):
 
         Returns
         -------
-        self : QueryPipeline
-            The fitted pipeline.
+        self
         """
         check.row_order(X=X, targets=targets, qid=qid, sample_weight=sample_weight)
         evals = eval_sets(eval_set)
@@ -235,8 +233,7 @@ class QueryPipeline(Pipeline):
 
         Returns
         -------
-        self : QueryPipeline
-            The fitted pipeline.
+        self
         """
         check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
         qid = check.carried_qid(y, qid)

@@ -141,8 +141,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        self : GramRidge
-            The fitted model.
+        self
 
         Raises
         ------
@@ -165,8 +164,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        self : GramRidge
-            The fitted model.
+        self
         """
         return self._add(X, y, sample_weight, first=not hasattr(self, "_moments"))
 

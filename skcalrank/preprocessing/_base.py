@@ -51,8 +51,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
 
         Returns
         -------
-        self : estimator
-            The fitted transformer.
+        self
 
         Warns
         -----

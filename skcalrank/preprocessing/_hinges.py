@@ -97,8 +97,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        self : QuantileHinges
-            The fitted transformer.
+        self
         """
         del y  # Quantiles do not depend on y.
         check.params(self)

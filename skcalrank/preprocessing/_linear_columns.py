@@ -130,8 +130,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        self : LinearColumns
-            The fitted transformer.
+        self
         """
         check.params(self)
         check.row_order(X=X, y=y, qid=qid)

@@ -155,8 +155,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        self : TableEncoder
-            The fitted transformer.
+        self
 
         Raises
         ------

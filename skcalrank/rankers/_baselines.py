@@ -45,18 +45,8 @@ class PairwiseHingeRanker(_PreferenceRanker):
         Width in (0, 1] over which the corner of the hinge is rounded, because the solver needs
         gradients. Rounding lowers the loss of a preference of weight 1 by at most half of the
         width.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
-    max_iter : int, default=1000
-        Maximum number of iterations of the solver.
-    tol : float, default=1e-4
-        Tolerance of the solver, as in :class:`~skcalrank.rankers.LinearScorer`.
-    warm_start : bool, default=False
-        Whether the solver starts from the solution of the previous fit.
-    verbose : int, default=0
-        1 prints the iterations.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`~skcalrank.rankers.LinearScorer`.
+    fit_intercept, max_iter, tol, warm_start, verbose, query_weight
+        Options of the fit, as in :class:`~skcalrank.rankers.LinearScorer`; `tol` is 1e-4.
 
     Attributes
     ----------
@@ -143,18 +133,8 @@ class PairwiseLogisticRanker(_PreferenceRanker):
     weights : {"difference", "unit"}, default="difference"
         Preferences that relevances imply: ``y_ij = (y_i - y_j)_+`` or ``1(y_i > y_j)``. Ignored if
         y is a :class:`PreferenceTarget`.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
-    max_iter : int, default=1000
-        Maximum number of iterations of the solver.
-    tol : float, default=1e-6
-        Tolerance of the solver, as in :class:`~skcalrank.rankers.LinearScorer`.
-    warm_start : bool, default=False
-        Whether the solver starts from the solution of the previous fit.
-    verbose : int, default=0
-        1 prints the iterations.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`~skcalrank.rankers.LinearScorer`.
+    fit_intercept, max_iter, tol, warm_start, verbose, query_weight
+        Options of the fit, as in :class:`~skcalrank.rankers.LinearScorer`.
 
     Attributes
     ----------

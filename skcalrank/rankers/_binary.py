@@ -54,12 +54,8 @@ class PrecisionRanker(_BinaryRanker):
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
@@ -117,12 +113,8 @@ class RecallRanker(_BinaryRanker):
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. "separable" suits
         regressors of single rows, which cannot see ``|y|_1``, under the condition in the Notes.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
@@ -207,12 +199,8 @@ class RBPRanker(ScoreRanker):
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
@@ -292,12 +280,8 @@ class AUCRanker(ScoreRanker):
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``y_i / (|y|_1 (r - |y|_1))``, or the relevance, as in
         :class:`RecallRanker`.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------

@@ -38,12 +38,8 @@ class ERRRanker(ScoreRanker):
         `max_grade` is set.
     discount : array-like or callable, default=None
         Value of each position, as in :class:`skcalrank.measures.DCG`. If None, :math:`1/p`.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------

@@ -54,18 +54,8 @@ class OrderPreservingRanker(TargetScorer):
         Threshold of "squared_hinge", positive. If None, 1.
     smoothing : float, default=None
         Smoothing of "differentiable_hinge", in (0, 1/2]. If None, 1/2.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
-    max_iter : int, default=1000
-        Maximum number of iterations of the solver.
-    tol : float, default=1e-6
-        Tolerance of the solver, as in :class:`~skcalrank.rankers.LinearScorer`.
-    warm_start : bool, default=False
-        Whether the solver starts from the solution of the previous fit.
-    verbose : int, default=0
-        1 prints the iterations.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`~skcalrank.rankers.LinearScorer`.
+    fit_intercept, max_iter, tol, warm_start, verbose, query_weight
+        Options of the fit, as in :class:`~skcalrank.rankers.LinearScorer`.
 
     Attributes
     ----------

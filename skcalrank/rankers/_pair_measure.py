@@ -41,27 +41,8 @@ class LeastSquaresPairRanker(PairRanker):
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.pair_positions`; maps
         of other names if the measure has an `objective` of its own. If None, "auto". A callable
         maps the (r, r) matrix of a query to positions.
-    pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
-        Features of a pair of documents for the pairwise surrogate, as in
-        :class:`~skcalrank.rankers.PairRanker`.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is the mean weight of a row
-        (1 without weights) for the pair features "bilinear".
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes of the score surrogate, as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
-        pairwise surrogate.
-    n_jobs : int, default=None
-        Number of processes that run the prediction map, as in
-        :class:`~skcalrank.rankers.PairRanker`.
-    random_state : int, RandomState instance or None, default=None
-        Seed for the order of equal documents, if the best order of the pairwise surrogate has
-        to separate them.
-    verbose : int, default=0
-        1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
+    pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
+        Options of the fit and of the map, as in :class:`~skcalrank.rankers.PairRanker`.
 
     Attributes
     ----------

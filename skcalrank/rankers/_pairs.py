@@ -49,32 +49,13 @@ class AveragePrecisionRanker(PairRanker):
     pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`. If
         None, "auto". A callable maps the (r, r) matrix of a query to positions.
-    pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
-        Features of a pair of documents for the pairwise surrogate, as in
-        :class:`~skcalrank.rankers.PairRanker`.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is the mean weight of a row
-        (1 without weights) for the pair features "bilinear".
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes of the score surrogate, as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
-        pairwise surrogate.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     time_limit : float, default=None
         Seconds for the exact map of one query. When it is reached, the best order so far is used,
         and a warning reports the number of such queries.
-    n_jobs : int, default=None
-        Number of processes that run the prediction map, as in
-        :class:`~skcalrank.rankers.PairRanker`.
-    random_state : int, RandomState instance or None, default=None
-        Seed for the order of equal documents, if the best order of the pairwise surrogate has
-        to separate them.
-    verbose : int, default=0
-        1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
+    pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
+        Options of the fit and of the map, as in :class:`~skcalrank.rankers.PairRanker`.
 
     Attributes
     ----------
@@ -240,9 +221,6 @@ class PairwiseDisagreementRanker(PairRanker):
         (:func:`skcalrank.preds.topological_positions`), or a method of
         :func:`skcalrank.preds.feedback_arc_positions`. If None, "auto". A callable maps the (r, r)
         matrix of a query to positions.
-    pair_features : {"bilinear", "concat", "difference"} or callable, default="bilinear"
-        Features of a pair of documents for the pairwise surrogate, as in
-        :class:`~skcalrank.rankers.PairRanker`.
     pair_targets : {"preferences", "differences"}, default="preferences"
         What the pairwise surrogate regresses: the preferences :math:`y_{ij}` of all
         :math:`r (r - 1)` ordered pairs, or the :math:`r (r - 1)/2` differences :math:`y_{ij} -
@@ -250,27 +228,11 @@ class PairwiseDisagreementRanker(PairRanker):
         in a row, regressors that are linear in the targets predict the same orders. With features
         of pairs, both orders of a pair are regressed, and half the difference of their predictions
         is its value.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`; "auto" is the mean weight of a row
-        (1 without weights) for the pair features "bilinear".
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the score surrogate, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes of the score surrogate, as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
-        pairwise surrogate.
     time_limit : float, default=None
         Seconds for the exact map of one query. When it is reached, the best order so far is used,
         and a warning reports the number of such queries. Local search goes on until then.
-    n_jobs : int, default=None
-        Number of processes that run the prediction map, as in
-        :class:`~skcalrank.rankers.PairRanker`.
-    random_state : int, RandomState instance or None, default=None
-        Seed for the order of equal documents, if the best order of the pairwise surrogate has
-        to separate them.
-    verbose : int, default=0
-        1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
+    pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
+        Options of the fit and of the map, as in :class:`~skcalrank.rankers.PairRanker`.
 
     Attributes
     ----------

@@ -200,12 +200,8 @@ class DCGRanker(ScoreRanker):
     discount : array-like or callable, default=None
         Non-increasing discounts, of :meth:`score` only: an array for positions 1, 2, ..., with 0
         behind the last, or a function of an array of positions. If None, ``1 / log2(1 + i)``.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
@@ -292,12 +288,8 @@ class NDCGRanker(ScoreRanker):
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)``, as in
         :class:`RecallRanker`.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
@@ -388,12 +380,8 @@ class ExpectedRankUtilityRanker(ScoreRanker):
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
     half_life : float, default=5.0
         Position, greater than 1, at which the discount is one half; changes :meth:`score` only.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------
@@ -464,12 +452,8 @@ class SpearmanRanker(ScoreRanker):
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     Attributes
     ----------

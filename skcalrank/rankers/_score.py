@@ -148,12 +148,8 @@ class ScoreRanker(TargetRanker):
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
-    loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression, as in :class:`LeastSquaresRanker`.
-    n_passes : int, default=5
-        Number of passes under the loss "pairwise_squared", as in :class:`LeastSquaresRanker`.
-    query_weight : {"pairs", "documents", "equal"}, default=None
-        Weight of a query in the loss, as in :class:`LeastSquaresRanker`.
+    loss, n_passes, query_weight
+        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
     See Also
     --------

@@ -183,8 +183,7 @@ class CalibratedRankerCV(RankerAround):
 
         Returns
         -------
-        self : CalibratedRankerCV
-            The fitted ranker.
+        self
 
         Warns
         -----

@@ -228,8 +228,7 @@ class GuaranteedCutoff(RankerAround):
 
         Returns
         -------
-        self : GuaranteedCutoff
-            The fitted cut-off.
+        self
 
         Raises
         ------

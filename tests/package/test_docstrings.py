@@ -44,8 +44,9 @@ def entries(text):
     """Descriptions in a section, by the line that names what they describe."""
     parts = re.split(r"^(\S.*)\n", text, flags=re.M)
     return {
-        line.partition(" :")[0]: (line + body).strip()
+        name: (line + body).strip()
         for line, body in zip(parts[1::2], parts[2::2])
+        for name in line.partition(" :")[0].split(", ")
     }
 
 
