@@ -182,8 +182,7 @@ class ExternalRanker(BaseRanker):
 
         Returns
         -------
-        self : ExternalRanker
-            The fitted ranker.
+        self
 
         Raises
         ------
@@ -224,8 +223,7 @@ class ExternalRanker(BaseRanker):
 
         Returns
         -------
-        self : ExternalRanker
-            The fitted ranker.
+        self
         """
         check.refuse_judgments(targets)
         plan, rows = self._check_problem(

@@ -72,13 +72,10 @@ class Library:
 
     Attributes
     ----------
-    reads_categories : bool
-        Whether columns of codes can be marked as categories.
     engine : str
         Name of the engine of :class:`BoostedRanker` that has such trees; empty if there is none.
     """
 
-    reads_categories: ClassVar[bool] = False
     engine: ClassVar[str] = ""
 
     def takes(self, estimator: Any) -> Any:
@@ -148,7 +145,6 @@ class Library:
 class ScikitTrees(Library):
     """Histogram trees of scikit-learn, which tell so many categories of a column apart."""
 
-    reads_categories = True
     engine = "sklearn"
 
     def mark(self, estimator, n_columns, kinds):
@@ -173,7 +169,6 @@ def _refuse_other_grades(estimator, y, remedy):
 class LightGBM(Library):
     """Ranker and regressors of LightGBM."""
 
-    reads_categories = True
     engine = "lightgbm"
 
     def booster(self, estimator):
@@ -198,7 +193,6 @@ class LightGBM(Library):
 class XGBoost(Library):
     """Ranker and regressors of XGBoost."""
 
-    reads_categories = True
     engine = "xgboost"
 
     def booster(self, estimator):
@@ -240,8 +234,6 @@ class XGBoost(Library):
 
 class CatBoost(Library):
     """Ranker and regressors of CatBoost, which takes categories as integers."""
-
-    reads_categories = True
 
     def mark(self, estimator, n_columns, kinds):
         del estimator, n_columns

@@ -366,8 +366,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
 
         Returns
         -------
-        self : BoostedRanker
-            The ranker.
+        self
 
         Raises
         ------
@@ -466,8 +465,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
 
         Returns
         -------
-        self : BoostedRanker
-            The fitted ranker.
+        self
 
         Raises
         ------
@@ -519,8 +517,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
 
         Returns
         -------
-        self : BoostedRanker
-            The fitted ranker.
+        self
         """
         check.refuse_judgments(targets)
         evals = eval_sets(eval_set)

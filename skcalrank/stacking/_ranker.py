@@ -317,8 +317,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
         Returns
         -------
-        self : StackingRanker
-            The fitted ranker.
+        self
 
         Raises
         ------
@@ -363,8 +362,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
         Returns
         -------
-        self : StackingRanker
-            The fitted ranker.
+        self
         """
         check.refuse_judgments(targets)
         return self._fit("fit_targets", X, targets, qid, sample_weight, eval_set)
@@ -546,8 +544,3 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 scores = scores_of(ranker, rows_for(ranker, rows), queries, takes_qid, taken)
                 parts.append(weight * scaled(scores, queries, spread, self._scores_by_query))
         return np.sum(parts, axis=0)
-
-
-def _takes_targets(member):
-    """Return whether a ranker can be fitted to targets, given its name and itself."""
-    return has_method(member[1], "fit_targets")

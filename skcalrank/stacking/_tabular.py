@@ -225,8 +225,7 @@ class TabularRanker(StackingRanker):
 
         Returns
         -------
-        self : TabularRanker
-            The fitted ranker.
+        self
 
         Raises
         ------
