@@ -25,21 +25,15 @@ _SMALLEST, LARGEST = 1e-31, float(np.finfo(np.float32).max)
 class Growing(ABC):
     """A model in training, to which trees are added round by round.
 
-    Parameters
-    ----------
-    engine : Engine
-    params : dict
-        Options of the library.
-    objective : str or callable
-        Name of a ranking objective of the library, which reads the labels and weights of the rows;
-        or a function that returns gradients and curvatures at scores.
-    kinds : list of int
-        Numbers of the columns of categories.
-    train, valid : Rows
-        Rows to train on, together with the workers that have others, and rows to follow or None,
-        which are those of all workers. Each query is contiguous.
-    starts : tuple (ndarray or None, ndarray or None)
-        Scores of these rows to which the trees are added.
+    * `engine` (Engine)
+    * `params` (dict): options of the library.
+    * `objective` (str or callable): name of a ranking objective of the library, which reads the
+      labels and weights of the rows; or a function that returns gradients and curvatures at scores.
+    * `kinds` (list of int): numbers of the columns of categories.
+    * `train`, `valid` (Rows): rows to train on, together with the workers that have others, and
+      rows to follow or None, which are those of all workers. Each query is contiguous.
+    * `starts`: scores of these rows to which the trees
+      are added.
     """
 
     @abstractmethod

@@ -133,12 +133,7 @@ class Forest:
 
 
 class Forests:
-    """The sum of forests, with the interface of :class:`TreeScores`.
-
-    Parameters
-    ----------
-    forests : list of Forest
-    """
+    """The sum of forests, with the interface of :class:`TreeScores`."""
 
     def __init__(self, forests: list[Forest]) -> None:
         self.forests = forests

@@ -70,10 +70,8 @@ def scores_of(
 class Library:
     """scikit-learn, and all that has no form of its own.
 
-    Attributes
-    ----------
-    engine : str
-        Name of the engine of :class:`BoostedRanker` that has such trees; empty if there is none.
+    * `engine`: name of the engine of :class:`BoostedRanker` that has such trees; empty if there is
+      none.
     """
 
     engine: ClassVar[str] = ""

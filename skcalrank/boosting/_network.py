@@ -29,18 +29,11 @@ class Place(NamedTuple):
 
     By default a worker is alone.
 
-    Parameters
-    ----------
-    rank : int
-        Number of the worker, from 0.
-    hosts : sequence of str
-        Names or addresses under which the workers reach each other, by rank.
-    port : int
-        Free port of the first worker.
-    key : bytes
-        Secret of this training, which others do not know.
-    time_limit : float
-        Seconds to wait for an answer.
+    * `rank`: number of the worker, from 0.
+    * `hosts`: names or addresses under which the workers reach each other, by rank.
+    * `port`: free port of the first worker.
+    * `key`: secret of this training, which others do not know.
+    * `time_limit`: seconds to wait for an answer.
     """
 
     rank: int = 0

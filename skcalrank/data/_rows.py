@@ -40,32 +40,20 @@ def query_factors(queries: Queries, query_weight: str | None, summed_over: str) 
 class Rows:
     """Rows of a ranking problem, which the door of validation makes and nothing below it checks.
 
-    Parameters
-    ----------
-    X : array, sparse matrix or table of shape (n_rows, d)
-        Features of the rows, in row order.
-    y : ndarray of shape (n_documents,) or Judgments
-        Labels of the documents in grouped order, or judgments about them in row order. In the
-        label-ranking form a row has `n_items` documents.
-    queries : Queries
-        Documents by query.
-    weight : ndarray of shape (n_rows,), default=None
-        Weights of the rows, in row order; None if all are 1.
-    n_items : int, default=None
-        Number of items in the label-ranking form; None for rows that are documents.
-    named : bool, default=False
-        Whether the queries were given, by a qid or by a target that carries one.
-    table : array or table, default=None
-        All rows as the user passed them; None if `X` holds them.
-    numbers : ndarray of shape (n_rows,), default=None
-        Number of each row among those that the user passed; None if these are all of them.
-    items : tuple of str, default=None
-        Names of the items in the label-ranking form; None if they have none.
-    workers : Workers, default=ALONE
-        Who holds the other rows. What depends on the contents of rows then depends on those of all
-        of them, and must be asked for by all workers.
-    hashes : ndarray of uint64 of shape (n_rows,), default=None
-        Hashes of the features, where these are not in `X`.
+    * `X` (n_rows, d): features of the rows, in row order.
+    * `y` (n_documents,): labels of the documents in grouped order, or judgments about them in row
+      order. In the label-ranking form a row has `n_items` documents.
+    * `queries`: documents by query.
+    * `weight` (n_rows,): weights of the rows, in row order; None if all are 1.
+    * `n_items`: number of items in the label-ranking form; None for rows that are documents.
+    * `named`: whether the queries were given, by a qid or by a target that carries one.
+    * `table`: all rows as the user passed them; None if `X` holds them.
+    * `numbers` (n_rows,): number of each row among those that the user passed; None if these are
+      all of them.
+    * `items`: names of the items in the label-ranking form; None if they have none.
+    * `workers`: who holds the other rows. What depends on the contents of rows then depends on
+      those of all of them, and must be asked for by all workers.
+    * `hashes` (n_rows,): hashes of the features, where these are not in `X`.
     """
 
     X: Any

@@ -47,16 +47,13 @@ class Origin(NamedTuple):
 class Target:
     """Base class of targets that carry their queries.
 
-    Attributes
-    ----------
-    qid : ndarray of shape (n_rows,) or None
-        Query of each row; None in the label-ranking form, and if all rows are one query.
-    n_items : int or None
-        Number of items that every row ranks in the label-ranking form, else None.
-    origin : Origin or None
-        Places of the rows in the target that they were taken from; None if no row was removed.
-    index : pandas Index or None
-        Index of what the target was made of, which the rows beside it must have in the same order.
+    * `qid` (n_rows,): query of each row; None in the label-ranking form, and if all rows are one
+      query.
+    * `n_items`: number of items that every row ranks in the label-ranking form, else None.
+    * `origin`: places of the rows in the target that they were taken from; None if no row was
+      removed.
+    * `index`: index of what the target was made of, which the rows beside it must have in the same
+      order.
     """
 
     qid: Array | None

@@ -13,16 +13,10 @@ from ._exceptions import MissingQidError
 class Workers:
     """The workers of one training, as one of them sees them: by itself, it is the only one.
 
-    Attributes
-    ----------
-    rank : int
-        Number of this worker, from 0.
-    size : int
-        Number of workers.
-    host : str
-        Name or address under which the others reach this worker.
-    time_limit : float
-        Seconds after which a worker that does not answer is taken for lost.
+    * `rank` (int): number of this worker, from 0.
+    * `size` (int): number of workers.
+    * `host` (str): name or address under which the others reach this worker.
+    * `time_limit` (float): seconds after which a worker that does not answer is taken for lost.
     """
 
     rank = 0

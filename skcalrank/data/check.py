@@ -410,14 +410,9 @@ def _checked_table(
 class Reads(NamedTuple):
     """How an estimator reads X.
 
-    Attributes
-    ----------
-    sparse : bool
-        Whether sparse matrices are accepted.
-    missing : bool
-        Whether NaN is accepted.
-    tables : bool
-        Whether data frames are passed on unchanged.
+    * `sparse`: whether sparse matrices are accepted.
+    * `missing`: whether NaN is accepted.
+    * `tables`: whether data frames are passed on unchanged.
     """
 
     sparse: bool = False

@@ -37,10 +37,7 @@ _FEW_UNSEEN = 5
 class Column(ABC):
     """A fitted column of a table.
 
-    Parameters
-    ----------
-    name : object
-        Name of the column, or its number if the table has no names.
+    * `name`: name of the column, or its number if the table has no names.
     """
 
     kind: ClassVar[str]

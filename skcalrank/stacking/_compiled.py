@@ -247,17 +247,10 @@ class LevelTable:
 class View:
     """A linear ranker of numbers as they are, and of categories.
 
-    Parameters
-    ----------
-    numbers : ndarray of int
-        Columns of the matrix that hold numbers.
-    means : ndarray or None
-        What replaces missing ones.
-    tables : list of LevelTable
-        What the categories add.
-    coef : ndarray
-        Coefficients of the curves of the numbers.
-    intercept : float
+    * `numbers`: columns of the matrix that hold numbers.
+    * `means`: what replaces missing ones.
+    * `tables`: what the categories add.
+    * `coef`: coefficients of the curves of the numbers.
     """
 
     kind: ClassVar[str] = "linear"
