@@ -101,7 +101,9 @@ class ClickLogEstimate:
 
     def weights_of(self, scores: Any, measure: Any, name: str) -> Floats:
         """Return the mean discount of each row over random orders of equal scores."""
-        scores, n_rows = arrays.as_array(scores, name), len(self.sessions)
+        # Minus an unsigned integer is a large number.
+        scores = arrays.checked(scores, name, ensure_2d=False, ensure_all_finite=False)
+        n_rows = len(self.sessions)
         if scores.shape != (n_rows,) or not np.isfinite(scores).all():
             raise ValueError(
                 f"{name} must hold a finite number for each of {n_rows} rows of sessions, got "

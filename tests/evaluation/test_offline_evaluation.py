@@ -76,6 +76,14 @@ def test_estimates_are_near_the_truth(log, estimator):
     assert np.nanmean(estimate.query_values) == pytest.approx(estimate.value)
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, bool, object])
+def test_scores_of_any_type_of_numbers_order_alike(log, dtype):
+    p, _, y = log
+    scores = (p > 0.5).astype(dtype)
+    value = offline_evaluate(scores, y, propensity=THETA).value
+    assert value == offline_evaluate(scores.astype(float), y, propensity=THETA).value
+
+
 def test_self_normalization_by_hand():
     # The document on top was shown last with a click and first without: 5 / 2 by "ips", 1 / 1.2 by
     # "ratio"; the other query has one click at position 1.
