@@ -13,8 +13,6 @@ from ._rankers import TRANSFORMS, steps_of
 # Columns of one kind above this number are not all named.
 _MOST_NAMES = 20
 
-# -- rankers -----------------------------------------------------------------------
-
 
 def of_table(ranker: Any, transform: str | None, kinds: dict[str, str]) -> Any:
     """Return a ranker that reads columns of any kind; those in `kinds` are of a kind by name."""
@@ -50,9 +48,6 @@ def encoder_of(ranker: Any) -> TableEncoder | None:
     return first if isinstance(first, TableEncoder) else getattr(first, "encoder_", None)
 
 
-# -- what columns hold -------------------------------------------------------------
-
-
 def columns_of(ranker: Any) -> str:
     """Say which columns of a table a fitted ranker reads, and what they hold."""
     encoder = encoder_of(ranker)
@@ -84,9 +79,6 @@ def _in_short(names: Any) -> str:
     names = [str(name) for name in names]
     names = names if len(names) <= _MOST_NAMES else [*names[:3], "...", names[-1]]
     return ", ".join(names)
-
-
-# -- which columns -----------------------------------------------------------------
 
 
 def chosen_by(args) -> Columns:

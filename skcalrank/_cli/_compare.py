@@ -127,9 +127,6 @@ def _is_run(path) -> bool:
     return False
 
 
-# -- files -------------------------------------------------------------------------
-
-
 def _read(args, rankers):
     """Return the data to fit, the data to measure on, and a text on both."""
     if _is_table(args):
@@ -186,9 +183,6 @@ def _describe(data, path) -> str:
     return f"{path} ({len(np.unique(data.qid))} queries, {len(data.y)} documents)"
 
 
-# -- what the data ask of measures and rankers -------------------------------------
-
-
 def _for_gaps(rankers, train, test, args):
     """Return the rankers, or without named ones those that take missing values, and a note."""
     gaps = [not _is_table(args) and np.isnan(data.X).any() for data in (train, test)]
@@ -234,9 +228,6 @@ def _columns_told_once():
         warnings.filterwarnings("ignore", "Column .* of X ")
         warnings.filterwarnings("default", category=UnseenLevelsWarning)
         yield
-
-
-# -- fits --------------------------------------------------------------------------
 
 
 def _cross_validated(rankers, data, measures, args):

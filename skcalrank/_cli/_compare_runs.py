@@ -81,9 +81,6 @@ def _of_runs(notes) -> str:
     )
 
 
-# -- values ------------------------------------------------------------------------
-
-
 def measure_runs(paths, args) -> Iterator[tuple[JudgedRun, RunValues[np.ndarray]]]:
     """Yield every run with its judgments, and its values per query by measure."""
     level = 1.0 if args.relevance_level is None else args.relevance_level

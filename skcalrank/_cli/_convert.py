@@ -70,9 +70,6 @@ def _columns(chunk: Chunk, args, named) -> dict[str, Any]:
     return {**columns, **{name: X[:, j] for j, name in enumerate(names)}}
 
 
-# -- lines -------------------------------------------------------------------------
-
-
 def _lines(pyarrow, columns, chunk, named) -> Iterator[bytes]:
     """Yield LETOR lines, with the shortest decimals that are the same numbers."""
     _check_names(chunk, named)
@@ -105,9 +102,6 @@ def _check_names(chunk, named):
                 f"names of documents in LETOR lines must be one word, got {document!r}: write a "
                 "table (.csv, .parquet)"
             )
-
-
-# -- files -------------------------------------------------------------------------
 
 
 @contextmanager

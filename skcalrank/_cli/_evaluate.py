@@ -100,9 +100,6 @@ def _of_file(args):
     return check.queries(qid, len(y)).names.tolist(), values, note
 
 
-# -- output ------------------------------------------------------------------
-
-
 def _table(values) -> str:
     means, errors = zip(*map(summary, values.values()))
     columns = {

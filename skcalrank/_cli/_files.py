@@ -210,9 +210,6 @@ def reading(path, expected=LETOR):
         say("")
 
 
-# -- scores and models -------------------------------------------------------------
-
-
 def load_ranker(path):
     """Return the model in a file, which scores documents one by one."""
     ranker = load_model(path)
@@ -265,9 +262,6 @@ def _score(number, line):
     if not np.isfinite(score):
         raise ValueError(f"line {number}: scores must be finite, got {score}")
     return score
-
-
-# -- output ------------------------------------------------------------------------
 
 
 @contextmanager

@@ -19,8 +19,6 @@ from ..preprocessing import QueryScaler, signed_log1p
 from ..rankers import RANKERS as CLASSES
 from ..rankers import calibration_of, measure_of
 
-# -- rankers -----------------------------------------------------------------------
-
 
 def _place(make):
     """Return a key that sorts rankers by measure, those calibrated on conditions last."""
@@ -119,8 +117,6 @@ def _peer(package):
     return ExternalRanker(cls(random_state=0, **params))
 
 
-# -- transforms --------------------------------------------------------------------
-
 #: Transformers of numbers, by the name of the option.
 TRANSFORMS = {
     "standard": preprocessing.StandardScaler,
@@ -153,8 +149,6 @@ def ranker_in(ranker: Any) -> Any:
     """Return the ranker of a pipeline, or the ranker itself."""
     return steps_of(ranker)[-1][1]
 
-
-# -- measures ----------------------------------------------------------------------
 
 # Measures with the cutoff of most papers. DCG would repeat NDCG on another scale, and the others
 # would repeat precision.

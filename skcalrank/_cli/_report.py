@@ -128,9 +128,6 @@ def _about_test(comparison) -> str:
     )
 
 
-# -- the table ---------------------------------------------------------------------
-
-
 def _table(compared) -> str:
     """Return a table of measures by systems; marks of calibration and of the test are in it."""
     comparison, timed = compared.comparison, bool(compared.seconds)
@@ -197,9 +194,6 @@ def _counts(comparison) -> str:
     return (
         f"Queries that count: {'; '.join(counts)} (on the other queries the measure is 0/0){rest}."
     )
-
-
-# -- files -------------------------------------------------------------------------
 
 
 def _page(comparison, text) -> str:

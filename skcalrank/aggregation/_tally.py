@@ -33,8 +33,6 @@ class Tally:
     n_items: int | None = None  # in the label-ranking form
     silent: bool = False  # whether warnings about missing comparisons are suppressed
 
-    # -- shape --------------------------------------------------------------------
-
     @lazy_property
     def pair_ptr(self) -> np.ndarray:
         """Pointers to the pairs: query ``q`` has ``pair_ptr[q]:pair_ptr[q + 1]``."""
@@ -84,8 +82,6 @@ class Tally:
         """Return values of the documents in row order: (n_rows,), or (n, r)."""
         values = self.queries.ungroup(values)
         return values if self.n_items is None else values.reshape(-1, self.n_items)
-
-    # -- empirical probabilities --------------------------------------------------
 
     def law(self, conditional: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the shares of the judgments in which the first document of a pair wins, and loses.

@@ -129,8 +129,6 @@ class ExternalRanker(BaseRanker):
         default = HistGradientBoostingRegressor(random_state=0)
         return default if self.estimator is None else self.estimator
 
-    # -- validation -----------------------------------------------------------------
-
     def _reads(self, plan):
         return super()._reads(plan)._replace(tables=reads_tables(self._inner()))
 
@@ -155,8 +153,6 @@ class ExternalRanker(BaseRanker):
         if self.encoder_ is not None:
             X = encoded(X, self.encoder_)
         return super()._check_rows(X, qid, method)
-
-    # -- fit ------------------------------------------------------------------------
 
     @all_or_nothing
     def fit(
@@ -251,8 +247,6 @@ class ExternalRanker(BaseRanker):
         self._taken = taken_by(self.estimator_)
         self.record_ = record
         return self
-
-    # -- what was fitted --------------------------------------------------------------
 
     @property
     def _kinds(self):

@@ -92,9 +92,6 @@ def _finite(threshold: Any) -> float:
     return float(np.clip(threshold, -_LARGEST, _LARGEST))
 
 
-# -- scikit-learn ------------------------------------------------------------------------
-
-
 def _of_sklearn(model: Any, n_codes: Mapping[int, int]) -> Forest:
     if model.is_categorical_ is not None and not n_codes:
         raise ValueError(
@@ -117,9 +114,6 @@ def _of_sklearn(model: Any, n_codes: Mapping[int, int]) -> Forest:
         return Split(feature, below_if, below, above, missing_below)
 
     return _grown(walk.roots.tolist(), read)
-
-
-# -- XGBoost -----------------------------------------------------------------------------
 
 
 def _of_xgboost(booster: Any, n_codes: Mapping[int, int]) -> Forest:
@@ -157,9 +151,6 @@ def _last_below(threshold: Any) -> float:
         return middle if np.float32(middle) < threshold else float(np.nextafter(middle, -np.inf))
 
 
-# -- LightGBM ----------------------------------------------------------------------------
-
-
 def _of_lightgbm(booster: Any, n_codes: Mapping[int, int]) -> Forest:
     def read(node: Any) -> Split | float:
         if "leaf_coeff" in node:
@@ -193,9 +184,6 @@ def _apart_from_zero(threshold: float) -> float:
     if abs(threshold) > _ZERO:
         return threshold
     return _ZERO if threshold >= 0 else float(np.nextafter(-_ZERO, -np.inf))
-
-
-# -- the constant ------------------------------------------------------------------------
 
 
 def _constant(booster: Any, forest: Forest, n_columns: int, n_codes: Mapping[int, int]) -> float:

@@ -83,8 +83,6 @@ class NumericalRisk(ConditionalRisk):
                 f"{self.infimum:g} at scores {self.minimizer()}."
             )
 
-    # -- values -------------------------------------------------------------------
-
     def _by_outcome(self, u, function):
         """Apply a function of targets, scores and queries to every pair of scores and outcome."""
         n, m = len(u), len(self.targets)
@@ -140,8 +138,6 @@ class NumericalRisk(ConditionalRisk):
             return 0.0, self.certificate
         proven = lower.min() - self.infimum > self.error
         return max(gap, 0.0), self.certificate if proven else "not proven"
-
-    # -- checks of the loss -------------------------------------------------------
 
     def _check_finite(self):
         """Raise unless the losses of small scores are finite."""
@@ -225,8 +221,6 @@ class NumericalRisk(ConditionalRisk):
         terms = np.asarray(terms, dtype=float).reshape(len(targets), -1)
         terms = terms[which.reshape(self.targets.shape)]
         return np.tensordot(self.probabilities, terms, 1)
-
-    # -- minimization -------------------------------------------------------------
 
     def _solve(self, bases, lowest):
         """Return the smallest risk of ``steps @ basis``, a certain lower bound, and the scores."""

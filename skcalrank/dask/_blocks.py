@@ -221,9 +221,6 @@ def join(pieces):
     return np.concatenate(pieces)
 
 
-# -- queries in partitions -------------------------------------------------------------
-
-
 def check_disjoint(parts) -> dict:
     """Return the number of the partition by name of the query; raise for a query in two of them."""
     owners: dict = {}

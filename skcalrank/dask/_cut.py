@@ -138,9 +138,6 @@ def _aligned(name, values, X):
     return values
 
 
-# -- columns in memory -----------------------------------------------------------------
-
-
 def gather(columns: dict[str, Any]) -> dict[str, Any]:
     """Compute the dask collections among columns of one table, from one graph.
 

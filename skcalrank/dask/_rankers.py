@@ -31,9 +31,6 @@ def check_named(parts, y, qid):
         )
 
 
-# -- fit -------------------------------------------------------------------------------
-
-
 class _Fitted(NamedTuple):
     """A ranker fitted to some partitions (None if all weights are zero), and their queries."""
 
@@ -96,9 +93,6 @@ def _merge(parts):
     return _Fitted(rankers[0].merge(*rankers[1:]), owners)
 
 
-# -- predictions -----------------------------------------------------------------------
-
-
 def map_partitions(method, ranker, X, qid):
     """Return lazy predictions, or ranks, for which each partition must hold whole queries."""
     from dask import delayed
@@ -156,9 +150,6 @@ def _rank_part(ranker, method, named, number, *, X, qid):
     """Return the ranks for one partition."""
     places = _predict_part(ranker, method, number, X=X, qid=qid)
     return like(np.asarray(places, dtype=np.intp), X)
-
-
-# -- score -----------------------------------------------------------------------------
 
 
 def score_by_partition(ranker, X, y, qid, sample_weight):

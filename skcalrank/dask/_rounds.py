@@ -145,9 +145,6 @@ def _tell(told):
             warn(message, category)
 
 
-# -- fits --------------------------------------------------------------------------------------
-
-
 def fit_in_rounds(estimator, X, *, eval_set=None, **columns):
     """Fit an estimator to all partitions, each of which has whole queries."""
     options = {} if eval_set is None else {"eval_set": eval_set}

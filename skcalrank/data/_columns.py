@@ -169,9 +169,6 @@ def coded(values: Values) -> Coded:
     return Coded(list(index), codes)
 
 
-# -- libraries -----------------------------------------------------------------------
-
-
 def _of_records(X: Any, name: Any) -> Values:
     return [row.get(name) for row in X]
 

@@ -25,12 +25,6 @@ class MissingQidError(ValueError):
     Raised by a ranker that was fitted with a qid and is asked to rank or score rows
     without one, and by splitters that are called without a qid. A fold is never silently
     treated as one query.
-
-    Examples
-    --------
-    >>> from skcalrank import MissingQidError
-    >>> issubclass(MissingQidError, ValueError)
-    True
     """
 
 
@@ -64,12 +58,6 @@ class OneQueryWarning(UserWarning):
     Issued by ``fit``, ``partial_fit`` and ``score`` of rankers, and by scorers, for
     one-dimensional y of several rows. Pass a qid to silence it; if all rows are one query, pass
     ``qid=np.zeros(len(y))``.
-
-    Examples
-    --------
-    >>> from skcalrank import OneQueryWarning
-    >>> issubclass(OneQueryWarning, UserWarning)
-    True
     """
 
 
@@ -82,12 +70,6 @@ class CutQueriesWarning(UserWarning):
     `eval_set` for queries of ``fit`` that come back with another number of rows, by
     :class:`~skcalrank.LeastSquaresRankerCV` and :class:`~skcalrank.StackingRanker` for their `cv`,
     and for regressors that set rows of their own choice aside for early stopping.
-
-    Examples
-    --------
-    >>> from skcalrank import CutQueriesWarning
-    >>> issubclass(CutQueriesWarning, UserWarning)
-    True
     """
 
 
@@ -97,12 +79,6 @@ class SingleDocumentsWarning(UserWarning):
     Measures of such queries are perfect, and nothing can be learned from them. Usually the
     identifiers of documents were passed as the qid. Issued by ``fit`` and ``score`` of rankers, and
     by scorers, for at least nine queries in ten rows.
-
-    Examples
-    --------
-    >>> from skcalrank import SingleDocumentsWarning
-    >>> issubclass(SingleDocumentsWarning, UserWarning)
-    True
     """
 
 
@@ -111,12 +87,6 @@ class NotAMeanWarning(UserWarning):
 
     Least-squares rankers are calibrated for regressors that estimate conditional means. Medians
     and other quantiles are not means.
-
-    Examples
-    --------
-    >>> from skcalrank import NotAMeanWarning
-    >>> issubclass(NotAMeanWarning, UserWarning)
-    True
     """
 
 
@@ -126,12 +96,6 @@ class NotGradesWarning(UserWarning):
     The exponential gain of DCG, NDCG and ERR is ``2^y - 1``. With labels above 31, or with many
     different ones that are not integers, single documents outweigh all others. Pass
     ``gain="linear"`` for amounts.
-
-    Examples
-    --------
-    >>> from skcalrank import NotGradesWarning
-    >>> issubclass(NotGradesWarning, UserWarning)
-    True
     """
 
 
@@ -140,12 +104,6 @@ class UnseenLevelsWarning(UserWarning):
 
     A single new level is usual and silent. A column without one level of fit was usually converted
     on the way, for example from integers to text.
-
-    Examples
-    --------
-    >>> from skcalrank import UnseenLevelsWarning
-    >>> issubclass(UnseenLevelsWarning, UserWarning)
-    True
     """
 
 

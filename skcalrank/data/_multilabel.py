@@ -33,12 +33,8 @@ class MultiLabelTarget(Judgments):
 
     Attributes
     ----------
-    labels : ndarray of shape (n_rows, n_labels)
-        Labels of each document.
-    qid : ndarray of shape (n_rows,)
-        Query of each row.
-    names : list of str
-        Names of the labels.
+    labels, qid, names : ndarray, ndarray, list of str
+        The parameters.
 
     See Also
     --------
@@ -75,16 +71,12 @@ class MultiLabelTarget(Judgments):
         self.origin: Origin | None = None
 
     def label(self, name: str) -> Floats:
-        """Return one label of all documents.
+        """Return one label of all documents, of shape (n_rows,).
 
         Parameters
         ----------
         name : str
             Name of the label, one of `names`.
-
-        Returns
-        -------
-        label : ndarray of shape (n_rows,)
         """
         if name not in self.names:
             raise ValueError(f"name must be one of {', '.join(self.names)}, got {name!r}.")

@@ -184,8 +184,6 @@ class Rows:
             used = (self.queries.max(self.queries.group(self.weight)) > 0)[self.queries.codes]
         return self if used.all() else self.take(used)
 
-    # -- choices that depend on the contents of the rows only -------------------------------
-
     def keys(self) -> Array:
         """Return a hash of each row: of its features, labels and weight, not of its place.
 

@@ -89,7 +89,7 @@ class OrderMixture:
         return float(np.mean(np.sum(self.probabilities[self.types].T * values, axis=0)))
 
     def bayes_positions(self, measure: str | Measure = "kendall") -> Ints:
-        """Return the positions of the best expected value for every instance.
+        """Return the positions of the best expected value for every instance, of shape (n, r).
 
         Parameters
         ----------
@@ -97,10 +97,6 @@ class OrderMixture:
             Kendall's tau or pairwise disagreement, by the exact feedback arc set of the
             expected preferences; or a positional measure such as ``"spearman"``, by sorting
             the expected targets.
-
-        Returns
-        -------
-        positions : ndarray of int of shape (n, r)
 
         Raises
         ------

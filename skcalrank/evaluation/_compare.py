@@ -246,9 +246,6 @@ def compare_values(
     return replace(comparison, judged_=shares) if len(shares) == len(systems) else comparison
 
 
-# -- arguments ---------------------------------------------------------------------
-
-
 def named(argument: str, values: Any) -> dict[str, Any]:
     """Return a mapping or a frame as a dict; raise an error that names the argument."""
     arrays.refuse_unread(**{argument: values})

@@ -207,8 +207,6 @@ def trec_name(measure: str) -> str | None:
     return whole if not k else cut and f"{cut}_{k}"
 
 
-# -- measures ----------------------------------------------------------------------
-
 _OfRun = Callable[[JudgedRun, str], Floats]
 
 

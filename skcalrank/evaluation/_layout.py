@@ -99,9 +99,6 @@ def _number(value, digits) -> str:
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-# -- the three formats -------------------------------------------------------------
-
-
 def to_markdown(layout: Layout) -> str:
     """Return a Markdown table with aligned columns, and the caption below."""
     rows = [["system", *map(texts.markdown, layout.heads)]]

@@ -121,9 +121,6 @@ def _times(values, units):
         return np.array(values) * units
 
 
-# -- warnings ----------------------------------------------------------------------
-
-
 def _warn_of_few(values, measures):
     counts = (~np.isnan(values)).sum(-1).min(0)
     fewest = int(np.argmin(counts))

@@ -124,9 +124,6 @@ class Moments:
         return self.spread * np.sqrt(arrays.safe_divide(1.0, self.n, np.nan) + shared)
 
 
-# -- intervals ---------------------------------------------------------------------
-
-
 def intervals(columns: Floats, methods: Methods) -> tuple[Floats, Floats]:
     """Return both ends of the interval of each mean; NaN if values do not vary."""
     moments = Moments.of(columns)
@@ -169,9 +166,6 @@ def _quantiles(ordered, levels):
     upper = np.minimum(lower + 1, ordered.shape[1] - 1)
     low = ordered[rows, lower]
     return low + (place - lower) * (ordered[rows, upper] - low)
-
-
-# -- tests -------------------------------------------------------------------------
 
 
 def p_values(differences: Floats, methods: Methods) -> Floats:

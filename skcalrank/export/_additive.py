@@ -129,9 +129,6 @@ def check_finite(score: Additive) -> None:
         )
 
 
-# -- encoded categories and filled missing values ------------------------------------
-
-
 def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
     """Return the columns that a SimpleImputer makes of given ones."""
     if not is_missing(step.missing_values):

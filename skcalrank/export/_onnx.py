@@ -143,9 +143,6 @@ def _is_known(operator) -> bool:
     return operator.raw_operator.func is not signed_log1p
 
 
-# -- shapes ----------------------------------------------------------------------------
-
-
 def _put_shape(operator, n_columns):
     X, types = operator.inputs[0], import_module("skl2onnx.common.data_types")
     kind = types.DoubleTensorType if dtype_of(X) is np.float64 else types.FloatTensorType
@@ -167,9 +164,6 @@ def _shape_of_columns(operator):
 
 def _same_shape(operator):
     _put_shape(operator, operator.inputs[0].type.shape[1])
-
-
-# -- converters ------------------------------------------------------------------------
 
 
 def _converter(output_of):

@@ -45,9 +45,6 @@ def _times(value: Any, weight: float, graph: Graph) -> Any:
     return graph.op("Mul", value, graph.numbers([weight]))
 
 
-# -- columns ---------------------------------------------------------------------------
-
-
 def _matrix(document: dict[str, Any], graph: Graph) -> Any:
     """Return the matrix that the members read; columns that none reads may hold anything."""
     sources, offsets = [], []
@@ -72,9 +69,6 @@ def _check_number(column: dict[str, Any], is_double: bool) -> None:
             f"Column {name!r} has numbers that single precision cannot tell apart: subtract a "
             "number near them before, use inputs in double precision, or use to_json."
         )
-
-
-# -- members ---------------------------------------------------------------------------
 
 
 def _numbers(document: dict[str, Any], matrix: Any, graph: Graph) -> Any:

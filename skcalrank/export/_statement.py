@@ -88,8 +88,6 @@ class _Statement:
         text = f"SELECT *, {', '.join(columns)} FROM {last}"
         self.steps.append(f"{text} WINDOW w AS (PARTITION BY q)" if " OVER w" in text else text)
 
-    # -- columns of the matrix ---------------------------------------------------------
-
     def _matrix(self) -> Iterator[str]:
         """Yield the columns of the matrix that the members read."""
         for place, (_, column, is_used) in enumerate(matrix_columns(self.document)):
@@ -121,8 +119,6 @@ class _Statement:
         whens = [f"WHEN {literal(level, self.quote)} THEN {code}" for code, level in codes]
         known = f"CASE {name} {' '.join(whens)} ELSE {_UNSEEN} END"
         return f"CASE WHEN {name} IS NULL THEN {_MISSING} ELSE {known} END"
-
-    # -- members -----------------------------------------------------------------------
 
     def _scale(self, numbers: list[int], n: str, d: str, a: str, z: str) -> None:
         """Add numbers as they are scaled within the query, NULL where they are, by some names."""

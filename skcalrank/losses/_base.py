@@ -177,7 +177,7 @@ class Loss(ABC):
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
-        """Return the loss of each query.
+        """Return the loss of each query, of shape (n_queries,).
 
         Parameters
         ----------
@@ -189,10 +189,6 @@ class Loss(ABC):
             Weights of documents. In losses of pairs, the pair (i, j) has the weight ``w_i w_j``
             divided by the mean weight of the query, so that a constant weight c multiplies the
             loss by c.
-
-        Returns
-        -------
-        loss : ndarray of shape (n_queries,)
         """
 
     @abstractmethod
@@ -251,7 +247,7 @@ class Loss(ABC):
 
     @abstractmethod
     def infimum(self, v: Floats, queries: Queries) -> Floats:
-        """Return the infimum of the loss of each query over all scores.
+        """Return the infimum of the loss of each query over all scores, of shape (n_queries,).
 
         Parameters
         ----------
@@ -260,10 +256,6 @@ class Loss(ABC):
             without scores.
         queries : Queries
             Documents grouped by query.
-
-        Returns
-        -------
-        infimum : ndarray of shape (n_queries,)
         """
 
     @abstractmethod

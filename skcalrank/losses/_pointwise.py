@@ -65,30 +65,22 @@ class PointwiseLoss(LossInParts):
 
     @abstractmethod
     def terms(self, v: Floats, s: Floats) -> Floats:
-        """Return the loss of each document.
+        """Return the loss of each document, of shape (n_documents,).
 
         Parameters
         ----------
         v, s : ndarray of shape (n_documents,)
             Targets and scores.
-
-        Returns
-        -------
-        terms : ndarray of shape (n_documents,)
         """
 
     @abstractmethod
     def slopes(self, v: Floats, s: Floats) -> Floats:
-        """Return the first derivative of each term in the score.
+        """Return the first derivative of each term in the score, of shape (n_documents,).
 
         Parameters
         ----------
         v, s : ndarray of shape (n_documents,)
             Targets and scores.
-
-        Returns
-        -------
-        slopes : ndarray of shape (n_documents,)
         """
 
     @abstractmethod
@@ -108,16 +100,12 @@ class PointwiseLoss(LossInParts):
 
     @abstractmethod
     def least(self, v: Floats) -> Floats:
-        """Return the infimum of each term over all scores.
+        """Return the infimum of each term over all scores, of shape (n_documents,).
 
         Parameters
         ----------
         v : ndarray of shape (n_documents,)
             Targets.
-
-        Returns
-        -------
-        least : ndarray of shape (n_documents,)
         """
 
     def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:

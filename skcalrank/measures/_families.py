@@ -19,9 +19,6 @@ Discount: TypeAlias = Sequence[float] | Callable[[Floats], ArrayLike]
 _MANY_GRADES = 1 << 12
 
 
-# -- as parameters -----------------------------------------------------------------------------
-
-
 def own_gain(gain: Any, names: tuple[str, ...], highest: float = np.inf) -> Any:
     """Return a validated gain: a name, a function, or the values of an array as a tuple.
 
@@ -80,9 +77,6 @@ def shown(value: Any) -> str:
     """Return a parameter as the repr of a measure shows it: a function by its name."""
     name = getattr(value, "__qualname__", getattr(value, "__name__", None))
     return name if callable(value) and isinstance(name, str) else repr(value)
-
-
-# -- as arrays ---------------------------------------------------------------------------------
 
 
 def gains(y: Floats, gain: Gain, highest: float = np.inf) -> Floats:

@@ -32,9 +32,6 @@ def disagreement(y: Floats, ranked: Ranked, weights: str) -> tuple[Floats, Float
     return out[0], out[1]
 
 
-# -- weighted by the difference ------------------------------------------------------------
-
-
 def _differences(labels: Floats, block: Block) -> tuple[Floats, Floats]:
     """Return the sums of the differences of labels over all pairs and over lost pairs.
 
@@ -58,9 +55,6 @@ def _differences(labels: Floats, block: Block) -> tuple[Floats, Floats]:
     across -= before * (before - 1.0) / 2
     pairs = before * (block.sizes - before)
     return np.einsum("ij,ij->i", gaps, pairs), np.einsum("ij,ij->i", gaps, across)
-
-
-# -- one by one ----------------------------------------------------------------------------
 
 
 def _pairs(labels: Floats, block: Block) -> tuple[Floats, Floats]:

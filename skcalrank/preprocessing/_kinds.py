@@ -310,9 +310,6 @@ class Text(Column):
         return f"{self.n_outputs} columns of words"
 
 
-# -- levels ------------------------------------------------------------------------
-
-
 def _type_of(level: Any) -> str:
     return "number" if isinstance(level, NUMBERS) else type(level).__name__
 

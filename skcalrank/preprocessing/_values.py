@@ -54,9 +54,6 @@ def level_of(value: Any) -> Any:
     return value.isoformat() if isinstance(value, (date, time)) else value
 
 
-# -- numbers -----------------------------------------------------------------------
-
-
 def numbers_of(values: Values, *, from_text: bool = False) -> Floats | None:
     """Return numbers, also those that text stands for if `from_text`; None if a value is none."""
     if not isinstance(values, np.ndarray):
@@ -95,9 +92,6 @@ def _number_or_text(value: Any) -> float:
     return float(value) if isinstance(value, str) else _number(value)
 
 
-# -- durations ---------------------------------------------------------------------
-
-
 def seconds_of(values: Values) -> Floats | None:
     """Return durations and times of the day in seconds; None if a value is none."""
     if not isinstance(values, np.ndarray):
@@ -119,9 +113,6 @@ def _seconds(value: Any) -> float:
     if isinstance(value, timedelta):
         return value.total_seconds()
     raise TypeError(value)
-
-
-# -- dates -------------------------------------------------------------------------
 
 
 def moments_of(values: Values) -> Ints | None:

@@ -59,12 +59,8 @@ class PrecisionRanker(_BinaryRanker):
 
     Attributes
     ----------
-    estimator_ : regressor
-        Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_, penalty_scale_ : float, ndarray of shape (d,)
-        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
-    n_items_, item_names_in_, n_features_in_, feature_names_in_
-        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
+    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+        As in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -118,12 +114,8 @@ class RecallRanker(_BinaryRanker):
 
     Attributes
     ----------
-    estimator_ : regressor
-        Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_, penalty_scale_ : float, ndarray of shape (d,)
-        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
-    n_items_, item_names_in_, n_features_in_, feature_names_in_
-        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
+    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+        As in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -204,12 +196,8 @@ class RBPRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_ : regressor
-        Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_, penalty_scale_ : float, ndarray of shape (d,)
-        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
-    n_items_, item_names_in_, n_features_in_, feature_names_in_
-        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
+    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+        As in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -285,12 +273,8 @@ class AUCRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_ : regressor
-        Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_, penalty_scale_ : float, ndarray of shape (d,)
-        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
-    n_items_, item_names_in_, n_features_in_, feature_names_in_
-        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
+    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+        As in :class:`LeastSquaresRanker`.
 
     See Also
     --------

@@ -35,9 +35,6 @@ class Split(NamedTuple):
     train: np.ndarray | None
 
 
-# -- splits --------------------------------------------------------------------------------
-
-
 def make_splits(cv, rows: Rows, qid=None) -> list[Split]:
     """Return the splits of a splitter or list, or folds of queries (of rows, if one query).
 
@@ -127,9 +124,6 @@ def _disjoint_folds(splits, rows: Rows):
     return fold
 
 
-# -- moments -------------------------------------------------------------------------------
-
-
 def all_moments(rows: Rows, measures, loss, relative):
     """Return the moments of X and of the targets of the measures, as a function of rows."""
     targets = [measure.score_targets(measure.labels(rows.y), rows.queries) for measure in measures]
@@ -202,9 +196,6 @@ def _training_rows(split, rows: Rows):
     if split.train is not None:
         return split.train
     return np.setdiff1d(np.arange(rows.n_rows), split.test)
-
-
-# -- held-out scores -----------------------------------------------------------------------
 
 
 def held_out_scores(rows: Rows, splits, training, measures, alphas, relative=False) -> np.ndarray:

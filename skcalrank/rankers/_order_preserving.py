@@ -59,12 +59,8 @@ class OrderPreservingRanker(TargetScorer):
 
     Attributes
     ----------
-    coef_, intercept_ : ndarray of shape (d,) or (r, d), float or ndarray of shape (r,)
-        Coefficients and intercept, with a row per item in the label-ranking form.
-    n_iter_ : int
-        Number of iterations of the solver.
-    alpha_, penalty_scale_ : float, ndarray of shape (d,)
-        Ridge penalty that was used and its unit for each feature; 1 if `alpha` is a number.
+    coef_, intercept_, n_iter_, alpha_, penalty_scale_
+        Linear score and its penalty, as in :class:`~skcalrank.rankers.LinearScorer`.
     loss_ : Loss
         The loss that was minimized, with its ``eta``.
     n_items_, item_names_in_, n_features_in_, feature_names_in_

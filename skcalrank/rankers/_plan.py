@@ -75,8 +75,6 @@ class Plan:
         names = {field.name for field in fields(cls)} & params.keys()
         return cls(**{name: params[name] for name in names} | settings)
 
-    # -- abilities ----------------------------------------------------------------
-
     @property
     def reads_tables(self) -> bool:
         """Whether data frames are passed to the regressor unchanged."""
@@ -110,8 +108,6 @@ class Plan:
         # an automatic penalty has, too.
         by_count = self.sums_over == "pairs" or self.query_weight in ("pairs", "equal")
         return _COUNTS_DOCUMENTS if by_count and self.alpha != AUTO else None
-
-    # -- work ---------------------------------------------------------------------
 
     def check(self, ranker: Any) -> None:
         """Raise for parameters of a ranker that do not fit together."""

@@ -205,12 +205,8 @@ class DCGRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_ : regressor
-        Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_, penalty_scale_ : float, ndarray of shape (d,)
-        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
-    n_items_, item_names_in_, n_features_in_, feature_names_in_
-        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
+    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+        As in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -293,12 +289,8 @@ class NDCGRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_ : regressor
-        Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_, penalty_scale_ : float, ndarray of shape (d,)
-        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
-    n_items_, item_names_in_, n_features_in_, feature_names_in_
-        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
+    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+        As in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -385,12 +377,8 @@ class ExpectedRankUtilityRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_ : regressor
-        Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_, penalty_scale_ : float, ndarray of shape (d,)
-        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
-    n_items_, item_names_in_, n_features_in_, feature_names_in_
-        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
+    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+        As in :class:`LeastSquaresRanker`.
 
     See Also
     --------
@@ -457,12 +445,8 @@ class SpearmanRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_ : regressor
-        Fitted regressor, as in :class:`LeastSquaresRanker`.
-    alpha_, penalty_scale_ : float, ndarray of shape (d,)
-        Ridge penalty that was used and its unit for each feature; only with ``estimator=None``.
-    n_items_, item_names_in_, n_features_in_, feature_names_in_
-        Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
+    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+        As in :class:`LeastSquaresRanker`.
 
     See Also
     --------

@@ -80,8 +80,6 @@ class RankerAround(BaseRanker):
                 return
             ranker = getattr(ranker, "ranker_", None)
 
-    # -- fits and scores ----------------------------------------------------------------
-
     def _seed(self) -> int | None:
         """Return the seed of draws; None if they depend on the contents of the rows alone."""
         if self.random_state is None:

@@ -157,8 +157,6 @@ class CalibratedRankerCV(RankerAround):
             )
         return plan
 
-    # -- fit ------------------------------------------------------------------------
-
     @all_or_nothing
     def fit(
         self,
@@ -279,8 +277,6 @@ class CalibratedRankerCV(RankerAround):
         self.unit_ = (float(values.max()) or 1.0) if self.target in ("grade", "gain") else 1.0
         return values / self.unit_, counts
 
-    # -- the level ------------------------------------------------------------------
-
     def _read_level(self, rows):
         """Fit the reader of tables for the classifier of the level."""
         table = rows.as_given()
@@ -334,8 +330,6 @@ class CalibratedRankerCV(RankerAround):
             _, first = np.unique(grouped[test], return_index=True)
             out[grouped[test][np.sort(first)]] = self._level_of(classifier, tested)
         return out
-
-    # -- what was fitted --------------------------------------------------------------
 
     def _scores(self, rows: Rows) -> Floats:
         scores = rows.queries.group(super()._scores(rows))

@@ -199,9 +199,6 @@ def _fitted_before(pipe: Any, rows: Rows) -> tuple[Any, Rows]:
     return fitted, replace(rows, X=X, table=None)
 
 
-# -- the reader of the table, which the rankers of a stack share -------------------------------
-
-
 def without_encoder(ranker: Any, encoder: TableEncoder) -> Any:
     """Return a ranker that reads tables by this encoder as it is stored: without the encoder."""
     changed: dict[str, Any] = {}

@@ -97,16 +97,12 @@ class FMeasure(Factors):
         return out
 
     def best_of_sizes(self, u: Floats) -> Floats:
-        """Return the expected F-measure of the best set of each size, 0 to s.
+        """Return the expected F-measure of the best set of each size, 0 to s, of shape (n, s + 1).
 
         Parameters
         ----------
         u : ndarray of shape (n, s * s + 1)
             Means of alpha.
-
-        Returns
-        -------
-        values : ndarray of shape (n, s + 1)
         """
         return self._values(u, self._label_gains(u, round((u.shape[1] - 1) ** 0.5)))
 
@@ -128,15 +124,11 @@ class FMeasure(Factors):
         return out
 
     def values(self, y: Array, t: Array) -> Floats:
-        """Return the F-measure of each pair of a label and a prediction.
+        """Return the F-measure of each pair of a label and a prediction, of shape (n,).
 
         Parameters
         ----------
         y, t : ndarray of shape (n, s)
-
-        Returns
-        -------
-        values : ndarray of shape (n,)
         """
         y, t = indicators(y), indicators(t, "predictions")
         weight = float(self.beta_weight) ** 2

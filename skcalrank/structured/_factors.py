@@ -45,28 +45,20 @@ class Factors(ABC):
 
     @abstractmethod
     def alpha(self, y: Array) -> Floats:
-        """Return the vectors of labels.
+        """Return the vectors of labels, of shape (n, dimension).
 
         Parameters
         ----------
         y : ndarray of shape (n,) or (n, s)
-
-        Returns
-        -------
-        alpha : ndarray of shape (n, dimension)
         """
 
     @abstractmethod
     def beta(self, t: Array) -> Floats:
-        """Return the vectors of predictions.
+        """Return the vectors of predictions, of shape (m, dimension).
 
         Parameters
         ----------
         t : ndarray of shape (m,) or (m, s)
-
-        Returns
-        -------
-        beta : ndarray of shape (m, dimension)
         """
 
     #: Function from means, of shape (n, dimension), to the n best of all predictions. None: the

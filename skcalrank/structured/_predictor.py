@@ -227,15 +227,11 @@ class StructuredPredictor(LeastSquaresDecisions):
         return np.asarray(loss, dtype=float)
 
     def decision_function(self, X: Matrix) -> Floats:
-        """Return the estimated means of the vectors alpha.
+        """Return the estimated means of the vectors alpha, of shape (n, dimension).
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        means : ndarray of shape (n, dimension)
         """
         return self._means(X)
 

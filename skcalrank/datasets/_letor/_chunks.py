@@ -190,9 +190,6 @@ def _query(line: bytes) -> bytes:
     return [*line.partition(b"#")[0].split(None, 2), b"", b""][1]
 
 
-# -- group sizes, in a file beside lines without qid ---------------------------------
-
-
 def group_file(path: Path) -> Path | None:
     """Return the file with the group sizes of a file, if there is one."""
     return files.plain_or_compressed(Path(f"{files.without_packing(path)}.query"))
