@@ -313,16 +313,6 @@ class QueryPipeline(Pipeline):
         ----------
         X, qid
             As in :meth:`fit`.
-
-        Returns
-        -------
-        X_out : array-like of shape (n_rows, n_features_out)
-            Transformed features.
-
-        Raises
-        ------
-        MissingQidError
-            If `fit` was given a qid, a step accepts one, and there is none now.
         """
         return self._call("transform", X, qid)
 
@@ -340,11 +330,6 @@ class QueryPipeline(Pipeline):
         ----------
         X, y, qid, sample_weight
             As in :meth:`fit`.
-
-        Returns
-        -------
-        X_out : array-like of shape (n_rows, n_features_out)
-            Transformed features.
         """
         return self.fit(X, y, qid, sample_weight).transform(X, check.carried_qid(y, qid))
 
@@ -360,11 +345,6 @@ class QueryPipeline(Pipeline):
         Returns
         -------
         scores : ndarray of shape (n_rows,) or (n, r)
-
-        Raises
-        ------
-        MissingQidError
-            If `fit` was given a qid, a step accepts one, and there is none now.
         """
         return self._call("predict", X, qid)
 

@@ -379,11 +379,6 @@ class Comparison:
         **style
             Passed to the ``plot`` method of the display.
 
-        Returns
-        -------
-        display : ComparisonDisplay or QueryDifferenceDisplay
-            A display of :mod:`skcalrank.displays`.
-
         Raises
         ------
         ValueError

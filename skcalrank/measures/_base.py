@@ -515,11 +515,6 @@ class PositionalMeasure(Measure):
             Offset returned by :meth:`offset`.
         ranked : Ranked
             As in :meth:`evaluate`.
-
-        Returns
-        -------
-        values : ndarray of shape (n_queries,)
-            Value of each query.
         """
         if ranked.is_short:
             return offset + self._sum_of_runs(values, ranked)
@@ -648,9 +643,4 @@ class PairMeasure(Measure):
         ----------
         positions : ndarray of int of shape (..., r)
             1-based positions of the documents, all different.
-
-        Returns
-        -------
-        basis : ndarray of float of shape (..., r, r)
-            The matrix ``B_ij`` of each query.
         """

@@ -177,10 +177,6 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
 def get_scorer_names() -> list[str]:
     """Return the names that :func:`get_scorer` accepts, without cutoff.
 
-    Returns
-    -------
-    names : list of str
-
     Examples
     --------
     >>> from skcalrank.metrics import get_scorer_names

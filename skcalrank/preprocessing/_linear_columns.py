@@ -240,10 +240,6 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         ----------
         input_features : array-like of str, default=None
             As in :meth:`TableEncoder.get_feature_names_out`.
-
-        Returns
-        -------
-        names : ndarray of str
         """
         check_is_fitted(self)
         if self.encoder_ is None:
