@@ -229,6 +229,8 @@ def train_test_query_split(
     ------
     MissingQidError
         If no qid is given, and no array carries one.
+    ValueError
+        If there are no arrays.
 
     See Also
     --------

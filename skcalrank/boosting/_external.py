@@ -182,6 +182,9 @@ class ExternalRanker(BaseRanker):
 
         Raises
         ------
+        ValueError
+            If a parameter is invalid, the input is not a ranking problem, or the labels do not fit
+            the measure or the objective of the estimator.
         TypeError
             If `sample_weight` is given and the estimator does not take weights.
 

@@ -161,6 +161,11 @@ def xgboost_metric(
         ``maximize=True`` to ``xgboost.train``. If several workers train, each must call it, and
         the value is the mean over the queries of all of them; a worker may have none.
 
+    Raises
+    ------
+    ValueError
+        As in :func:`lightgbm_metric`.
+
     See Also
     --------
     lightgbm_metric : The same for LightGBM.

@@ -317,6 +317,11 @@ def xgboost_objective(
         It can be pickled and copied, and used for any number of training sets whose labels give
         the loss the same scales.
 
+    Raises
+    ------
+    ValueError
+        As in :func:`lightgbm_objective`.
+
     See Also
     --------
     skcalrank.boosting : Choice of targets and loss, and how curvatures are made positive.

@@ -471,6 +471,9 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         ------
         ImportError
             If the engine is not installed.
+        ValueError
+            If a parameter is invalid or contradicts another one, the input is not a ranking
+            problem, or the labels do not fit the measure or the loss.
 
         Warns
         -----

@@ -51,6 +51,11 @@ def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
     c : float
         0 for a single document.
 
+    Raises
+    ------
+    ValueError
+        If the measure is not positional, or a number is out of its range.
+
     Examples
     --------
     >>> from skcalrank.calibration import c_phi

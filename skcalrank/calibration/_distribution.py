@@ -43,6 +43,12 @@ class LabelDistribution:
         If :func:`find_counterexample` returned the distribution, what that is based on: the
         certificate of its :class:`CalibrationGap`. With "not proven" it may be no counterexample.
 
+    Raises
+    ------
+    ValueError
+        If labels are not vectors or square matrices of at least two documents, preferences are
+        negative, or the probabilities are not non-negative numbers that sum to 1.
+
     See Also
     --------
     calibration_gap : Whether a surrogate is calibrated under a distribution.
@@ -159,6 +165,11 @@ class LabelDistribution:
         -------
         targets : ndarray of shape (r,), or (r, r) with `pairs`
 
+        Raises
+        ------
+        ValueError
+            If the measure has no such targets, or does not fit the labels.
+
         Examples
         --------
         >>> from skcalrank.calibration import LabelDistribution, low_noise_condition
@@ -201,6 +212,11 @@ class LabelDistribution:
         ----------
         measure : str or Measure
             The measure.
+
+        Raises
+        ------
+        ValueError
+            If labels are preferences and the measure is not the pairwise disagreement.
         """
         measure = get_measure(measure)
         if self.labels.ndim == 2:

@@ -71,6 +71,11 @@ def calibration_function(
     h : float or ndarray
         Of the shape of `eps`; infinite where no distribution has such a regret.
 
+    Raises
+    ------
+    ValueError
+        As in :func:`calibration_gap`, and for a negative `eps`.
+
     See Also
     --------
     regret_bound : Upper bound of the target regret.

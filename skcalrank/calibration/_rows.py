@@ -43,6 +43,11 @@ class SharedRows:
     probabilities : array-like of shape (n_queries,), default=None
         Probability of each query. If None, all queries are equally likely.
 
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or probabilities are negative or do not sum to 1.
+
     See Also
     --------
     LabelDistribution : Distribution of the labels of one query.

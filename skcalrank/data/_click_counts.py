@@ -45,6 +45,11 @@ class ClickCounts(Judgments):
     document : ndarray of shape (n_rows,) or None
         Identifier of the document of each row, if the target was made of tables.
 
+    Raises
+    ------
+    ValueError
+        If a row or position does not exist, or there are fewer impressions than clicks.
+
     See Also
     --------
     ClickSessions : Sessions with their order, for the cascade model and for subsets of sessions.

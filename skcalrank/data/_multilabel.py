@@ -36,6 +36,12 @@ class MultiLabelTarget(Judgments):
     labels, qid, names : ndarray, ndarray, list of str
         The parameters.
 
+    Raises
+    ------
+    ValueError
+        If `labels` are not finite or not two-dimensional, or if `names` are not distinct or not
+        one per label.
+
     See Also
     --------
     RankingTarget : One label of each document.
@@ -77,6 +83,11 @@ class MultiLabelTarget(Judgments):
         ----------
         name : str
             Name of the label, one of `names`.
+
+        Raises
+        ------
+        ValueError
+            If there is no label of this name.
         """
         if name not in self.names:
             raise ValueError(f"name must be one of {', '.join(self.names)}, got {name!r}.")

@@ -124,6 +124,11 @@ class RankingTarget(Target, np.ndarray):
     qid : ndarray of shape (n_rows,) or None
         Query identifier of each row; None if the identifiers were lost.
 
+    Raises
+    ------
+    ValueError
+        If ``y`` is not one-dimensional, or ``y`` and ``qid`` differ in length.
+
     See Also
     --------
     PreferenceTarget : Weighted preferences between documents.

@@ -73,6 +73,8 @@ def load_label_ranking(
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
         If there is no column of orders, columns have no name or the same, or a line is malformed:
         its number of cells, a feature that is not a finite number in a column that is not

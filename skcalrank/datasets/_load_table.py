@@ -91,6 +91,8 @@ def load_table(
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
         If columns are missing or have one name, rows differ in length, a row has no query or
         label, or a label is not a finite number; if files have other columns than others, or other

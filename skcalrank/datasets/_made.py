@@ -138,6 +138,11 @@ def make_subset_ranking(
     data : RankingData
         Unpacks to ``X, y, qid``; ``data.law`` is the :class:`LabelMixture`.
 
+    Raises
+    ------
+    ValueError
+        If a number is too small to make a ranking problem.
+
     Examples
     --------
     >>> from skcalrank import DCGRanker

@@ -53,6 +53,11 @@ def sample_comparisons(
     target : PreferenceTarget
         Each comparison is a judgment of its own, of weight 1.
 
+    Raises
+    ------
+    ValueError
+        If no query has two documents, or a parameter is out of range.
+
     Examples
     --------
     >>> from skcalrank import sample_comparisons
@@ -136,6 +141,11 @@ def sample_sessions(
         Click probabilities of examined documents that are relevant and not, in both models, as in
         :func:`skcalrank.aggregation.position_based`. None is (1, 0).
     random_state : int, RandomState instance or None, default=None
+
+    Raises
+    ------
+    ValueError
+        If a probability or parameter is out of range.
 
     Examples
     --------

@@ -73,6 +73,8 @@ def make_offers(
 
     Raises
     ------
+    ValueError
+        If a number is too small to make a ranking problem.
     ImportError
         If pandas is not installed.
 

@@ -181,6 +181,11 @@ def make_label_ranking(
         Unpacks to ``X, positions``, of shapes (n_samples, n_features) and
         (n_samples, n_items); ``data.law`` is the :class:`OrderMixture`.
 
+    Raises
+    ------
+    ValueError
+        If a number is too small to make a ranking problem, or ``n_orders`` does not fit.
+
     Examples
     --------
     >>> from skcalrank import PairwiseDisagreementRanker, PreferenceTarget, SpearmanRanker

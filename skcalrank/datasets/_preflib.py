@@ -45,6 +45,8 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
         If a line is malformed (it is named), the header says something twice, gives two
         alternatives one name or names one that is not there, the orders with `expand` do not

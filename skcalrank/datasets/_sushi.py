@@ -59,6 +59,13 @@ def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingDa
         Unpacks to ``X, positions``: positions of shape (5000, 10), complete orders without
         ties.
 
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the columns are others, or a line is malformed (it is named).
+
     Examples
     --------
     >>> import pathlib, tempfile

@@ -104,6 +104,11 @@ class CalibrationFunctionDisplay(Display):
             As in :class:`CalibrationFunctionDisplay`, in any order.
         ax, name, line_kwargs
             As in :meth:`plot`.
+
+        Raises
+        ------
+        ValueError
+            If the arrays differ in length, hold negative or infinite values, or are empty.
         """
         return cls(**_sorted(target_regret, surrogate_regret))
 
@@ -133,6 +138,11 @@ class CalibrationFunctionDisplay(Display):
             Name of the curve in the legend. If None, surrogate, map and measure.
         ax, line_kwargs
             As in :meth:`plot`.
+
+        Raises
+        ------
+        ValueError
+            As in :func:`skcalrank.calibration.calibration_function`.
 
         Examples
         --------

@@ -106,6 +106,11 @@ class FrontDisplay(Display):
             Names of the measures. If None, the first and the second.
         ax, name, mixes_kwargs, line_kwargs
             As in :meth:`plot`.
+
+        Raises
+        ------
+        ValueError
+            If a measure is unknown, or the front has only one.
         """
         if len(front.axes) < 2:
             raise ValueError(f"front must have at least two measures, got {front.axes[0]!r} only.")

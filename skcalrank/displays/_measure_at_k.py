@@ -211,6 +211,12 @@ class MeasureAtKDisplay(Display):
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
 
+        Raises
+        ------
+        ValueError
+            If the measure has no cutoff, is undefined on every query, or the input is not a
+            ranking problem.
+
         Examples
         --------
         >>> from skcalrank.displays import MeasureAtKDisplay

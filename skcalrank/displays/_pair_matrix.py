@@ -250,6 +250,11 @@ class PairMatrixDisplay(Display):
         ax, name, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
 
+        Raises
+        ------
+        ValueError
+            If the matrix is not square or not finite, or positions are not a permutation of 1 to r.
+
         Examples
         --------
         >>> from skcalrank.displays import PairMatrixDisplay

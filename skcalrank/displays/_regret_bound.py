@@ -181,6 +181,11 @@ class RegretBoundDisplay(Display):
             As in :class:`RegretBoundDisplay`.
         ax, name, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
+
+        Raises
+        ------
+        ValueError
+            If the arrays differ in length, hold negative or infinite values, or are empty.
         """
         return cls(**_regrets(surrogate_regret, target_regret), bound=bound)
 

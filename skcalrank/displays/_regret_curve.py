@@ -154,6 +154,11 @@ class RegretCurveDisplay(Display):
             for each.
         ax, band_kwargs
             As in :meth:`MeasureAtKDisplay.plot`.
+
+        Raises
+        ------
+        ValueError
+            If `name` or `curve_kwargs` is a list whose length is not the number of curves.
         """
         ax = self._open(ax)
         names = list(map(literal, self.values)) if name is None else name
@@ -283,6 +288,11 @@ class RegretCurveDisplay(Display):
             As in :class:`RegretCurveDisplay`.
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
+
+        Raises
+        ------
+        ValueError
+            If a shape does not fit the sample sizes, or a regret is negative.
 
         Examples
         --------

@@ -167,6 +167,11 @@ class ReliabilityDisplay(Display):
             As in :meth:`from_estimator`.
         ax, name, curve_kwargs
             As in :meth:`plot`.
+
+        Raises
+        ------
+        ValueError
+            If the arrays do not fit together.
         """
         labels, queries = check.target(y_true, qid, name="y_true")
         return cls(**_means(labels, y_value, queries, n_bins))

@@ -116,6 +116,8 @@ class TrainingCurveDisplay(Display):
 
         Raises
         ------
+        NotFittedError
+            If the estimator is not fitted.
         ValueError
             If it followed no queries, as with ``validation_fraction=None`` and no `eval_set`.
         """

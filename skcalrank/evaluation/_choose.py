@@ -128,6 +128,11 @@ def choose_by_clicks(
     choice : ClickChoice
         Its text is a table.
 
+    Raises
+    ------
+    ValueError
+        If there are fewer queries than folds, or a parameter is out of range.
+
     See Also
     --------
     offline_evaluate : The value of the chosen ranker.

@@ -225,6 +225,11 @@ def is_safe(
     safety : Safety
         Its truth value says whether the candidate is safe.
 
+    Raises
+    ------
+    ValueError
+        As in :func:`offline_evaluate`.
+
     Warns
     -----
     UserWarning
@@ -311,6 +316,11 @@ def propensity_sensitivity(
         Numbers s >= 0; the propensities are :math:`\theta^s`. 0 is no position bias.
     **options
         Other options of :func:`offline_evaluate`.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`offline_evaluate`.
 
     See Also
     --------

@@ -52,6 +52,8 @@ def rank_frame(
 
     Raises
     ------
+    ValueError
+        If there is not one score, one query and one name for each row.
     ImportError
         If pandas is needed and not installed.
 

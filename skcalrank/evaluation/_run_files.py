@@ -75,6 +75,11 @@ def load_qrels(source: Any) -> Scores:
     qrels : dict of dict
         Relevances by query and document, with strings as keys; whole numbers are ``int``.
 
+    Raises
+    ------
+    ValueError
+        As in :func:`load_run`.
+
     See Also
     --------
     load_run : Read a run.
@@ -115,6 +120,11 @@ def to_run(
         Scores by query and document, with strings as keys, best document first; equal scores are in
         row order.
 
+    Raises
+    ------
+    ValueError
+        If lengths differ, or a name or value is missing.
+
     See Also
     --------
     to_qrels : Make judgments from arrays.
@@ -151,6 +161,11 @@ def to_qrels(
     -------
     qrels : dict of dict
         Relevances by query and document, with strings as keys; whole numbers are ``int``.
+
+    Raises
+    ------
+    ValueError
+        If there are no queries, lengths differ, or a name or value is missing.
 
     See Also
     --------

@@ -98,6 +98,11 @@ def query_permutation_importance(
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffles.
 
+    Raises
+    ------
+    ValueError
+        If a column does not exist, or X is no array or frame.
+
     See Also
     --------
     explain_scores : Exact contributions of the features to the scores.

@@ -165,6 +165,12 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`fit`, or if the number of features or the shape of the targets differs
+            from earlier calls.
         """
         return self._add(X, y, sample_weight, first=not hasattr(self, "_moments"))
 
@@ -240,6 +246,13 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         -------
         merged : GramRidge
             A new model with the parameters of this one. The merged models are not changed.
+
+        Raises
+        ------
+        ValueError
+            If features or targets differ.
+        TypeError
+            If one of `others` is not a GramRidge.
 
         Examples
         --------
@@ -320,6 +333,11 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             ``coefs[i]`` is the ``coef_`` of ``alpha=alphas[i]``.
         intercepts : ndarray of shape (n_alphas,) or (n_alphas, n_targets)
             ``intercepts[i]`` is the ``intercept_`` of ``alpha=alphas[i]``.
+
+        Raises
+        ------
+        ValueError
+            If `alphas` is not one-dimensional, or a penalty is negative or not finite.
 
         Examples
         --------

@@ -93,6 +93,12 @@ def get_loss(loss: str | Loss, **options: Any) -> Loss:
         Options of the loss: ``eta``, ``threshold``, ``smoothing``. None means the default of the
         loss; an option that the loss does not have must be None.
 
+    Raises
+    ------
+    ValueError
+        If the name is unknown (the message lists the valid names), or an option is out of its
+        range or not an option of this loss.
+
     See Also
     --------
     skcalrank.OrderPreservingRanker : A ranker that minimizes one of these losses.

@@ -35,6 +35,11 @@ class BregmanLogistic(Logistic):
     eta : float, default=None
         Positive, and at least every target. If None, the largest target in fit.
 
+    Raises
+    ------
+    ValueError
+        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above ``eta``.
+
     See Also
     --------
     Logistic : Logistic loss.
@@ -80,6 +85,12 @@ class BregmanKL(LossWithEta):
     eta : float, default=None
         Positive, and at least the sum of the targets of every query. If None, the largest sum in
         fit.
+
+    Raises
+    ------
+    ValueError
+        If ``eta`` is not a positive number; in :meth:`scaled_to`, if a target is negative or the
+        sum of a query is above ``eta``.
 
     See Also
     --------

@@ -199,6 +199,11 @@ class Logistic(_TwoSided):
         requires eta to be greater than the mean targets, and the regret bound grows with its
         square root.
 
+    Raises
+    ------
+    ValueError
+        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above ``eta``.
+
     See Also
     --------
     BregmanLogistic : The same loss minus its infimum.
@@ -250,6 +255,11 @@ class Exponential(_TwoSided):
     eta : float, default=None
         Positive, and at least every target. If None, the largest target in fit.
 
+    Raises
+    ------
+    ValueError
+        If ``eta`` is not positive; in :meth:`scaled_to`, if a target is negative or above ``eta``.
+
     See Also
     --------
     PairwiseExponential : Exponential loss of score differences.
@@ -296,6 +306,12 @@ class SquaredHinge(_TwoSided):
         Positive, and at least every target. If None, the largest target in fit.
     threshold : float, default=1.0
         Positive threshold t: minimizers are between 0 and t, in units of the scores.
+
+    Raises
+    ------
+    ValueError
+        If ``eta`` or ``threshold`` is not a positive number; in :meth:`scaled_to`, if a target is
+        negative or above ``eta``.
 
     See Also
     --------
@@ -362,6 +378,12 @@ class DifferentiableHinge(_TwoSided):
         Positive, and at least every target. If None, the largest target in fit.
     smoothing : float, default=0.5
         Width a of the rounded corner, in (0, 1/2], in units of the scores.
+
+    Raises
+    ------
+    ValueError
+        If ``eta`` is not a positive number, or ``smoothing`` is out of its range; in
+        :meth:`scaled_to`, if a target is negative or above ``eta``.
 
     See Also
     --------

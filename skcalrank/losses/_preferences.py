@@ -156,6 +156,11 @@ class PreferenceHinge(PreferenceLoss):
         Width of the rounded corner, in (0, 1], in units of the scores: between
         ``1 - corner_width`` and 1, the loss is a parabola.
 
+    Raises
+    ------
+    ValueError
+        If ``corner_width`` is out of its range.
+
     See Also
     --------
     PreferenceSquaredHinge : Squared hinge loss.

@@ -100,6 +100,12 @@ def get_measure(
     **options
         Parameters of the measure, such as ``gain`` or ``relevance_level``.
 
+    Raises
+    ------
+    ValueError
+        If the name is unknown (the message lists the valid names), the measure has no cutoff or
+        no such option, or a Measure object contradicts the convention.
+
     See Also
     --------
     skcalrank.metrics.measure_score : Compute any measure.

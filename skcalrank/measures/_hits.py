@@ -33,6 +33,11 @@ class RBP(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     p : float, default=0.8
         Persistence, in [0, 1): 0.5 describes an impatient user, and 0.95 a patient user.
 
+    Raises
+    ------
+    ValueError
+        As in :class:`Precision`, and if ``p`` is not in [0, 1).
+
     See Also
     --------
     Precision : Share of the first k documents that are relevant.
@@ -90,6 +95,11 @@ class F1(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
+    Raises
+    ------
+    ValueError
+        As in :class:`Precision`.
+
     See Also
     --------
     Precision : Share of the first k documents that are relevant.
@@ -136,6 +146,12 @@ class RPrecision(IndependentMeasure, RelativeMeasure):
     ----------
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If ``relevance_level`` is not finite. When the measure is computed, if ``relevance_level``
+        is None and a label is neither 0 nor 1.
 
     See Also
     --------

@@ -32,6 +32,11 @@ class PairwiseDisagreement(PairMeasure):
         Whether to divide by the sum of the preferences of the query, so that no value is further
         from 0 than 1. The value of a query without a preference is 0.
 
+    Raises
+    ------
+    ValueError
+        If ``weights`` is not one of its two values, or ``normalize`` is not a bool.
+
     See Also
     --------
     Kendall : Kendall's tau, an affine function of the unit pairwise disagreement.
@@ -140,6 +145,11 @@ class Kendall(PairMeasure):
     variant : {"a", "b", "x"}, default="a"
         Which tau; "x" is that of Emond and Mason (2002). A PreferenceTarget, which does not tell
         ties from pairs that are not compared, has "a" only.
+
+    Raises
+    ------
+    ValueError
+        If ``variant`` is unknown.
 
     See Also
     --------

@@ -42,6 +42,12 @@ class Precision(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
+    Raises
+    ------
+    ValueError
+        If ``k`` is not an integer >= 1 or ``relevance_level`` is not finite. When the measure is
+        computed, if ``relevance_level`` is None and a label is neither 0 nor 1.
+
     See Also
     --------
     Recall : Share of the relevant documents that are among the first k.
@@ -83,6 +89,11 @@ class Recall(RelativeMeasure, CutoffMeasure, PositionalMeasure):
         Last position that counts, at least 1. If None, all positions count, and the recall is 1.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        As in :class:`Precision`.
 
     See Also
     --------
@@ -192,6 +203,11 @@ class NDCG(DCG):
     discount : array-like or callable, default=None
         As in :class:`~skcalrank.measures.DCG`; it applies to the ideal order too.
 
+    Raises
+    ------
+    ValueError
+        As in :class:`~skcalrank.measures.DCG`.
+
     See Also
     --------
     DCG : Discounted cumulative gain.
@@ -277,6 +293,12 @@ class ERU(CutoffMeasure, PositionalMeasure):
     half_life : float, default=5.0
         Viewing half-life w, greater than 1: the position at which the discount is one half.
 
+    Raises
+    ------
+    ValueError
+        If ``k`` is not an integer >= 1, ``neutral`` is not finite, or ``half_life`` is not a finite
+        number greater than 1.
+
     See Also
     --------
     RBP : Discount that falls geometrically, for binary relevances.
@@ -328,6 +350,12 @@ class AUC(RelativeMeasure, PositionalMeasure):
     ----------
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If ``relevance_level`` is not finite. When the measure is computed, if ``relevance_level``
+        is None and a label is neither 0 nor 1.
 
     See Also
     --------

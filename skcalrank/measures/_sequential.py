@@ -48,6 +48,11 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
         Divisor of the sum with a cutoff: the number of relevant documents ("relevant"), or the
         smaller of this number and k, the largest sum that the cutoff allows ("attainable").
 
+    Raises
+    ------
+    ValueError
+        As in :class:`Precision`, and if ``divisor`` is not one of its two values.
+
     See Also
     --------
     ReciprocalRank : 1 / position of the first relevant document.
@@ -167,6 +172,11 @@ class ReciprocalRank(_FirstRelevant):
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
+    Raises
+    ------
+    ValueError
+        As in :class:`Precision`.
+
     See Also
     --------
     ERR : Expected reciprocal rank, for graded relevances.
@@ -216,6 +226,11 @@ class HitRate(_FirstRelevant):
         Last position that counts, at least 1. If None, all positions count.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        As in :class:`Precision`.
 
     See Also
     --------

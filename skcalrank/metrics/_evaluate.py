@@ -86,6 +86,11 @@ def measure_score(
     -------
     value : float or ndarray of shape (n_queries,)
 
+    Raises
+    ------
+    ValueError
+        If the input is not a ranking problem, or labels do not fit the measure.
+
     See Also
     --------
     evaluate : Several measures at once.

@@ -157,6 +157,11 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
         Parameters of the metric: ``ties``, ``empty``, ``convention``, ``gain``,
         ``relevance_level``, ...
 
+    Raises
+    ------
+    ValueError
+        If a name or an option is unknown; the message lists the valid ones.
+
     See Also
     --------
     get_scorer_names : The names.

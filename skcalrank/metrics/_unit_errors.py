@@ -39,6 +39,11 @@ def document_calibration_error(
     error : float
         In the unit of the values; 0 is best.
 
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit together.
+
     See Also
     --------
     query_calibration_error : The same for sums over queries.
@@ -84,6 +89,11 @@ def query_calibration_error(
     -------
     error : float
         Mean over the queries; 0 is best. NaN if it is relative and all labels are 0.
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit together.
 
     See Also
     --------

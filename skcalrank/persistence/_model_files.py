@@ -102,6 +102,8 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     ------
     ImportError
         If skops is not installed.
+    NotFittedError
+        If the ranker is not fitted.
     TypeError
         If the ranker contains an object that skops cannot write, such as a lambda or, with numpy
         below 1.25, a ``numpy.random.Generator`` (as ``HistGradientBoostingRegressor`` does), or a
@@ -197,6 +199,8 @@ def read_header(path: str | Path) -> dict[str, Any]:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
         If the file is not a model file, or has another format.
 
@@ -271,6 +275,10 @@ def load_model(
     ------
     ImportError
         If skops is not installed, or the library of a ranker that is not of this package.
+    FileNotFoundError
+        If there is no such file.
+    TypeError
+        If `trusted` is not a list of names.
     ValueError
         If the file is not a model file, has the format of another version, takes more than
         `max_bytes`, or contains types that are not trusted or an estimator that is not fitted.

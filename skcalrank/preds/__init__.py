@@ -70,6 +70,11 @@ def get_pred(pred: str | Pred | Callable[..., Any], objective: str) -> Pred:
     objective : {"positional", "map", "disagreement", "pairs"}
         Problem to solve, as in :class:`Pred`.
 
+    Raises
+    ------
+    ValueError
+        If the name is unknown (the message lists the valid ones), or the objective is another one.
+
     Examples
     --------
     >>> from skcalrank.preds import get_pred

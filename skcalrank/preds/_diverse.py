@@ -45,6 +45,11 @@ def rerank_diverse(
     positions : ndarray of int of shape (n_rows,)
         1-based position of each document in its query; equal values keep their order.
 
+    Raises
+    ------
+    ValueError
+        If a value is not finite, the lengths differ, or `score_weight` or `k` is out of range.
+
     References
     ----------
     .. [1] Carbonell and Goldstein: The use of MMR, diversity-based reranking for reordering

@@ -77,6 +77,11 @@ def feedback_arc_positions(
         ``positions``, ``value`` (lower is better), ``bound``, ``proven``, ``method``; arrays of
         them for a stack.
 
+    Raises
+    ------
+    ValueError
+        If U is not square or holds NaN or infinity, or the method is unknown.
+
     Examples
     --------
     >>> from skcalrank.preds import feedback_arc_positions

@@ -57,6 +57,12 @@ def map_positions(
         ``positions``, ``value`` (higher is better), ``bound``, ``proven``, ``method``; arrays of
         them for a stack.
 
+    Raises
+    ------
+    ValueError
+        If U is not square or holds NaN or infinity, the method is unknown, k is no integer >= 1,
+        or `time_limit` is not positive.
+
     Examples
     --------
     >>> from skcalrank.preds import map_positions

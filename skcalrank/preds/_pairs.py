@@ -38,6 +38,12 @@ def pair_positions(U: ArrayLike, basis: Basis, *, method: str = "auto") -> PredR
         ``positions``, ``value`` (higher is better), ``bound``, ``proven``, ``method``; arrays of
         them for a stack.
 
+    Raises
+    ------
+    ValueError
+        If U is not square or holds NaN or infinity, the method is unknown, or the basis is not of
+        the form above.
+
     Examples
     --------
     >>> from skcalrank.measures import AveragePrecision

@@ -26,6 +26,11 @@ def sort_positions(u: ArrayLike) -> Ints:
     positions : ndarray of int, same shape
         1-based; documents with equal values keep their order.
 
+    Raises
+    ------
+    ValueError
+        If a value is NaN or infinite.
+
     Examples
     --------
     >>> from skcalrank.preds import sort_positions

@@ -39,6 +39,11 @@ def topological_positions(U: ArrayLike) -> Ints:
     positions : ndarray of int of shape (r,) or (n, r)
         1-based position of each document.
 
+    Raises
+    ------
+    ValueError
+        If U is not square or holds NaN or infinity.
+
     Examples
     --------
     >>> from skcalrank.preds import topological_positions

@@ -53,6 +53,11 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         -------
         self
 
+        Raises
+        ------
+        ValueError
+            If a parameter, X or qid is invalid, or X and qid differ in length.
+
         Warns
         -----
         OneQueryWarning

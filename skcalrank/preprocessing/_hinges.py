@@ -98,6 +98,11 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If `n_knots` is invalid, or X has infinite or non-numeric values.
         """
         del y  # Quantiles do not depend on y.
         check.params(self)

@@ -45,6 +45,11 @@ def calibration_of(ranker: Any, measure: str | Measure | None = None) -> Calibra
     calibration : Calibration
         `holds`, which is "always", "condition" or "none", and `why`.
 
+    Raises
+    ------
+    ValueError
+        If the measure is unknown, or parameters of the ranker are invalid.
+
     See Also
     --------
     calibration_gap : Whether a surrogate is calibrated under one distribution.

@@ -213,6 +213,12 @@ class LeastSquaresRankerCV(ScoreRanker):
         -------
         self
 
+        Raises
+        ------
+        ValueError
+            If the input is not a ranking problem, labels do not fit a measure, or `cv` yields an
+            empty part.
+
         Warns
         -----
         CutQueriesWarning

@@ -83,6 +83,11 @@ class JudgmentRanker(BaseRanker):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If there is no judgment, or the input is not a ranking problem.
         """
         return self._fit_by("fit", X, y, qid, sample_weight)
 

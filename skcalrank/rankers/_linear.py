@@ -135,6 +135,11 @@ class LinearScorer(BaseRanker):
         -------
         self
 
+        Raises
+        ------
+        ValueError
+            If the input is not a ranking problem, or labels do not fit the measure.
+
         Warns
         -----
         ConvergenceWarning

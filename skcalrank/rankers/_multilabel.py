@@ -162,6 +162,13 @@ class MultiLabelRanker(BaseRanker):
         Returns
         -------
         self
+
+        Raises
+        ------
+        TypeError
+            If y is not a MultiLabelTarget.
+        ValueError
+            If labels do not fit their measure, or weights are not a mix of the labels.
         """
         plan = self._check_params()
         y = _checked_target(self, y)
@@ -194,6 +201,13 @@ class MultiLabelRanker(BaseRanker):
         Returns
         -------
         self
+
+        Raises
+        ------
+        TypeError
+            If `targets` is not a MultiLabelTarget.
+        ValueError
+            If `measure` or `weights` name other labels.
         """
         plan = self._check_params()
         targets = _checked_target(self, targets, "targets")
@@ -330,6 +344,13 @@ class MultiLabelRanker(BaseRanker):
         mixes : int or array-like of shape (n_mixes, n_labels), default=100
             The mixes, or the number of steps from one label to another. All mixes in such steps
             are measured, so that few steps are enough for three labels.
+
+        Raises
+        ------
+        TypeError
+            If y is not a MultiLabelTarget.
+        ValueError
+            If a label or a measure is unknown, or `mixes` are not mixes.
         """
         check_is_fitted(self)
         y = _checked_target(self, y)

@@ -234,6 +234,12 @@ class ScoreRanker(TargetRanker):
         -------
         self
 
+        Raises
+        ------
+        ValueError
+            If the input is not a ranking problem, labels do not fit the measure, or the regressor
+            does not support what is requested.
+
         Warns
         -----
         OneQueryWarning

@@ -183,6 +183,12 @@ class CalibratedRankerCV(RankerAround):
         -------
         self
 
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, the input is not a ranking problem, or there are too few
+            queries.
+
         Warns
         -----
         OneQueryWarning

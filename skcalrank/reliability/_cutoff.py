@@ -485,6 +485,8 @@ class GuaranteedCutoff(RankerAround):
         ------
         MissingQidError
             If the queries matter, fit had a qid, and there is none.
+        ValueError
+            If a group is unknown.
         """
         if tables.is_empty(X):
             kept = self._of_no_rows(X, qid).astype(bool)

@@ -57,6 +57,11 @@ def rank_stability(
         1-based position of each document within its query, in each draw. The share of the draws
         with a document among the first k is ``(positions <= k).mean(axis=0)``.
 
+    Raises
+    ------
+    ValueError
+        If the input is not a ranking problem.
+
     See Also
     --------
     GuaranteedCutoff : The best document is among those that are kept, with a promise.

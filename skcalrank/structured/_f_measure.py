@@ -35,6 +35,11 @@ class FMeasure(Factors):
     empty : {"one", "zero"}, default="one"
         The F-measure of two empty sets.
 
+    Raises
+    ------
+    ValueError
+        If a parameter is not one of these values.
+
     See Also
     --------
     skcalrank.FMeasureClassifier : The classifier of these factors.
@@ -237,6 +242,11 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
         Returns
         -------
         self
+
+        Raises
+        ------
+        ValueError
+            If y has another shape or other values.
         """
         check.params(self)
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)

@@ -43,6 +43,11 @@ def get_factors(factors: str | Factors | tuple[Any, Any]) -> Factors:
         returned unchanged. Of a pair, the first function returns the vectors of labels, and the
         second those of predictions.
 
+    Raises
+    ------
+    ValueError
+        If the name is unknown (the message lists the valid names), or it is no pair of functions.
+
     Examples
     --------
     >>> from skcalrank.structured import get_factors

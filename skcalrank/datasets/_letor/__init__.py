@@ -71,6 +71,8 @@ def load_letor(
 
     Raises
     ------
+    FileNotFoundError
+        If there is no such file.
     ValueError
         If the file is damaged, a line cannot be read, a label is not finite, a feature is infinite
         or does not fit `dtype`, there are neither qid nor group sizes, or the sizes do not add up;
