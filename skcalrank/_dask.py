@@ -74,10 +74,7 @@ def results_of_blocks(function: Callable[..., Any], qid: Any, **columns: Any) ->
 def lazy_aware(
     method: Callable[Concatenate[Self, Params], Returned],
 ) -> Callable[Concatenate[Self, Params], Returned]:
-    """Let a method of an estimator accept dask collections.
-
-    Calls with arrays in memory go straight to the method.
-    """
+    """Let a method of an estimator accept dask collections."""
 
     @wraps(method)
     def call(self: Self, /, *args: Params.args, **kwargs: Params.kwargs) -> Returned:

@@ -88,10 +88,7 @@ def look_over(regressor, rows: Rows | None):
 
 
 def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method="fit"):
-    """Fit a regressor by its own method, without a shortcut through moments.
-
-    `held_out` is what `look_over` returned.
-    """
+    """Fit a regressor by its own method, without a shortcut through moments."""
     params = {}
     if sample_weight is not None:
         params[weight_parameter(regressor)] = sample_weight
@@ -125,10 +122,7 @@ def _refuse_largest(regressor, X, reason):
 
 
 def _in_range(regressor, X):
-    """Return X, or a copy in double precision if squares of X may overflow or underflow.
-
-    Only X of single precision that is squared by a closed form is copied.
-    """
+    """Return X, or a copy in double precision if squares of X may overflow or underflow."""
     values = X.data if issparse(X) else X
     if not is_closed_form(regressor) or getattr(values, "dtype", None) != np.float32:
         return X
@@ -172,10 +166,7 @@ def predict_rows(regressor, X):
 
 
 def with_ties(values, X, *, every_row=False):
-    """Return predictions that are bitwise equal for equal rows, which rounding may tell apart.
-
-    Rows are compared if their predictions are close, or every one of them.
-    """
+    """Return predictions that are bitwise equal for equal rows, which rounding may tell apart."""
     near = np.arange(len(values)) if every_row else _nearly_equal(values)
     if len(near):
         values = values.copy()

@@ -45,10 +45,7 @@ _CANCELLED = 1e-6
 
 
 class Moments(NamedTuple):
-    """Sufficient statistics of weighted least squares with an intercept.
-
-    Products are weighted sums of products of deviations from the means.
-    """
+    """Sufficient statistics of weighted least squares with an intercept."""
 
     total: float  # sum of the weights
     mean: np.ndarray  # mean of the features, (d,)

@@ -220,10 +220,7 @@ def tally_of(y: Any, structure: str) -> Tally:
 
 
 def random_subsets(counts: Ints, order: int, rng: np.random.RandomState) -> Ints:
-    """Draw `order` of `counts` numbers without replacement, for each count of an array.
-
-    The cost is linear in the numbers that are drawn, however many there are to draw from.
-    """
+    """Draw `order` of `counts` numbers without replacement, for each count of an array."""
     out = np.empty((len(counts), order), dtype=np.intp)
     many = counts > 2 * order
     out[~many] = _smallest_keys(counts[~many], order, rng)

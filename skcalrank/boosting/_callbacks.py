@@ -113,10 +113,7 @@ class XGBoostRounds(Rounds):
 
 
 class _Task:
-    """A task of a fit that callbacks of scikit-learn follow; without callbacks it does nothing.
-
-    * `told`: the estimator, X, y and metadata.
-    """
+    """A task of a fit that callbacks of scikit-learn follow; without callbacks it does nothing."""
 
     def __init__(self, context: Any, told: dict) -> None:
         self._context, self._told = context, told
@@ -185,11 +182,7 @@ class _Together(Rounds):
 
 
 class Watch:
-    """Who follows a fit: callbacks of the library, and those that scikit-learn has.
-
-    * `callbacks`: those of the library.
-    * `**metadata`: other arguments of fit.
-    """
+    """Who follows a fit: callbacks of the library, and those that scikit-learn has."""
 
     def __init__(self, callbacks: list, X: Any, y: Any, **metadata: Any) -> None:
         passed = {name: value for name, value in metadata.items() if value is not None}

@@ -47,10 +47,7 @@ class Columns(NamedTuple):
 
 
 def monotonic(cst: Any, columns: Columns) -> list[int] | None:
-    """Return 1, -1 or 0 for each column of the matrix; None without a constraint.
-
-    * `cst`: signs by names or numbers of columns of X, or one for each column.
-    """
+    """Return 1, -1 or 0 for each column of the matrix; None without a constraint."""
     if cst is None:
         return None
     signs = _signs(cst, columns)

@@ -773,14 +773,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
 
 
 class TreeScores:
-    """The scores of a fitted :class:`BoostedRanker` without `start`, from its matrix.
-
-    * `boosters`: trees of each model.
-    * `weights`: factors of their scores.
-    * `n_columns`: number of columns of the matrix.
-    * `n_codes`: number of codes of each column of categories.
-    * `name`: name of the ranker, for errors.
-    """
+    """The scores of a fitted :class:`BoostedRanker` without `start`, from its matrix."""
 
     def __init__(
         self,

@@ -39,10 +39,6 @@ def forest_of(
 ) -> Forest:
     """Return the trees of a fitted model of a library.
 
-    * `n_columns`: number of columns of the matrix that the trees split.
-    * `n_codes`: number of codes of each column of categories.
-    * `weight`: factor of the scores.
-
     Raises ValueError if the trees are no sums of splits of numbers and of codes.
     """
     if isinstance(booster, HistGradientBoostingRegressor):

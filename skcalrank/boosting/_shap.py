@@ -29,10 +29,7 @@ _TOLERANCE = 1e-4
 
 
 class Paths:
-    """The ways from the roots of trees to their leaves.
-
-    * `trees`: trees, one below the other.
-    """
+    """The ways from the roots of trees to their leaves."""
 
     def __init__(self, trees: Any) -> None:
         self.trees, leaves = trees, np.flatnonzero(trees.is_leaf)

@@ -21,10 +21,7 @@ from ._sklearn import paths_of
 
 
 class Nodes:
-    """The nodes of a tree of scikit-learn, in the form that :class:`Paths` reads.
-
-    * `factor`: factor of the values of its leaves.
-    """
+    """The nodes of a tree of scikit-learn, in the form that :class:`Paths` reads."""
 
     level = 0.0
 

@@ -26,8 +26,6 @@ class Walk:
 
     A leaf is its own child. A split on categories has a row of `goes_left`, with a column for each
     of the numbers that the regressor gives to the values of `known`.
-
-    * `model`: the fitted regressor.
     """
 
     def __init__(self, model: Any) -> None:

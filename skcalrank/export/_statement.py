@@ -21,14 +21,7 @@ _ROUNDING = 1e-9
 def statement(
     document: dict[str, Any], table: str, qid: str | None, returned: list[str], quote: str
 ) -> str:
-    """Return the statement that scores a table.
-
-    * `document`: scorer, as :func:`scorer_document` returns it.
-    * `table`: table to score.
-    * `qid`: column with the query.
-    * `returned`: columns that are selected beside the score.
-    * `quote`: character around names.
-    """
+    """Return the statement that scores a table."""
     return _Statement(document, quote).text(table, qid, returned)
 
 

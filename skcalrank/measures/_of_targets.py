@@ -18,8 +18,6 @@ class OfTargets(PositionalMeasure):
 
     It differs from the measure by :math:`b(y)`, which no ranking changes, and is linear in the
     targets: with unbiased targets it is, up to this constant, an unbiased value of the measure.
-
-    * `measure`: measure whose discount counts.
     """
 
     name: ClassVar[str] = "targets"

@@ -254,13 +254,7 @@ class NDCG(DCG):
         return gains(y, self.gain)
 
     def _ideal(self, gain: Floats, grades: Ints, bits: int, queries: Queries) -> Floats:
-        """Return IDCG@k, from the number of documents per grade, in half the time of sorting.
-
-        * `gain` (n_grades,): gain of each grade.
-        * `grades` (n_documents,): labels, in grouped order.
-        * `bits`: number of bits of the size of the largest query.
-        * `queries`: documents grouped by query.
-        """
+        """Return IDCG@k, from the number of documents per grade, in half the time of sorting."""
         highest = len(gain) - 1
         # Pack the counts of a query into one integer, with `bits` bits for each grade above 0.
         field = bits * np.arange(highest)

@@ -88,8 +88,6 @@ class DualAscent:
     The triples with i + j + k = s (mod r) share no pair: their multipliers are set together. The
     absolute values of the pairs are smoothed, or the descent would end early; the bound is valid
     after every sweep.
-
-    * `gain` (n_pairs,): net preferences.
     """
 
     def __init__(self, pairs: Pairs, gain: Floats) -> None:

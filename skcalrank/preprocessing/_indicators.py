@@ -12,16 +12,10 @@ from ..data.types import Floats
 class Indicators:
     """Indicators of the codes of a column of categories.
 
-    Parameters
-    ----------
-    column : int
-        Number of the column of the matrix.
-    largest : float
-        Largest code in the rows of fit, -1 if there is none.
-    has_missing : bool
-        Whether some of these rows have none.
-    max_categories : int
-        Maximum number of indicators.
+    * `column`: number of the column of the matrix.
+    * `largest`: largest code in the rows of fit, -1 if there is none.
+    * `has_missing`: whether some of these rows have none.
+    * `max_categories`: maximum number of indicators.
     """
 
     def __init__(self, column: int, largest: float, has_missing: bool, max_categories: int) -> None:

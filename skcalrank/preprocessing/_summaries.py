@@ -28,14 +28,9 @@ _HASHES = 1 << 64
 class Numbers:
     """Numbers of which at least one is not missing.
 
-    Parameters
-    ----------
-    low, high : float
-    is_binary : bool
-        Whether all are 0 or 1.
-    run : tuple of int or None
-        How many there are and the sum of their hashes, which tells whether they are consecutive.
-        None if they cannot be: one is missing or no integer, or they repeat.
+    * `is_binary`: whether all are 0 or 1.
+    * `run`: how many there are and the sum of their hashes, which tells whether they are
+      consecutive. None if they cannot be: one is missing or no integer, or they repeat.
     """
 
     low: float

@@ -26,13 +26,8 @@ class TableMatrix:
     Columns of numbers stay what they are in the table. Others are read once, and kept in single
     precision where it holds all of their values.
 
-    Parameters
-    ----------
-    columns : list of Column
-        Fitted columns that have a place in the matrix.
-    values : iterable of Values
-        What the table has in each of them. Infinite numbers were refused before.
-    n_rows : int
+    * `columns`: fitted columns that have a place in the matrix.
+    * `values`: what the table has in each of them. Infinite numbers were refused before.
     """
 
     dtype = np.dtype(float)

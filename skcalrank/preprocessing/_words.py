@@ -84,20 +84,12 @@ class Words:
         return self.n_flags + self.table.shape[1] - 1
 
     def outputs(self, name: str) -> list[str]:
-        """Return the names of the columns, such as ``title=new`` and ``title_words1``.
-
-        * `name`: name of the column of text.
-        """
+        """Return the names of the columns, such as ``title=new`` and ``title_words1``."""
         flags = [f"{name}={word}" for word in list(self.rows)[: self.n_flags]]
         return [*flags, *(f"{name}_words{k + 1}" for k in range(self.table.shape[1] - 1))]
 
     def read(self, values: Sequence[str | None]) -> Floats:
-        """Return the numbers of texts, of which each depends on its own text alone.
-
-        * `values`: texts; None is missing.
-
-        Returns `numbers` (n_rows, n_outputs).
-        """
+        """Return the numbers of texts, of which each depends on its own text alone."""
         split, row_of = letters_of if self.by_letters else words_of, self.rows.get
         first, missing = [0], []
         known: list[int] = []

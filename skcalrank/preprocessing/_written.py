@@ -27,10 +27,7 @@ _CLASSES = {cls.kind: cls for cls in _PARTS if cls is not LeftOut}
 
 
 def column_to_dict(column: Column) -> dict[str, Any]:
-    """Return a fitted column as plain Python types, but for its name and its levels.
-
-    Returns `written`: what :func:`column_from_dict` reads.
-    """
+    """Return a fitted column as plain Python types, but for its name and its levels."""
     parts = {name: getattr(column, name) for name in _PARTS[type(column)]}
     if isinstance(column, Text):
         words = column.words

@@ -27,12 +27,6 @@ class Batch:
 
     The loss of a batch is the mean over its draws of the loss of a query divided by its number of
     documents.
-
-    * `rows`: rows of X of the drawn documents.
-    * `queries`: the draws, as queries.
-    * `targets` (n_documents,): targets of the documents, in grouped order.
-    * `weight` (n_documents,): weights of the documents.
-    * `loss`: loss of scores and targets.
     """
 
     rows: np.ndarray

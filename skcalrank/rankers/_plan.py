@@ -287,10 +287,7 @@ class LossPlan(Plan):
 
 @dataclass(frozen=True)
 class JudgmentPlan(Plan):
-    """Plan of a ranker that aggregates judgments, for the plan of another ranker or none.
-
-    * `inner`: plan of the ranker that learns from the aggregated judgments.
-    """
+    """Plan of a ranker that aggregates judgments, for the plan of another ranker or none."""
 
     inner: Plan | None = None
 

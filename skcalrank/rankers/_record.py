@@ -31,13 +31,7 @@ _NONE = np.array([], dtype=np.uint64)
 
 
 class Names(Set[Any]):
-    """Set of names of queries, in parts of decreasing size so that adding names copies few.
-
-    Parameters
-    ----------
-    parts : tuple of frozenset
-        Disjoint sets of names.
-    """
+    """Set of names of queries, in parts of decreasing size so that adding names copies few."""
 
     def __init__(self, parts: tuple[frozenset, ...] = ()) -> None:
         self._parts = parts

@@ -14,11 +14,6 @@ class TargetRanker(BaseRanker):
     """Base class of rankers that learn one target per document.
 
     A subclass computes targets from labels, and may be fitted to other targets in their place.
-
-    See Also
-    --------
-    ScoreRanker : Rankers that regress the targets by any regressor.
-    OrderPreservingRanker : Linear ranker with any loss of the targets.
     """
 
     @available_if(planned("on_documents"))

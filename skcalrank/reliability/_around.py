@@ -124,13 +124,7 @@ def with_numbers(rows: Rows) -> Rows:
 
 
 def test_folds(cv: Any, rows: Rows, given: Rows, qid: Any) -> list[Bools]:
-    """Return masks of the test rows of folds, which hold each row once.
-
-    * `cv`: number of folds, or splits of the rows as the user passed them.
-    * `rows`: rows in another order, with their numbers among those given.
-    * `given`: rows as given.
-    * `qid`: query of each row as given.
-    """
+    """Return masks of the test rows of folds, which hold each row once."""
     if isinstance(cv, Integral):
         parts = [test for _, test in rows.folds(int(cv))]
         return [np.isin(np.arange(rows.n_rows), test) for test in parts]

@@ -57,14 +57,9 @@ def levels(probabilities: Floats, queries: Queries) -> Floats:
 class QueryMap:
     """Logits that are linear in covariates of documents and queries, with increasing scores.
 
-    Attributes
-    ----------
-    center, scale : ndarray of shape (n_covariates,)
-        Units of the covariates.
-    coef : ndarray of shape (n_covariates + 1,)
-        Slopes, and the constant.
-    held_out_loss : float
-        Mean log loss on held-out queries.
+    * `center`, `scale` (n_covariates,): units of the covariates.
+    * `coef` (n_covariates + 1,): slopes, and the constant.
+    * `held_out_loss`: mean log loss on held-out queries.
     """
 
     center: Floats
@@ -77,9 +72,7 @@ class QueryMap:
     def fitted(cls, columns: Floats, targets: Floats, weight: Floats, tests: list[Bools]) -> Any:
         """Return the map that minimizes the log loss of targets in [0, 1].
 
-        * `columns` (n_documents, n_covariates): covariates.
-        * `targets`, `weight` (n_documents,): targets and weights.
-        * `tests` (n_documents,): documents of held-out queries, on which the penalty is chosen.
+        The penalty is chosen on the held-out documents of the masks `tests`.
         """
         weight = weight * (len(weight) / weight.sum())
         largest = np.abs(columns).max(axis=0)

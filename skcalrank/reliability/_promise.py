@@ -64,11 +64,7 @@ class Promise:
         return bool(p <= 1 - (self.confidence or 0.0) + _ROUNDING)
 
     def threshold(self, values: Floats, masses: Floats, n: int) -> float:
-        """Return the largest value such that documents of it and above keep enough mass.
-
-        * `values`, `masses` (n_documents,): values and masses of the documents of n queries.
-        * `n`: number of queries, whose masses sum to 1 each.
-        """
+        """Return the largest value such that documents of it and above keep enough mass."""
         order = np.argsort(-values, kind="stable")
         kept = np.cumsum(masses[order])
         place = np.searchsorted(kept, self.least_kept(n) * (1 - _ROUNDING))
@@ -76,12 +72,7 @@ class Promise:
 
 
 def p_value(loss: ArrayLike, n: int, alpha: float) -> Floats:
-    """Return the Hoeffding-Bentkus p-value of "the mean loss is above alpha".
-
-    * `loss`: mean of n independent losses in [0, 1].
-    * `n`: number of losses.
-    * `alpha`: mean that is tested, in (0, 1).
-    """
+    """Return the Hoeffding-Bentkus p-value of "the mean loss is above alpha"."""
     mean = np.minimum(np.asarray(loss, dtype=float), alpha)
     with np.errstate(divide="ignore", invalid="ignore"):
         entropy = np.where(mean > 0, mean * np.log(mean / alpha), 0.0)

@@ -80,14 +80,7 @@ def fit_views(views: list[LinearView], plan: Any, kept: Bools) -> list[tuple[Lin
 
 
 class _Chunks:
-    """Some of the rows, in chunks of whole queries, and what is learned from them.
-
-    * `columns`: fitted columns of each view.
-    * `rankers`: ranker of each view.
-    * `X` (n_rows, n_columns): features.
-    * `rows`: all rows, of which `numbers` are those in X.
-    * `mask`: the rows to learn from.
-    """
+    """Some of the rows, in chunks of whole queries, and what is learned from them."""
 
     def __init__(
         self,

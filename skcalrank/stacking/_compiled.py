@@ -72,12 +72,7 @@ class CompiledScorer:
         return self.by_query or self.in_query or is_scaled
 
     def members(self, matrix: Floats, queries: Queries, n_jobs: Sequence[int | None]) -> Floats:
-        """Return the scores of the members, of shape (n_members, n_rows).
-
-        * `matrix` (n_rows, n_columns): validated rows, as
-          :class:`~skcalrank.preprocessing.TableEncoder` makes them.
-        * `n_jobs`: number of threads of each of the trees.
-        """
+        """Return the scores of the members, of shape (n_members, n_rows)."""
         out, block = np.empty((len(self.weights), len(matrix))), Block(self, matrix, queries)
         for row, view in zip(out, self.views):
             row[:] = view.of_numbers(block)
@@ -186,10 +181,7 @@ class CompiledScorer:
 
 
 class Block:
-    """Rows of a matrix, and what several members read of them, which is made once.
-
-    * `matrix` (n_rows, n_columns)
-    """
+    """Rows of a matrix, and what several members read of them, which is made once."""
 
     def __init__(self, scorer: CompiledScorer, matrix: Floats, queries: Queries) -> None:
         self.matrix, self.queries, self._means = matrix, queries, scorer.means
@@ -245,13 +237,7 @@ class LevelTable:
 
 
 class View:
-    """A linear ranker of numbers as they are, and of categories.
-
-    * `numbers`: columns of the matrix that hold numbers.
-    * `means`: what replaces missing ones.
-    * `tables`: what the categories add.
-    * `coef`: coefficients of the curves of the numbers.
-    """
+    """A linear ranker of numbers as they are, and of categories."""
 
     kind: ClassVar[str] = "linear"
     of_curve: ClassVar[tuple[str, ...]] = ()

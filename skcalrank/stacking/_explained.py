@@ -18,8 +18,6 @@ from ._views import LinearView, rows_for, trees_behind
 def contributions_of_members(stack: Any, rows: Rows) -> Floats:
     """Return what the rankers of a stack add to the scores of rows, within each query.
 
-    * `stack`: a stack without a compiled scorer for these rows.
-
     Returns `parts` (n_rows, n_features_in): rows sum to the score minus its mean over the query.
     """
     out = np.zeros((rows.n_rows, stack.n_features_in_))

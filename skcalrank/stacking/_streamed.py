@@ -148,10 +148,7 @@ class Streamed:
 
 
 class OverChunks(Workers):
-    """The chunks of a streamed table as the workers of a fit that sums over them.
-
-    * `used` (n_rows,): rows that are learned from.
-    """
+    """The chunks of a streamed table as the workers of a fit that sums over them."""
 
     size = 2  # or more
 
