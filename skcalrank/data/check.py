@@ -253,7 +253,7 @@ def item_names(y: Any) -> tuple[str, ...] | None:
     return names if len(names) > 1 and all(isinstance(name, str) for name in names) else None
 
 
-def same_items(ranker: Any, y: Any, name: str = "y") -> None:
+def same_items(ranker: Any, y: Any) -> None:
     """Raise ValueError if y has other columns than those that a ranker was fitted to.
 
     As for features, names are compared if both have them.
@@ -262,11 +262,11 @@ def same_items(ranker: Any, y: Any, name: str = "y") -> None:
     if known is None or names is None or tuple(known) == names:
         return
     if set(known) == set(names):
-        problem, remedy = "the same names in another order", f"pass {name}[ranker.item_names_in_]"
+        problem, remedy = "the same names in another order", "pass y[ranker.item_names_in_]"
     else:
         problem, remedy = f"{', '.join(names)}", "pass the items of fit"
     raise ValueError(
-        f"{name} must have the columns of fit, {', '.join(known)}, got {problem}: {remedy}."
+        f"y must have the columns of fit, {', '.join(known)}, got {problem}: {remedy}."
     )
 
 
@@ -538,19 +538,15 @@ def _accepts(cls: Any, name: str, value: Any) -> bool:
     return True
 
 
-def default_of(estimator: Any, name: str) -> Any:
-    """Return the default value of a constructor parameter."""
-    return signature(type(estimator)).parameters[name].default
-
-
 def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
     """Raise ValueError if one of the parameters `names` is changed although it has no effect.
 
     `why` is the setting under which the parameters have no effect, followed by the remedy, as in
     ``"loss='squared': set loss='pairwise_squared'"``. The values satisfy their constraints.
     """
+    parameters = signature(type(estimator)).parameters
     for name in names:
-        value, default = getattr(estimator, name), default_of(estimator, name)
+        value, default = getattr(estimator, name), parameters[name].default
         # Callables may compare equal to anything.
         if callable(value) or value != default:
             raise ValueError(
