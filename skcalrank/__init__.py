@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ClickCounts,
         ClickSessions,
         CutQueriesWarning,
+        EqualLabelsWarning,
         MissingQidError,
         MultiLabelTarget,
         NotAMeanWarning,
@@ -82,6 +83,7 @@ __all__ = [
     "DCGRanker",
     "DifferenceGraphRanker",
     "ERRRanker",
+    "EqualLabelsWarning",
     "ExpectedRankUtilityRanker",
     "ExternalRanker",
     "FMeasureClassifier",
@@ -146,9 +148,9 @@ _ROOMS = {
 _NAMES = {
     "boosting": "BoostedRanker ExternalRanker",
     "data": (
-        "ClickCounts ClickSessions CutQueriesWarning MissingQidError MultiLabelTarget "
-        "NotAMeanWarning NotGradesWarning OneQueryWarning PreferenceTarget RankingTarget "
-        "SingleDocumentsWarning UnseenLevelsWarning"
+        "ClickCounts ClickSessions CutQueriesWarning EqualLabelsWarning MissingQidError "
+        "MultiLabelTarget NotAMeanWarning NotGradesWarning OneQueryWarning PreferenceTarget "
+        "RankingTarget SingleDocumentsWarning UnseenLevelsWarning"
     ),
     "datasets": (
         "load_digits_queries load_label_ranking load_letor load_movielens load_preflib load_sushi "

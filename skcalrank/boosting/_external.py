@@ -94,6 +94,7 @@ class ExternalRanker(BaseRanker):
     """
 
     takes_label_form = False
+    _reads_labels = False
     _plan_settings: ClassVar = {"weights_note": "each estimator uses weights in its own way"}
 
     _parameter_constraints: ClassVar[dict] = {

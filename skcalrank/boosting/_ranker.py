@@ -402,8 +402,12 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
             X = self._encoded(X)
         is_silent = workers.size > 1 and sample_weight is not None and not np.any(sample_weight)
         weight = None if is_silent else sample_weight
-        plan, rows = super()._check_problem(plan, X, y, qid, weight, reset=reset, name=name)
-        if workers.size > 1:
+        alone = workers.size == 1
+        plan, rows = super()._check_problem(
+            plan, X, y, qid, weight, reset=reset, name=name, whole=alone
+        )
+        if not alone:
+            check.warn_of_equal_labels(rows.y, rows.queries, name, workers=workers)
             largest = workers.reduce(rows.y.max(), max)
             plan = replace(plan, measure=measure.scaled_to(np.array([largest])))
             if workers.reduce(is_silent, all):

@@ -56,6 +56,8 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     fitted = compute(fitted)
     if fitted.ranker is None:
         raise ValueError("X must have a row of positive sample_weight, got none.")
+    if not fitted.ranker.record_.varied:
+        check.tell_equal_labels()
     params = ranker.get_params(deep=False)
     learned = {k: v for k, v in vars(fitted.ranker).items() if k not in params}
     gram = learned["estimator_"]

@@ -14,9 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..data import SingleDocumentsWarning, Workers, among, check, keeping_warnings, timed, warn
+from ..data import (
+    EqualLabelsWarning,
+    SingleDocumentsWarning,
+    Workers,
+    among,
+    check,
+    keeping_warnings,
+    timed,
+    warn,
+)
 from ._blocks import Partitions, check_disjoint, compute, names_of, tree
 from ._cut import partitions
+
+# Warnings of what rows of other partitions may have.
+_OF_ALL = (EqualLabelsWarning, SingleDocumentsWarning)
 
 
 class _Asked(BaseException):
@@ -86,7 +98,7 @@ def in_rounds(
     while reply.combine is not None:
         answers.append(reply.combine(reply.parts))
         reply = next_round()
-    _tell(reply.told)
+    tell(reply.told)
     return reply.parts[0]
 
 
@@ -137,11 +149,11 @@ def _of_several(replies: list[_Reply]) -> _Reply:
     )
 
 
-def _tell(told):
+def tell(told):
     """Issue the warnings of all partitions once."""
     for message, category in sorted(set().union(*told), key=str):
         of_all = all((message, category) in of_one for of_one in told)
-        if of_all or category is not SingleDocumentsWarning:
+        if of_all or category not in _OF_ALL:
             warn(message, category)
 
 

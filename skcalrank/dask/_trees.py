@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.base import clone
 
 from ..boosting import Place, check_fit_part, fit_part
-from ..data import EvalSet, among, check, eval_sets, in_memory, warn
+from ..data import EvalSet, among, check, eval_sets, in_memory
 from . import _rankers
 from ._blocks import check_disjoint, compute, join, names_of
 from ._cluster import client_in_use, run_on_holders
 from ._cut import partitions
+from ._rounds import tell
 
 
 def fit_trees(
@@ -40,8 +41,7 @@ def fit_trees(
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     _rankers.check_named(parts, y, qid)
     results = _trained((clone(ranker), evals), parts.map(_block))
-    for category, message in set().union(*(told for _, told in results)):
-        warn(message, category)
+    tell([told for _, told in results])
     params = ranker.get_params(deep=False)
     learned = {k: v for k, v in vars(results[0][0]).items() if k not in params}
     # Assign last: nothing below can fail.
@@ -110,7 +110,7 @@ def _train(given, place, blocks):
                 ranker.fit(**columns, eval_set=evals or None)
         else:
             fit_part(ranker, workers, EvalSet(**columns), evals)
-    told = {(warning.category, str(warning.message)) for warning in told}
+    told = {(str(warning.message), warning.category) for warning in told}
     return (None if place.rank else ranker), told
 
 

@@ -12,6 +12,7 @@ from ._equality import are_alike
 from ._eval_sets import EvalSet, eval_sets, naming_eval_set, takes_eval_set
 from ._exceptions import (
     CutQueriesWarning,
+    EqualLabelsWarning,
     MissingQidError,
     NotAMeanWarning,
     NotGradesWarning,
@@ -20,6 +21,7 @@ from ._exceptions import (
     SingleDocumentsWarning,
     UnseenLevelsWarning,
     keeping_warnings,
+    settle,
     warn,
     warning_once,
     warning_once_in_jobs,
@@ -47,6 +49,7 @@ __all__ = [
     "ClickCounts",
     "ClickSessions",
     "CutQueriesWarning",
+    "EqualLabelsWarning",
     "MissingQidError",
     "MultiLabelTarget",
     "NotAMeanWarning",

@@ -12,8 +12,9 @@ from typing import Any
 
 _PACKAGE = os.path.join(Path(__file__).parents[1], "")
 
-# Texts of the warnings that were issued in a context of `warning_once`; None outside.
-_ISSUED: ContextVar[set[str] | None] = ContextVar("issued", default=None)
+# Texts of the warnings that were issued in a context of `warning_once`, and categories that are
+# settled in it; None outside.
+_ISSUED: ContextVar[set[Any] | None] = ContextVar("issued", default=None)
 
 # Warnings that are kept in a context of `keeping_warnings`; None outside.
 _KEPT: ContextVar[set[tuple[str, type[Warning]]] | None] = ContextVar("kept", default=None)
@@ -82,6 +83,21 @@ class SingleDocumentsWarning(UserWarning):
     """
 
 
+class EqualLabelsWarning(UserWarning):
+    """Warning that labels are equal within each query, so that there is no order to learn.
+
+    Issued once by ``fit`` of rankers, for the labels as the measure reads them, and not by
+    ``partial_fit``. Usually y is another column, the qid is not that of the queries, or documents
+    that nobody chose are missing.
+
+    Examples
+    --------
+    >>> from skcalrank import EqualLabelsWarning
+    >>> issubclass(EqualLabelsWarning, UserWarning)
+    True
+    """
+
+
 class NotAMeanWarning(UserWarning):
     """Warning that a regressor does not estimate the mean of the targets, or predicts a constant.
 
@@ -108,17 +124,32 @@ class UnseenLevelsWarning(UserWarning):
 
 
 @contextmanager
-def warning_once(issued: set[str] | None = None) -> Iterator[None]:
+def warning_once(issued: set[Any] | None = None) -> Iterator[None]:
     """Issue warnings of one text once in this context, as those of several rankers of one X.
 
     Those of the texts `issued`, or of the context around, are not issued again.
     """
-    outer = _ISSUED.get() if issued is None else issued
-    token = _ISSUED.set(set() if outer is None else outer)
+    around = _ISSUED.get()
+    outer = around if issued is None else issued
+    inner: set[Any] = set() if outer is None else outer
+    settled = {text for text in inner if isinstance(text, type)}
+    _ISSUED.set(inner)
     try:
         yield
     finally:
-        _ISSUED.reset(token)
+        try:
+            _ISSUED.set(around)
+        except BaseException:  # an interrupt, after which warnings would stay issued
+            _ISSUED.set(around)
+            raise
+        inner -= {text for text in inner if isinstance(text, type)} - settled
+
+
+def settle(category: type[Warning]) -> None:
+    """Issue no more warnings of a category in this context, such as those of folds in a fit."""
+    issued = _ISSUED.get()
+    if issued is not None:
+        issued.add(category)
 
 
 def warning_once_in_jobs(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,7 +158,7 @@ def warning_once_in_jobs(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _call_in_job(
-    issued: set[str] | None, function: Callable[..., Any], *args: Any, **kwargs: Any
+    issued: set[Any] | None, function: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
     with warning_once(issued):
         return function(*args, **kwargs)
@@ -146,11 +177,12 @@ def keeping_warnings() -> Iterator[set[tuple[str, type[Warning]]]]:
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Issue a warning that points to the line outside the package that led to it."""
-    kept = _KEPT.get()
+    kept, issued = _KEPT.get(), _ISSUED.get()
+    if issued is not None and category in issued:
+        return
     if kept is not None:
         kept.add((message, category))
         return
-    issued = _ISSUED.get()
     if issued is not None:
         if message in issued:
             return

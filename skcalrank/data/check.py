@@ -14,12 +14,19 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d, ge
 from sklearn.utils.validation import validate_data
 
 from . import arrays, limits, tables
-from ._exceptions import CutQueriesWarning, OneQueryWarning, SingleDocumentsWarning, warn
+from ._exceptions import (
+    CutQueriesWarning,
+    EqualLabelsWarning,
+    OneQueryWarning,
+    SingleDocumentsWarning,
+    warn,
+)
 from ._queries import Queries, check_qid
 from ._query_sizes import QuerySizes
 from ._row_order import index_of as index_of
 from ._row_order import row_order as row_order
 from ._targets import Judgments, Target
+from ._workers import ALONE, Workers
 from .types import Array, ArrayLike, Floats
 
 # Queries per row from which on a qid seems to be of documents.
@@ -68,6 +75,35 @@ def warn_of_single_documents(queries: Queries) -> None:
             "there is nothing to order. Pass the identifiers of queries, not of documents.",
             SingleDocumentsWarning,
         )
+
+
+def warn_of_equal_labels(
+    y: Floats,
+    queries: Queries,
+    name: str = "y",
+    level: float | None = None,
+    workers: Workers = ALONE,
+) -> None:
+    """Warn if y, in grouped order, has one value in each query, and in those of other workers.
+
+    `level` is the relevance level by which y was read, if any.
+    """
+    starts = queries.ptr[:-1]
+    # Items that a row does not rank are NaN. Single documents have a warning of their own.
+    differs = (np.fmax.reduceat(y, starts) > np.fmin.reduceat(y, starts)).any()
+    if not workers.reduce(bool(differs) or queries.n_queries == queries.n_rows, any):
+        read = "" if level is None else f", read with relevance_level={level:g},"
+        tell_equal_labels(name + read)
+
+
+def tell_equal_labels(name: str = "y") -> None:
+    """Warn that labels do not differ within queries."""
+    warn(
+        f"{name} does not differ between the documents of any query, so there is no order to "
+        "learn. Check that y is the column of labels, that the qid is that of queries, and that "
+        "documents which nobody chose are among the rows.",
+        EqualLabelsWarning,
+    )
 
 
 def warn_of_changed_queries(

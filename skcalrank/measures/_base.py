@@ -71,6 +71,8 @@ class Measure(ABC):
         ``relevance_level``.
     needs_binary_labels : bool
         Whether labels other than 0 and 1 are an error, because no ``relevance_level`` is set.
+    level : float or None
+        Relevance level by which labels are read; None if they are read as they are.
     doubles : bool
         Whether each further grade doubles the gain, as ``gain="exponential"`` does, and no
         parameter says that labels are grades.
@@ -158,6 +160,11 @@ class Measure(ABC):
     def needs_binary_labels(self) -> bool:
         """Whether labels other than 0 and 1 are an error."""
         return self.is_binary and self.relevance_level is None  # type: ignore[attr-defined]
+
+    @property
+    def level(self) -> float | None:
+        """Relevance level by which labels are read; None if they are read as they are."""
+        return self.relevance_level if self.is_binary else None  # type: ignore[attr-defined]
 
     @property
     def doubles(self) -> bool:

@@ -15,6 +15,7 @@ from sklearn.utils import RegressorTags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
+    EqualLabelsWarning,
     Judgments,
     MissingQidError,
     Queries,
@@ -27,6 +28,7 @@ from ..data import (
     lazy_aware,
     positions,
     refuse_lazy,
+    settle,
     tables,
     workers_of_fit,
 )
@@ -107,6 +109,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     _takes_several: ClassVar[bool] = False
     _y_is_relevance: ClassVar[bool] = True
 
+    # Whether labels are learned as the measure reads them, by its relevance level.
+    _reads_labels: ClassVar[bool] = True
+
     # Class of the plan, and what it holds besides the parameters.
     _plan_type: ClassVar[type[Plan]] = Plan
     _plan_settings: ClassVar[dict[str, Any]] = {}
@@ -179,11 +184,12 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # -- validation ---------------------------------------------------------------
 
     def _check_problem(
-        self, plan: Any, X, y, qid, sample_weight, *, reset=True, name="y"
+        self, plan: Any, X, y, qid, sample_weight, *, reset=True, name="y", whole=True
     ) -> tuple[Any, Rows]:
         """Validate the input of fit, or of another chunk if `reset` is False.
 
-        `name` is "targets" if y holds targets, which have no scale of labels. Return the plan, with
+        `name` is "targets" if y holds targets, which have no scale of labels. `whole` is whether y
+        is all that the ranker learns from. Return the plan, with
         the scale of the measure if it depends on the labels, and the rows.
         """
         arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
@@ -217,13 +223,21 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             _check_size(y, name)
         check.warn_of_single_documents(queries)
         weight = check.sample_weight(sample_weight, X.shape[0], queries)
-        if name == "y" and isinstance(y, np.ndarray):
-            warn_of_amounts([plan.measure], y)
-            if not plan.measure.is_scaled:
-                plan.measure.labels(y)  # also those that set no scale
-                each = weight if weight is None or n_items else queries.group(weight)
-                y = check.labels_that_count(y, queries, each)
-            plan = replace(plan, measure=_scaled(plan.measure, y, workers))
+        if isinstance(y, np.ndarray):
+            measure = plan.measure
+            each = weight if weight is None or n_items else queries.group(weight)
+            counted = check.labels_that_count(y, queries, each)
+            if name == "y":
+                warn_of_amounts([measure], y)
+                if not measure.is_scaled:
+                    measure.labels(y)  # also those that set no scale
+                    y = counted
+                plan = replace(plan, measure=_scaled(measure, y, workers))
+            if reset and whole:
+                level = measure.level if self._reads_labels and name == "y" else None
+                read = counted if level is None else measure.labels(counted)
+                check.warn_of_equal_labels(read, queries, name, level)
+                settle(EqualLabelsWarning)  # folds of the rows are other ones
         check.warn_of_cut_queries(labels, type(self).__name__)
         rows = Rows(X, y, queries, weight, n_items, qid is not None, table, workers=workers)
         return plan, rows if n_items is None else replace(rows, items=check.item_names(labels))

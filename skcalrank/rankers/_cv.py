@@ -160,6 +160,9 @@ class LeastSquaresRankerCV(ScoreRanker):
         self.query_weight = query_weight
         self.verbose = verbose
 
+    # Each of several measures reads them.
+    _reads_labels = False
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         with suppress(ValueError, TypeError):  # parameters are validated in fit

@@ -110,9 +110,9 @@ class ERRRanker(ScoreRanker):
     _judgments = (ClickSessions,)
     _measure_type = ERR
 
-    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True, name="y"):
+    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True, **options):
         if not isinstance(y, ClickSessions):
-            return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, name=name)
+            return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, **options)
         self._check_silent(y, reset)
         gain = plan.measure.gain
         if not isinstance(gain, str):
@@ -125,7 +125,7 @@ class ERRRanker(ScoreRanker):
         check.warn_of_cut_queries(y, type(self).__name__)
         # Grades given to score may have another scale than the one that represents clicks.
         plan = replace(plan, measure=scale, scored=plan.measure)
-        return super()._check_problem(plan, X, grades, qid, sample_weight, reset=reset)
+        return super()._check_problem(plan, X, grades, qid, sample_weight, reset=reset, whole=False)
 
     def _click_scale(self, measure):
         """Return the measure on the scale of grades that stand for click probabilities."""

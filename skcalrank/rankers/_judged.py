@@ -41,6 +41,7 @@ class JudgmentRanker(BaseRanker):
     _judgments = _JUDGMENTS
     _plan_type: ClassVar = JudgmentPlan
     _y_is_relevance = False
+    _reads_labels = False
 
     # Whether targets are made from subsets of the judgments even without an `order`.
     _of_subsets = False
@@ -131,7 +132,8 @@ class JudgmentRanker(BaseRanker):
         if self._of_subsets or self.order is not None:
             _check_scale(plan.measure)
         goes_on = method == "partial_fit" and self._can_go_on()
-        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, reset=not goes_on)
+        options = {"reset": not goes_on, "whole": method == "fit"}
+        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, **options)
         judged, (structure, options) = _judgments_of(rows, y), self._structure()
         options = settled(structure, options, y, X)
         if is_of_clicks(structure):

@@ -397,7 +397,9 @@ def _targets(name, measure, labels, rows):
         if not measure.is_scaled:
             labels = check.labels_that_count(labels, queries, rows.document_weights())
         measure = measure.scaled_to(labels)
-        targets = measure.score_targets(measure.labels(labels), queries)
+        labels = measure.labels(labels)
+        check.warn_of_equal_labels(labels, queries, f"label {name!r}", measure.level)
+        targets = measure.score_targets(labels, queries)
     except ValueError as error:
         raise ValueError(f"label {name!r}: {error}") from error
     return measure, queries.ungroup(targets)

@@ -247,6 +247,8 @@ class ScoreRanker(TargetRanker):
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing, or if the regressor uses
             early stopping on rows that it draws from whole queries.
+        EqualLabelsWarning
+            If y differs in no query, so that there is no order to learn.
         NotAMeanWarning
             If the regressor does not estimate the mean of its targets.
         """
@@ -293,7 +295,8 @@ class ScoreRanker(TargetRanker):
         plan.check_chunks()
         _check_statistics(self)
         reset = not self._can_go_on()
-        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, reset=reset)
+        options = {"reset": reset, "whole": False}
+        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, **options)
         return self._fit_to_targets(plan, rows, self._targets(plan, rows), "partial_fit")
 
     def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets, method="fit"):

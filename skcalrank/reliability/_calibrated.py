@@ -209,7 +209,9 @@ class CalibratedRankerCV(RankerAround):
         names_are_given: bool = False,
     ) -> Floats:
         """Fit, and return the values of all rows by the map of their out-of-fold scores."""
-        plan, given = self._check_problem(self._check_params(), X, y, qid, sample_weight)
+        plan, given = self._check_problem(
+            self._check_params(), X, y, qid, sample_weight, whole=not self._is_frozen()
+        )
         plan.measure.labels(given.y)
         if given.n_rows < 2:
             raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")

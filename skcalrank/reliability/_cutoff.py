@@ -244,7 +244,9 @@ class GuaranteedCutoff(RankerAround):
             If most queries seem to have trained the ranker of a FrozenEstimator, or if no
             threshold passes the tests of "precision".
         """
-        plan, given = self._check_problem(self._check_params(), X, y, qid, None)
+        plan, given = self._check_problem(
+            self._check_params(), X, y, qid, None, whole=not self._is_frozen()
+        )
         plan.measure.labels(given.y)
         if given.n_rows < 2:
             raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")

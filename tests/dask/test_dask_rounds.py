@@ -11,6 +11,7 @@ from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 
 from skcalrank import (
     AUCRanker,
+    EqualLabelsWarning,
     LeastSquaresRankerCV,
     MissingQidError,
     NDCGRanker,
@@ -356,9 +357,10 @@ def test_queries_come_back_after_a_fit_by_partitions(rng):
 
 def test_warnings_are_those_in_memory(rng):
     X, y, qid = sorted_data(rng, SIZES)
-    with pytest.warns(UndefinedMetricWarning, match="undefined") as told:
+    with pytest.warns(UserWarning, match="undefined|does not differ") as told:
         fitted(LeastSquaresRankerCV(), (X, 0 * y, qid), 4)
-    assert len(told) == 1
+    assert {w.category for w in told} == {UndefinedMetricWarning, EqualLabelsWarning}
+    assert len(told) == 2
     with pytest.warns(NotGradesWarning) as told:
         fitted(LeastSquaresRankerCV(), (X, y * 40, qid), 4)
     assert len(told) == 1
@@ -372,3 +374,12 @@ def test_warnings_are_those_in_memory(rng):
     assert len(told) == 1
     with pytest.warns(OneQueryWarning):
         LeastSquaresRankerCV().fit(*as_dask((len(y),), X, y))
+
+
+@pytest.mark.parametrize("ranker", [NDCGRanker(), RANKERS["cv"], RANKERS["linear views"]])
+def test_labels_that_teach_nothing_are_told_if_those_of_all_partitions_do(ranker, rng):
+    X, y, qid = sorted_data(rng, SIZES)
+    fitted(ranker, (X, y * (qid == qid[0]), qid), 4)
+    with pytest.warns(EqualLabelsWarning) as told:
+        fitted(ranker, (X, np.ones(len(y)), qid), 4)
+    assert len(told) == 1

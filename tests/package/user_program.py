@@ -165,7 +165,7 @@ def rankers_of_judgments() -> None:
 
 def rankers_of_several_labels() -> None:
     X, y, qid = made()
-    labels = np.column_stack([y > 0, X[:, 0] > 0])
+    labels = np.column_stack([y, X[:, 0] > np.median(X[:, 0])])
     target = skcalrank.MultiLabelTarget(labels, qid, names=["relevance", "margin"])
     ranker = skcalrank.MultiLabelRanker("ndcg@5", weights={"relevance": 1.0, "margin": 0.5})
     assert_type(ranker.fit(X, target), skcalrank.MultiLabelRanker)
@@ -250,6 +250,7 @@ def targets() -> None:
         warnings.simplefilter("ignore", skcalrank.UnseenLevelsWarning)
         warnings.simplefilter("error", skcalrank.CutQueriesWarning)
         warnings.simplefilter("error", skcalrank.SingleDocumentsWarning)
+        warnings.simplefilter("error", skcalrank.EqualLabelsWarning)
         warnings.simplefilter("error", skcalrank.NotAMeanWarning)
         warnings.simplefilter("error", skcalrank.NotGradesWarning)
         skcalrank.NDCGRanker().fit(X, relevance)

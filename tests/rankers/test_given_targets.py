@@ -354,6 +354,7 @@ def test_errors_of_unbiased_targets_average_out(ranker, problem, rng):
         np.testing.assert_allclose(mean, getattr(expected, name), rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
 @pytest.mark.parametrize("examined", [0.2, 0.7])
 def test_clicks_over_examinations_estimate_precision(examined, problem, rng):
     X, y, qid, _ = problem

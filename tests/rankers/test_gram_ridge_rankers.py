@@ -152,7 +152,7 @@ def test_rankers_that_cannot_be_merged(rng):
         (NDCGRanker(GramRidge(), k=5).fit(X, y, qid + 100), "The measure of a ranker to be merged"),
         (NDCGRanker(GramRidge(), k=3, loss="squared").fit(X, y, qid + 100), "The loss of"),
         (DCGRanker(GramRidge(), k=3).fit(X, y, qid + 100), "The kind of"),
-        (NDCGRanker(GramRidge(), k=3).fit(X[:9], np.zeros((9, 2))), "equally many items"),
+        (NDCGRanker(GramRidge(), k=3).fit(X[:9], np.eye(9)[:, :2]), "equally many items"),
         (NDCGRanker(GramRidge(), k=3).fit(X[:, :2], y, qid + 100), "2 features"),
     ]
     for other, words in others:

@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 
 from skcalrank import (
     BoostedRanker,
+    EqualLabelsWarning,
     LeastSquaresRankerCV,
     NDCGRanker,
     PairwiseDisagreementRanker,
@@ -323,9 +324,10 @@ def test_no_relevant_document_at_all(ranker, data):
     X, y, qid = data
     chooses = isinstance(ranker, (LeastSquaresRankerCV, BoostedRanker, TabularRanker))
     with (
+        pytest.warns(EqualLabelsWarning),
         pytest.warns(UndefinedMetricWarning, match="all penalties score NaN|undefined .* on all")
         if chooses
-        else nullcontext()
+        else nullcontext(),
     ):
         found = ranker.fit(X, 0 * y, qid)
     scores = found.predict(X, qid)

@@ -47,16 +47,21 @@ import skcalrank
 from skcalrank import (
     ClickSessions,
     CutQueriesWarning,
+    EqualLabelsWarning,
     ERRRanker,
     LeastSquaresRankerCV,
+    MultiLabelRanker,
+    MultiLabelTarget,
     NDCGRanker,
     NotAMeanWarning,
     OneQueryWarning,
     PairwiseDisagreementRanker,
+    PrecisionRanker,
     PreferenceTarget,
     QueryKFold,
     QueryShuffleSplit,
     RankingTarget,
+    SpearmanRanker,
     get_scorer,
     train_test_query_split,
 )
@@ -179,6 +184,7 @@ def test_preferences_of_a_part_are_a_part(many):
     assert PreferenceTarget.from_relevance(RankingTarget(y, qid)).origin is None
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
 def test_repeats_do_not_hide_gaps(many):
     X, y, qid = many
     with pytest.warns(CutQueriesWarning, match="queries cut"):
@@ -458,8 +464,8 @@ def test_one_value_for_all_rows(many):
     assert not warned(lambda: ranker.predict(np.ones((40, X.shape[1]))))
     assert not warned(lambda: ranker.predict(X[:10]))
     # Nothing was to be learned.
-    assert not warned(lambda: NDCGRanker().fit(X, np.ones(300), qid).predict(X))
-    ranker.fit(X, np.ones(300), qid)
+    with pytest.warns(EqualLabelsWarning):
+        ranker = NDCGRanker().fit(X, np.ones(300), qid)
     assert not warned(lambda: ranker.predict(X))
     chunks = NDCGRanker(GramRidge(1e20)).partial_fit(X[:10], np.ones(10), qid[:10])
     chunks.partial_fit(X[10:], y[10:], qid[10:])
@@ -470,3 +476,41 @@ def test_names_of_the_warnings_are_public():
     for name in ("OneQueryWarning", "CutQueriesWarning", "NotAMeanWarning"):
         assert issubclass(getattr(skcalrank, name), UserWarning)
         assert name in skcalrank.__all__
+
+
+# -- labels without an order ---------------------------------------------------------------------
+
+
+def told_of_equal_labels(ranker, *data):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ranker.fit(*data)
+    return [str(w.message) for w in caught if w.category is EqualLabelsWarning]
+
+
+@pytest.mark.parametrize("ranker", rankers(), ids=kind)
+def test_labels_that_teach_nothing_are_told_once(ranker, rng):
+    X, qid = rng.normal(size=(60, 3)), np.repeat(np.arange(10), 6)
+    for y in (np.zeros(60), qid % 2, (np.arange(60) == 7) * 1.0):
+        told = told_of_equal_labels(clone(ranker), X, y, qid)
+        assert len(told) == (y.sum() != 1), told
+
+
+def test_labels_that_teach_nothing_in_other_forms(rng):
+    X, qid, varied = rng.normal(size=(60, 3)), np.repeat(np.arange(10), 6), np.arange(60) % 3
+    (told,) = told_of_equal_labels(PrecisionRanker(relevance_level=3), X, varied, qid)
+    assert "relevance_level=3" in told
+    y = MultiLabelTarget(np.column_stack([varied, qid]), qid, ["grade", "sold"])
+    (told,) = told_of_equal_labels(MultiLabelRanker(), X, y)
+    assert told.startswith("label 'sold' ")
+    # Queries of weight 0 teach nothing, and items that a row does not rank have no labels.
+    weight, of_first = (qid > 0) * 1.0, varied * (qid == 0)
+    assert told_of_equal_labels(NDCGRanker(), X, of_first, qid, weight)
+    assert told_of_equal_labels(SpearmanRanker(), X, np.ones((60, 3)))
+    orders = np.where(varied[:, None] == np.arange(3), np.nan, 1.0)
+    assert told_of_equal_labels(PairwiseDisagreementRanker(surrogate="pairwise"), X, orders)
+    with pytest.warns(EqualLabelsWarning, match="^targets does"):
+        NDCGRanker().fit_targets(X, qid / 2, qid)
+    # Neither a chunk nor the labels of a score need teach anything.
+    fitted = NDCGRanker().partial_fit(X, np.zeros(60), qid)
+    fitted.partial_fit(X, np.zeros(60), qid + 99).score(X, np.ones(60), qid)
