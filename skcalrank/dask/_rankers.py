@@ -169,7 +169,7 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
     sums = tree(parts.map(_score_part, _light(ranker), measure), _add_scores)
     total, weight, n_defined = compute(sums[:3])
     if not n_defined:
-        return undefined_mean()
+        return undefined_mean(measure)
     if not weight:
         raise ValueError("sample_weight must be positive on a query that counts, got zeros only.")
     return total / weight

@@ -86,6 +86,8 @@ class Measure(ABC):
         :meth:`~skcalrank.PreferenceTarget.from_orders`.
     reads_preferences : bool
         Whether metrics accept any :class:`~skcalrank.PreferenceTarget` in place of the labels.
+    needs : str
+        What a query must have for the measure to be defined on it, for warnings; may be empty.
     top_only : bool
         Whether documents that were not retrieved contribute nothing, so that truncated rankings,
         such as TREC runs, can be measured.
@@ -115,6 +117,7 @@ class Measure(ABC):
     reads_orders: ClassVar[bool] = False
     reads_preferences: ClassVar[bool] = False
     top_only: ClassVar[bool] = False
+    needs: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         check.cutoff(self.cutoff)

@@ -70,6 +70,8 @@ class BinaryMeasure(Measure):
 class RelativeMeasure(BinaryMeasure):
     """Base class of measures relative to the number of relevant documents of the query."""
 
+    needs: ClassVar[str] = "a relevant document"
+
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         return queries.sum(y) == 0
 

@@ -172,6 +172,7 @@ class Kendall(PairMeasure):
     """
 
     name: ClassVar[str] = "kendall"
+    needs: ClassVar[str] = "two documents that differ"
     reads_orders: ClassVar[bool] = True
     objective: ClassVar[str | None] = "disagreement"
     variant: str = "a"

@@ -229,6 +229,7 @@ class NDCG(DCG):
     """
 
     name: ClassVar[str] = "ndcg"
+    needs: ClassVar[str] = "a document of positive gain"
     basis_fields: ClassVar[frozenset[str]] = frozenset()
     separable: ClassVar[bool] = False
 
@@ -368,6 +369,7 @@ class AUC(RelativeMeasure, PositionalMeasure):
     """
 
     name: ClassVar[str] = "auc"
+    needs: ClassVar[str] = "both relevant and irrelevant documents"
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         relevant = queries.sum(y)
@@ -409,6 +411,7 @@ class Spearman(PositionalMeasure):
     """
 
     name: ClassVar[str] = "spearman"
+    needs: ClassVar[str] = "two documents to order"
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         return queries.sizes < 2

@@ -30,6 +30,14 @@ class RankingScorer:
     ties, empty : str
         Policies, as in :func:`measure_score`.
 
+    Notes
+    -----
+    As scorers of scikit-learn, it returns NaN, with an ``UndefinedMetricWarning``, where it is
+    undefined: for rows in which no query has, for example, a relevant document. The mean of a
+    search or cross-validation over such a fold is NaN, whatever the candidate, and the first one
+    is chosen. Take fewer folds, or ``empty="zero"``, by which queries without a value count 0 for
+    all candidates alike.
+
     See Also
     --------
     get_scorer : Function that makes a scorer.
@@ -82,8 +90,15 @@ class RankingScorer:
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows.
 
+        Returns
+        -------
+        score : float
+            NaN if the measure is undefined on every query.
+
         Warns
         -----
+        UndefinedMetricWarning
+            If the measure is undefined on every query; the warning says what the queries lack.
         OneQueryWarning
             If y has several rows and there is no qid.
         CutQueriesWarning

@@ -117,7 +117,10 @@ class CheckedTarget:
     ) -> dict[Any, Any]:
         """Return the mean of each measure, for checked scores and weights of the queries."""
         (values,) = self.values(measures, [scores], policies, weight)
-        return {name: mean_of_queries(v, weight, policies.empty) for name, v in values.items()}
+        return {
+            name: mean_of_queries(v, weight, policies.empty, measures[name])
+            for name, v in values.items()
+        }
 
     def values(
         self,
@@ -198,12 +201,12 @@ class PreparedScore:
         shares = check.sample_weight(weight, len(y), queries, only_shares=True)
         if not measure.is_scaled:
             y = check.labels_that_count(y, queries, shares)
-        measure, self._policies = measure.scaled_to(y), Policies(ties, empty)
+        self._measure, self._policies = measure.scaled_to(y), Policies(ties, empty)
         self._weight = None if shares is None else queries.mean(shares)
         self._unit = 1.0 if shares is None else float(np.max(weight) / shares.max())
         self._n_queries = queries.n_queries
         self._parts = [
-            (numbers, rows, MeasuredLabels(measure, y[rows], some))
+            (numbers, rows, MeasuredLabels(self._measure, y[rows], some))
             for numbers, rows, some in queries.kept_parts(_PART_ROWS)
         ]
 
@@ -215,7 +218,8 @@ class PreparedScore:
 
     def __call__(self, scores: np.ndarray) -> float:
         """Return the mean over the queries, for scores in grouped order."""
-        return float(mean_of_queries(self._values(scores), self._weight, self._policies.empty))
+        values, empty = self._values(scores), self._policies.empty
+        return float(mean_of_queries(values, self._weight, empty, self._measure))
 
     def sums(self, scores: np.ndarray) -> tuple[float, float]:
         """Return the sum over the queries that count, and their number, or sum of weights.
@@ -256,18 +260,29 @@ def fill_undefined(
     values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
 
 
-def undefined_mean() -> float:
-    """Return NaN, with a warning."""
-    warn("The measure is undefined on every query, so its mean is NaN.", UndefinedMetricWarning)
+def undefined_mean(measure: Measure | None = None) -> float:
+    """Return NaN, with a warning that says what the queries lack."""
+    name, why = "The measure", ""
+    if measure is not None:
+        name, why = measure.full_name, f", because none has {measure.needs}" * bool(measure.needs)
+        why += "" if measure.level is None else f" (relevance_level={measure.level:g})"
+    warn(
+        f"{name} is undefined on every query{why}, so its mean is NaN. A search or a "
+        "cross-validation with such a fold has no mean either: take fewer folds, or set "
+        "empty='zero'.",
+        UndefinedMetricWarning,
+    )
     return np.nan
 
 
-def mean_of_queries(values: Floats, weight: Floats | None, empty: str = "skip") -> float:
+def mean_of_queries(
+    values: Floats, weight: Floats | None, empty: str = "skip", measure: Measure | None = None
+) -> float:
     """Return the weighted mean over the queries; with "skip" only over those that are defined."""
     if empty == "skip":
         defined = ~np.isnan(values)
         if not defined.any():
-            return undefined_mean()
+            return undefined_mean(measure)
         values = values[defined]
         weight = None if weight is None else weight[defined]
     scale = arrays.scale_of(np.abs(values).max(initial=0.0))

@@ -1,13 +1,25 @@
 """Arguments shared by all metrics."""
 
+import warnings
+from functools import partial
+
 import numpy as np
 import pytest
 from cases import draw_labels
 from definitions import all_positions, disagreement, orders_of_ties, preferences
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
 
-from skcalrank import PreferenceTarget, RankingTarget, get_scorer, get_scorer_names, metrics
+from skcalrank import (
+    DCGRanker,
+    PreferenceTarget,
+    QueryKFold,
+    RankingTarget,
+    get_scorer,
+    get_scorer_names,
+    metrics,
+)
 from skcalrank.data import TIES
 from skcalrank.measures import MEASURES, get_measure
 from skcalrank.metrics import evaluate, measure_score, pairwise_disagreement_loss
@@ -78,8 +90,29 @@ def test_the_empty_query_may_be_in_label_form():
 @pytest.mark.parametrize("name", UNDEFINED)
 def test_nothing_defined_is_nan_with_a_warning(name):
     labels = UNDEFINED[name][0]
-    with pytest.warns(UndefinedMetricWarning, match="undefined on every query"):
+    said = rf"^{name} is undefined on every query, because none has .*, so its mean is NaN"
+    with pytest.warns(UndefinedMetricWarning, match=said):
         assert np.isnan(measure_score(name, labels, np.zeros(len(labels))))
+
+
+def test_a_search_over_folds_without_a_relevant_document_says_why(rng):
+    X, qid = rng.normal(size=(40, 3)), np.repeat(np.arange(8), 5)
+    y = RankingTarget((np.arange(40) == 0) * 3, qid)
+    grid, cv = {"alpha": [1.0, 2.0]}, QueryKFold(4)
+    scorer = partial(get_scorer, "map", relevance_level=2)
+
+    def searched(scoring):
+        ranker = DCGRanker(gain="linear")
+        return GridSearchCV(ranker, grid, cv=cv, scoring=scoring, error_score="raise")
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert np.isnan(searched(scorer()).fit(X, y, groups=qid).best_score_)
+        of_zeros = searched(scorer(empty="zero")).fit(X, y, groups=qid)
+    assert np.isfinite(of_zeros.cv_results_["mean_test_score"]).all()
+    told = [str(w.message) for w in caught if w.category is UndefinedMetricWarning]
+    assert "map is undefined on every query, because none has a relevant document" in told[0]
+    assert "(relevance_level=2)" in told[0]
 
 
 # -- weights, order, forms -------------------------------------------------------------
