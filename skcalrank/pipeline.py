@@ -31,7 +31,7 @@ from .data import (
     timed,
     transform_rows,
 )
-from .data.types import ArrayLike, Floats, Ints, Labels, Matrix, Self
+from .data.types import ArrayLike, Floats, Labels, Matrix, Self
 
 __all__ = ["QueryPipeline", "make_query_pipeline"]
 
@@ -382,7 +382,7 @@ class QueryPipeline(Pipeline):
         return tables.with_index_of(X, np.asarray(self._call("rank", X, qid)), "rank", items)
 
     @_of_last("top_k")
-    def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Ints:
+    def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Any:
         """Return the best documents of each query, best first.
 
         Parameters
@@ -395,9 +395,9 @@ class QueryPipeline(Pipeline):
         Returns
         -------
         rows : ndarray of int
-            Rows of the documents, as the ranker returns them.
+            Row numbers of the documents, or labels of X, as in :meth:`NDCGRanker.top_k`.
         """
-        return self._call("top_k", X, qid, k=k)
+        return tables.as_labels(X, self._call("top_k", X, qid, k=k))
 
     @_of_last("score")
     def score(

@@ -89,12 +89,6 @@ class EqualLabelsWarning(UserWarning):
     Issued once by ``fit`` of rankers, for the labels as the measure reads them, and not by
     ``partial_fit``. Usually y is another column, the qid is not that of the queries, or documents
     that nobody chose are missing.
-
-    Examples
-    --------
-    >>> from skcalrank import EqualLabelsWarning
-    >>> issubclass(EqualLabelsWarning, UserWarning)
-    True
     """
 
 

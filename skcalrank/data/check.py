@@ -306,6 +306,33 @@ def same_items(ranker: Any, y: Any) -> None:
     )
 
 
+def row_number(name: str, row: Any, X: Any) -> int:
+    """Return the number of a row that is given by it, or by its label in a pandas index."""
+    labels = tables.labels_of(X)
+    if labels is None:
+        return number_of(name, row, tables.n_rows_of(X), "row")
+    try:
+        number = labels.get_loc(row)
+    except Exception:  # pandas raises errors of many kinds for what is no label
+        number = None
+    if not isinstance(number, (int, np.integer)) or isinstance(row, bool):
+        problem = "several rows have" if isinstance(number, (slice, np.ndarray)) else "no row has"
+        raise ValueError(
+            f"{name} must be the label of one row in the index of X, got {row!r}, which {problem}. "
+            "For rows by number, pass X.index[number], or X.reset_index(drop=True)."
+        )
+    return int(number)
+
+
+def number_of(name: str, value: Any, most: int, what: str) -> int:
+    """Return the number of a row or an item; raise if there is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ValueError(f"{name} must be the number of one {what}, got {value!r}.")
+    if not 0 <= value < most:
+        raise ValueError(f"{name} must be a {what} number from 0 to {most - 1}, got {value}.")
+    return int(value)
+
+
 def scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Return finite scores, raveled and in row order; raise unless they have the given shape.
 

@@ -214,6 +214,23 @@ def labels_of(X: Any) -> Any:
     return index
 
 
+def as_labels(X: object, rows: Any) -> Any:
+    """Return the labels of numbers of rows if X is a pandas DataFrame with labels, else unchanged.
+
+    So are the labels that a ranker behind other steps has returned.
+    """
+    labels = labels_of(X)
+    if labels is None or not isinstance(rows, np.ndarray) or rows.ndim > 1:
+        return rows
+    if not labels.is_unique:
+        again = labels[labels.duplicated()][0]
+        raise ValueError(
+            f"X must have an index without repeated labels, which name the rows, got {again!r} "
+            "several times: pass X.reset_index(drop=True) for rows by number."
+        )
+    return labels[rows]
+
+
 def with_index_of(X: object, values: Array, name: str, columns: Any = None) -> Any:
     """Return values of rows with the index of X if X is a pandas DataFrame, else unchanged.
 

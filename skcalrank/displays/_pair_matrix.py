@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from ..data import arrays
+from ..data import arrays, check, tables
 from ..data.types import ArrayLike, Floats, Ints
 from ..inspection import unwrapped
 from ..rankers import reads_diagonal
@@ -179,13 +179,13 @@ class PairMatrixDisplay(Display):
         qid : array-like of shape (n_rows,), default=None
             Query of each row.
         query : object, default=None
-            One of the queries in `qid`; in the label-ranking form, a row number of X. If None, the
-            first.
+            One of the queries in `qid`; in the label-ranking form, a row of X, by its number or
+            label as in :func:`skcalrank.inspection.explain_order`. If None, the first.
         difference : bool, default=False
             As in :class:`PairMatrixDisplay`. The values of average precision are symmetric.
         item_names : array-like of shape (n_rows,) or (r,), default=None
-            Names of the rows of X, or of the items in the label-ranking form. If None, their
-            numbers.
+            Names of the rows of X, or of the items in the label-ranking form. If None, the labels
+            of a pandas DataFrame, or their numbers.
         name : str, default=None
             Title. If None, the class of the ranker.
         ax, colorbar, im_kwargs, frame_kwargs
@@ -206,9 +206,10 @@ class PairMatrixDisplay(Display):
         if ranker.n_items_ is None:
             rows = rows_of_query(query, qid, n_rows)
             qid = None if qid is None else np.zeros(len(rows))
-            names = rows if item_names is None else item_names_of(item_names, n_rows)[rows]
+            labels = tables.labels_of(X) if item_names is None else item_names
+            names = rows if labels is None else item_names_of(labels, n_rows)[rows]
         else:
-            rows = _row_of(query, n_rows)
+            rows = np.array([0 if query is None else check.row_number("query", query, X)])
             names = None if item_names is None else item_names_of(item_names, ranker.n_items_)
         X = _safe_indexing(X, rows)
         for step in steps:
@@ -280,13 +281,3 @@ class PairMatrixDisplay(Display):
         names = None if item_names is None else item_names_of(item_names, r)
         positions = positions.astype(int).ravel()
         return cls(matrix=u, positions=positions, item_names=names, difference=difference)
-
-
-def _row_of(query, n_rows):
-    """Return the row number of an instance, as an array."""
-    query = 0 if query is None else query
-    if not isinstance(query, (int, np.integer)) or not 0 <= query < n_rows:
-        raise ValueError(
-            f"query must be a row of X in the label-ranking form, 0 to {n_rows - 1}, got {query!r}."
-        )
-    return np.array([query])

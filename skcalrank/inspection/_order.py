@@ -128,8 +128,8 @@ def explain_order(
             "the label-ranking form). Pass row numbers as first and second."
         )
     said = f"row {first}", "the mean of its query" if second is None else f"row {second}"
-    first = _row_number("first", first, X)
-    second = None if second is None else _row_number("second", second, X)
+    first = check.row_number("first", first, X)
+    second = None if second is None else check.row_number("second", second, X)
     rows = _compared_rows(ranker, X, first, second, qid)
     explain = _of_parts if in_parts else _of_documents
     return explain(ranker, steps, X, rows, first, said, feature_names, qid)
@@ -233,10 +233,10 @@ def _of_items(ranker, steps, X, first, second, instance, names):
             "None. Pass instance=, and items as first and second."
         )
     said = f"item {first} of row {instance}"
-    instance = _row_number("instance", instance, X)
+    instance = check.row_number("instance", instance, X)
     for name, item in (("first", first), ("second", second)):
         if item is not None:
-            _check_number(name, item, ranker.n_items_, "item")
+            check.number_of(name, item, ranker.n_items_, "item")
     X, names = linear_rows(ranker, steps, X, np.array([instance]), names)
     coef, level = ranker.coef_, np.broadcast_to(ranker.intercept_, ranker.n_items_)
     other = slice(None) if second is None else slice(second, second + 1)
@@ -244,29 +244,3 @@ def _of_items(ranker, steps, X, first, second, instance, names):
     constant = float(level[first] - level[other].mean())
     against = "the mean of all items" if second is None else f"item {second}"
     return Explanation(names, X[0], np.zeros(len(weights)), weights, constant, said, against)
-
-
-def _row_number(name, row, X):
-    """Return the number of a row that is given by it, or by its label in a pandas index."""
-    labels = tables.labels_of(X)
-    if labels is None:
-        _check_number(name, row, _num_samples(X), "row")
-        return row
-    try:
-        number = labels.get_loc(row)
-    except Exception:  # pandas raises errors of many kinds for what is no label
-        number = None
-    if not isinstance(number, (int, np.integer)) or isinstance(row, bool):
-        problem = "several rows have" if isinstance(number, (slice, np.ndarray)) else "no row has"
-        raise ValueError(
-            f"{name} must be the label of one row in the index of X, got {row!r}, which {problem}. "
-            "For rows by number, pass X.index[number], or X.reset_index(drop=True)."
-        )
-    return number
-
-
-def _check_number(name, value, most, what):
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ValueError(f"{name} must be the number of one {what}, got {value!r}.")
-    if not 0 <= value < most:
-        raise ValueError(f"{name} must be a {what} number from 0 to {most - 1}, got {value}.")

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from ..boosting import has_tree_parts
-from ..data import MissingQidError, check
+from ..data import MissingQidError, check, tables
 from ..data.types import ArrayLike, Floats, Matrix
 from ._parts import check_linear, names_of, parts_of, refuse_lazy_rows, rows_behind, unwrapped
 
@@ -26,6 +26,8 @@ class ScoreExplanation:
         What each feature adds to the score of each row, less the mean of this over the query.
     levels : ndarray of shape (n_rows,)
         Mean score of the query of each row.
+    labels : ndarray or Index of shape (n_rows,)
+        Names of the rows: the index of X if it is a pandas DataFrame, else 0, 1, ...
 
     See Also
     --------
@@ -36,6 +38,7 @@ class ScoreExplanation:
     feature_names: np.ndarray
     contributions: Floats
     levels: Floats
+    labels: Any
 
     @property
     def scores(self) -> Floats:
@@ -54,11 +57,11 @@ class ScoreExplanation:
         Returns
         -------
         frame : DataFrame
-            A row for each document and a column for each feature.
+            A row for each document, with `labels` as index, and a column for each feature.
         """
         import pandas as pd
 
-        return pd.DataFrame(self.contributions, columns=self.feature_names)
+        return pd.DataFrame(self.contributions, index=self.labels, columns=self.feature_names)
 
     def __repr__(self) -> str:
         """Return the numbers of rows and features."""
@@ -143,4 +146,5 @@ def explain_scores(
     codes = None if qid is None else queries.codes
     parts = queries.centered(parts_of(ranker, table, scores, codes))
     names = names_of(ranker, steps, feature_names, parts.shape[1])
-    return ScoreExplanation(names, parts, queries.levels(scores))
+    labels = np.arange(n_rows) if tables.labels_of(X) is None else tables.labels_of(X)
+    return ScoreExplanation(names, parts, queries.levels(scores), labels)

@@ -32,7 +32,7 @@ from ..data import (
     tables,
     workers_of_fit,
 )
-from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix
+from ..data.types import Array, ArrayLike, Floats, Labels, Matrix
 from ..measures import Measure, get_measure, warn_of_amounts
 from ..metrics import CheckedTarget
 from ._penalty import seen_in
@@ -446,7 +446,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             return positions(scores.ravel(), Queries.equal(*scores.shape)).reshape(scores.shape)
         return queries.ungroup(positions(queries.group(scores), queries))
 
-    def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Ints:
+    def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Any:
         """Return the best documents of each query, best first.
 
         Parameters
@@ -460,21 +460,29 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         rows : ndarray of int of shape (n_found,) or (n, min(k, r))
-            Row numbers, one query after the other in order of first appearance. In the
-            label-ranking form each row holds the item numbers of one instance, whose names, if y
-            had names in fit, are ``ranker.item_names_in_[items]``.
+            Row numbers, one query after the other in order of first appearance. If X is a pandas
+            DataFrame with another index than 0, 1, ... in order, its labels, as an Index for
+            ``X.loc``; the number of a row is its place in ``X.index``. In the label-ranking form
+            each row holds the item numbers of one instance, whose names, if y had names in fit, are
+            ``ranker.item_names_in_[items]``.
+
+        Raises
+        ------
+        ValueError
+            If labels of the index are repeated.
         """
         check.cutoff(k)
         refuse_lazy(type(self).__name__, "rank(X, qid) <= k marks the same rows.", X=X, qid=qid)
         k = np.inf if k is None else k
         if tables.is_empty(X):
-            return self._of_no_rows(X, qid).astype(np.intp)[..., : None if k == np.inf else k]
+            none = self._of_no_rows(X, qid).astype(np.intp)[..., : None if k == np.inf else k]
+            return tables.as_labels(X, none)
         rows = self._check_rows(X, qid, "top_k")
         place = self._places(rows)
         if place.ndim == 2:
             return np.argsort(place, axis=1)[:, : int(min(k, place.shape[1]))]
         best = np.lexsort((place, rows.codes))
-        return best[place[best] <= k]
+        return tables.as_labels(X, best[place[best] <= k])
 
     @lazy_aware
     def score(

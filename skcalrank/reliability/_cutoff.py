@@ -523,7 +523,7 @@ class GuaranteedCutoff(RankerAround):
         qid: ArrayLike | None = None,
         k: int | None = 10,
         groups: ArrayLike | None = None,
-    ) -> Ints:
+    ) -> Any:
         """Return the best documents of each query that are kept, best first.
 
         Parameters
@@ -536,16 +536,18 @@ class GuaranteedCutoff(RankerAround):
         Returns
         -------
         rows : ndarray of int of shape (n_found,)
-            Row numbers, one query after the other in order of first appearance.
+            Row numbers, one query after the other in order of first appearance, or labels, as in
+            :meth:`NDCGRanker.top_k`.
         """
         check.cutoff(k)
         if tables.is_empty(X):
-            return self._of_no_rows(X, qid).astype(np.intp)
+            return tables.as_labels(X, self._of_no_rows(X, qid).astype(np.intp))
         refuse_lazy(type(self).__name__, _LAZY.format("top_k"), X=X, qid=qid)
         rows = self._check_rows(X, qid, "top_k")
         place = self._cut_places(rows, groups)
         best = np.lexsort((place, rows.codes))
-        return best[(place[best] > 0) & (place[best] <= (np.inf if k is None else k))]
+        best = best[(place[best] > 0) & (place[best] <= (np.inf if k is None else k))]
+        return tables.as_labels(X, best)
 
     def _cut_places(self, rows, groups) -> Ints:
         """Return the positions of documents that are kept, and 0 for others."""

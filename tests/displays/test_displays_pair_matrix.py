@@ -114,7 +114,7 @@ def test_row_of_the_label_ranking_form():
     np.testing.assert_allclose(display.matrix[off], expected[off])
     first = PairMatrixDisplay.from_estimator(ranker, X)
     np.testing.assert_array_equal(first.positions, ranker.rank(X)[0])
-    with pytest.raises(ValueError, match=r"label-ranking form, 0 to 29, got 30"):
+    with pytest.raises(ValueError, match="row number from 0 to 29, got 30"):
         PairMatrixDisplay.from_estimator(ranker, X, query=30)
 
 

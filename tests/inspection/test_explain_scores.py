@@ -18,6 +18,7 @@ from skcalrank import (
     TabularRanker,
     get_scorer,
 )
+from skcalrank.displays import TopContributionsDisplay
 from skcalrank.inspection import FixedQueries, explain_order, explain_scores
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
@@ -54,9 +55,15 @@ def test_a_frame_has_a_column_for_each_feature(rng):
     pandas = pytest.importorskip("pandas")
     X, y, qid = make_data(rng)
     X = pandas.DataFrame(X).rename(columns=lambda k: f"column {k}")
-    explanation = explain_scores(NDCGRanker().fit(X, y, qid), X, qid)
+    ranker = NDCGRanker().fit(X, y, qid)
+    explanation = explain_scores(ranker, X, qid)
     assert list(explanation.to_frame().columns) == list(X.columns)
     assert repr(explanation) == f"ScoreExplanation({len(X)} rows, {X.shape[1]} features)"
+    frame = X.set_axis(np.arange(len(X))[::-1])
+    assert explain_scores(ranker, frame, qid).to_frame().index.equals(frame.index)
+    one = explain_scores(ranker, frame[qid == qid[0]], 0)
+    best = TopContributionsDisplay.from_explanation(one, k=2).item_names
+    assert best.tolist() == ranker.top_k(frame, qid, k=2)[:2].tolist()
 
 
 def test_a_scalar_is_one_query(rng):

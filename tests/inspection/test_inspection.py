@@ -136,8 +136,9 @@ def test_rows_of_a_frame_with_an_index_are_labels(labels, estimator, data):
     frame = pd.DataFrame(X, index=labels(len(y))).rename(columns=str)
     ranker = NDCGRanker(estimator).fit(frame, y, qid)
     best = rank_frame(ranker, frame, qid, k=2).id.iloc[2:4]
-    first, second = ranker.top_k(frame, qid, k=2)[2:4]
     numbered = frame.reset_index(drop=True)
+    assert ranker.top_k(frame, qid, k=2)[2:4].tolist() == best.tolist()
+    first, second = ranker.top_k(numbered, qid, k=2)[2:4]
     for pair in ((0, None), (0, 1)):
         named = [None if k is None else best.iloc[k] for k in pair]
         rows = [None if k is None else (first, second)[k] for k in pair]

@@ -85,7 +85,7 @@ def scores_with_a_meaning() -> None:
     assert_type(shown.documents, Floats)
     losses = displays.CutoffDisplay.from_estimator(cutoff, X, y, qid=qid, n_splits=2)
     assert_type(losses.loss, dict[str, Floats])
-    assert_type(cutoff.top_k(X, qid, k=2), Ints)
+    assert_type(cutoff.top_k(X, qid, k=2), Any)
 
 
 def rankers_of_one_measure() -> None:
@@ -112,7 +112,7 @@ def rankers_of_one_measure() -> None:
         assert_type(ranker.fit(X, y, qid), rankers.ScoreRanker)
         assert_type(ranker.predict(X, qid), Floats)
         assert_type(ranker.decision_function(X), Floats)
-        assert_type(ranker.top_k(X, qid, k=2), Ints)
+        assert_type(ranker.top_k(X, qid, k=2), Any)
         assert_type(ranker.score(X, y, qid), float)
         assert_type(ranker.n_items_, int | None)
     ndcg = skcalrank.NDCGRanker().fit(X, y, qid)
@@ -529,7 +529,7 @@ def steps() -> None:
     assert_type(steps.fit(X, y, qid), pipeline.QueryPipeline)
     assert_type(steps.predict(X, qid), Floats)
     assert_type(steps.score(X, y, qid), float)
-    assert_type(steps.top_k(X, qid), Ints)
+    assert_type(steps.top_k(X, qid), Any)
     assert_type(preprocessing.signed_log1p(X), Floats)
     ridge = linear_model.GramRidge([1.0, 2.0]).fit(X, np.column_stack([y, y]))
     assert_type(ridge, linear_model.GramRidge)

@@ -130,8 +130,11 @@ def test_ranks_of_a_frame_keep_its_index(ranker, data):
     assert places.index.equals(X.index)
     names = ranker.feature_names_in_
     assert np.array_equal(places, ranker.rank(pandas.DataFrame(X.values, columns=names), qid))
-    # Rows are numbers, whatever the index is.
-    assert (places.iloc[ranker.top_k(X, qid, k=1)] == 1).all()
+    assert (places.loc[ranker.top_k(X, qid, k=1)] == 1).all()
+    X.index //= 6
+    y.index, qid.index = X.index, X.index
+    with pytest.raises(ValueError, match=r"without repeated labels.* several times: pass"):
+        ranker.top_k(X, qid)
 
 
 def test_ranks_of_a_frame_in_the_label_form(rng):
