@@ -147,6 +147,8 @@ def _groups(vote: Iterable[Any], number: int) -> list[list[Any]]:
         )
     groups = [list(entry) if isinstance(entry, _GROUPS) else [entry] for entry in vote]
     names = [name for group in groups for name in group]
+    if any(name is not None and arrays.is_missing(name) for name in names):
+        raise ValueError(f"orders must hold names, got NaN in vote {number}: leave it out.")
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(

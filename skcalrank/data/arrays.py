@@ -27,6 +27,14 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def refuse_missing(labels: Array, name: str) -> None:
+    """Raise ValueError for a missing label among objects or dates, which cannot be sorted."""
+    if labels.ndim == 1 and labels.dtype.kind in "OmM":
+        for row, label in enumerate(labels):
+            if np.ndim(label) == 0 and is_missing(label):
+                raise ValueError(f"{name} must have labels, got a missing value in row {row}.")
+
+
 def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: float = 0.0) -> Floats:
     """Return ``numerator / denominator``, and `otherwise` where the denominator is 0."""
     out: Floats = np.full(np.broadcast(numerator, denominator).shape, otherwise)

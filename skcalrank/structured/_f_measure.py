@@ -136,6 +136,8 @@ class FMeasure(Factors):
         y, t : ndarray of shape (n, s)
         """
         y, t = indicators(y), indicators(t, "predictions")
+        if y.shape != t.shape:
+            raise ValueError(f"y must have the shape {t.shape} of predictions, got {y.shape}.")
         weight = float(self.beta_weight) ** 2
         total = weight * y.sum(axis=1) + t.sum(axis=1)
         both = (1.0 + weight) * (y * t).sum(axis=1)
@@ -318,6 +320,5 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
             for ``empty="one"``, 0.0 for ``empty="zero"``.
         """
         predictions, y = self.predict(X), indicators(y)
-        check_consistent_length(predictions, y)
         weight = check.sample_weight(sample_weight, len(y))
         return float(np.average(self._factors.values(y, predictions), weights=weight))

@@ -130,6 +130,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         check.params(self)
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
         arrays.refuse_masked(y=y)
+        arrays.refuse_missing(arrays.as_array(y, "y"), "y")
         X, y = check.features(self, X, y, **self._reads().checks())
         check_classification_targets(y)
         weight = check.sample_weight(sample_weight, X.shape[0])
@@ -238,17 +239,14 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-            True classes.
-        sample_weight : array-like of shape (n,), default=None
-            Weights of the rows.
+        X, y, sample_weight
+            As in :meth:`fit`, with true classes.
 
         Returns
         -------
         score : float
-            Higher is better. The accuracy of :func:`sklearn.metrics.accuracy_score` if the loss
-            matrix is square; numbers of columns cannot be compared with classes.
+            Higher is better. The accuracy if the loss matrix is square; numbers of columns cannot
+            be compared with classes.
         """
         check_is_fitted(self)
         if self._square:

@@ -211,6 +211,11 @@ class StructuredPredictor(LeastSquaresDecisions):
         candidates = arrays.as_array(self.candidates, "candidates")
         if not len(candidates):
             raise ValueError("candidates must hold at least one prediction, got none.")
+        if self.loss is None and self.factors is None and candidates.shape[1:] != labels.shape[1:]:
+            shape = "(m,)" if labels.ndim == 1 else f"(m, {labels.shape[1]})"
+            raise ValueError(
+                f"candidates must have shape {shape}, as y, without a loss, got {candidates.shape}."
+            )
         return candidates
 
     def _losses(self, labels: Array) -> Floats:
@@ -330,6 +335,7 @@ def _distinct(labels: Array) -> tuple[Array, Ints]:
         raise ValueError("y must be finite without factors, got NaN or infinity.")
     if labels.ndim == 2 and labels.dtype.kind == "O":
         raise ValueError("y of shape (n, s) must have a numeric or string dtype, got object.")
+    arrays.refuse_missing(labels, "y")
     axis = 0 if labels.ndim == 2 else None
     values, codes = np.unique(labels, axis=axis, return_inverse=True)
     return values, codes.reshape(-1)

@@ -105,6 +105,7 @@ def test_large_votes_have_a_bound():
             ValueError,
             "must be in the label-ranking form",
         ),
+        ([["a", float("nan")]], None, ValueError, "got NaN in vote 0"),
     ],
 )
 def test_errors(votes, weights, error, message):

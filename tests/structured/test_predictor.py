@@ -384,6 +384,18 @@ def test_score_where_predictions_are_no_classes(rng):
     assert square.score(X, y) == np.mean(square.predict(X) == y)
 
 
+@pytest.mark.parametrize("model", [LowRankLossClassifier(), StructuredPredictor()])
+def test_missing_labels_are_no_class(model):
+    for y in (["a", None, "b"], np.array(["2020", "NaT", "2021"], dtype="M8[D]")):
+        with pytest.raises(ValueError, match=r"y must have labels, .* in row 1"):
+            model.fit(np.eye(3), y)
+
+
+def test_candidates_of_another_shape_are_no_labels():
+    with pytest.raises(ValueError, match=r"candidates must have shape \(m,\), as y"):
+        StructuredPredictor(candidates=[[0, 1], [1, 0]]).fit(np.eye(3), [0, 1, 0])
+
+
 def test_errors_of_classes_and_factors():
     square = np.eye(3)
     for message, params in {
