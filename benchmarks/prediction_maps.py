@@ -17,7 +17,7 @@ with highspy and without it, and the bound after a second; made instances of the
 which the map has ten seconds: random entries ("RandA1", uniform integers from 0 to 100), counts of
 random orders ("RandA2"), entries drawn from an input-output instance ("mixed"), and triangles of
 different sizes of Mitchell and Borchers ("MB"), with a fifth of zeros. The value is compared with
-the best one that local search finds in ``--long`` seconds, which is kept in ``--cells``.
+the best one that local searches from other starts find in ``--long`` seconds, kept in ``--cells``.
 
 A last table, which needs no data (``--batched``): ``predict`` of fitted rankers, which runs each
 map on stacks of queries of one size, beside the map on the same matrices one by one.
@@ -191,18 +191,21 @@ def hard_instances(folder, rng):
 
 
 def long_search(name, U, long, cells):
-    """Value that a long local search reaches, from a file if a run before has written it."""
+    """Best value of the local searches of some time, kept in a file for the next run."""
     key = [hashlib.sha256(U.tobytes()).hexdigest()[:12], long]
     path = Path(cells, f"prediction_maps-{name.replace(', r=', '-')}.json")
     if path.exists() and (cell := json.loads(path.read_text()))["key"] == key:
         return cell["value"]
-    start = time.process_time()
+    value, seed, end = np.inf, 0, time.monotonic() + long
     with threadpool_limits(1):
-        search = feedback_arc_positions(U, method="local_search", time_limit=long, random_state=1)
-    seconds = time.process_time() - start
+        while (left := end - time.monotonic()) > 0:
+            search = feedback_arc_positions(
+                U, method="local_search", time_limit=left, random_state=seed
+            )
+            value, seed = min(value, search.value), seed + 1
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"key": key, "value": search.value, "seconds": seconds}) + "\n")
-    return search.value
+    path.write_text(json.dumps({"key": key, "value": value, "searches": seed}) + "\n")
+    return value
 
 
 def hard_row(name, U, long, cells):
@@ -469,7 +472,7 @@ def main():
             rows = list(proof_rows(folder))
         say("Instances of LOLIB, proven\n")
         print_table(["", "CPU time", "goal", ""], rows)
-        say(f"\nTen seconds of the exact map against {args.long:.0f} of local search\n")
+        say(f"\nTen seconds of the exact map against {args.long:.0f} of local searches\n")
         instances = list(hard_instances(folder, rng))
         rows = Parallel(n_jobs=2)(
             delayed(hard_row)(*pair, args.long, args.cells) for pair in instances
