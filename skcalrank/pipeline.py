@@ -165,7 +165,8 @@ class QueryPipeline(Pipeline):
 
         Returns
         -------
-        self
+        self : QueryPipeline
+            The fitted pipeline.
 
         Raises
         ------
@@ -198,7 +199,8 @@ class QueryPipeline(Pipeline):
 
         Returns
         -------
-        self
+        self : QueryPipeline
+            The fitted pipeline.
         """
         check.row_order(X=X, targets=targets, qid=qid, sample_weight=sample_weight)
         evals = eval_sets(eval_set)
@@ -233,7 +235,8 @@ class QueryPipeline(Pipeline):
 
         Returns
         -------
-        self
+        self : QueryPipeline
+            The fitted pipeline.
         """
         check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
         qid = check.carried_qid(y, qid)
@@ -313,6 +316,11 @@ class QueryPipeline(Pipeline):
         ----------
         X, qid
             As in :meth:`fit`.
+
+        Returns
+        -------
+        X_out : array-like of shape (n_rows, n_features_out)
+            Transformed features.
         """
         return self._call("transform", X, qid)
 
@@ -330,6 +338,11 @@ class QueryPipeline(Pipeline):
         ----------
         X, y, qid, sample_weight
             As in :meth:`fit`.
+
+        Returns
+        -------
+        X_out : array-like of shape (n_rows, n_features_out)
+            Transformed features.
         """
         return self.fit(X, y, qid, sample_weight).transform(X, check.carried_qid(y, qid))
 
@@ -395,7 +408,7 @@ class QueryPipeline(Pipeline):
         Returns
         -------
         rows : ndarray of int
-            Row numbers of the documents, or labels of X, as in :meth:`NDCGRanker.top_k`.
+            Rows of the documents, as the ranker returns them.
         """
         return tables.as_labels(X, self._call("top_k", X, qid, k=k))
 
@@ -413,6 +426,10 @@ class QueryPipeline(Pipeline):
         ----------
         X, y, qid, sample_weight
             As in :meth:`fit`.
+
+        Returns
+        -------
+        score : float
         """
         qid = check.carried_qid(y, qid)
         return float(self._call("score", X, qid, y, sample_weight=sample_weight))
@@ -472,6 +489,10 @@ def make_query_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) 
         Transformers, followed by a ranker.
     memory, verbose
         As in :class:`QueryPipeline`.
+
+    Returns
+    -------
+    pipe : QueryPipeline
 
     See Also
     --------

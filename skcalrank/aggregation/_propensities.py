@@ -71,6 +71,10 @@ def fit_propensities(
         Whether to give neighboring positions one propensity where the log cannot tell them apart,
         with a warning.
 
+    Returns
+    -------
+    estimate : PropensityEstimate
+
     Raises
     ------
     TypeError

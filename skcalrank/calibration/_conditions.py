@@ -67,6 +67,11 @@ def reinforce_condition(u: ArrayLike, *, tol: float = 1e-10) -> Condition:
     tol : float, default=1e-10
         Tolerance of the inequalities, relative to the largest entry.
 
+    Returns
+    -------
+    condition : Condition
+        Whether the condition holds, and the margin of the tightest inequality.
+
     Examples
     --------
     >>> from skcalrank.calibration import reinforce_condition
@@ -110,6 +115,11 @@ def score_condition(EY: ArrayLike, Ef: ArrayLike, *, tol: float = 1e-10) -> Cond
         Expected scores.
     tol : float, default=1e-10
         Differences up to this, relative to the largest entry, count as zero.
+
+    Returns
+    -------
+    condition : Condition
+        Whether the condition holds, and the margin of the tightest inequality.
 
     Examples
     --------
@@ -171,6 +181,11 @@ def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
     tol : float, default=1e-10
         Tolerance of the inequalities, relative to the largest difference: averaged differences of
         relevances meet them with equality.
+
+    Returns
+    -------
+    condition : Condition
+        Whether the condition holds, and the margin of the tightest inequality.
 
     Examples
     --------

@@ -122,6 +122,10 @@ class LabelDistribution:
         random_state : int, RandomState instance or None, default=None
             Seed of the random numbers.
 
+        Returns
+        -------
+        distribution : LabelDistribution
+
         Examples
         --------
         >>> from skcalrank.calibration import LabelDistribution
@@ -212,6 +216,10 @@ class LabelDistribution:
         ----------
         measure : str or Measure
             The measure.
+
+        Returns
+        -------
+        measure : Measure
 
         Raises
         ------
@@ -310,6 +318,10 @@ class LabelDistribution:
         ----------
         measure : str or Measure
             The measure.
+
+        Returns
+        -------
+        value : float
         """
         return float(self.order_values(measure).max())
 

@@ -136,6 +136,10 @@ def inconsistency_level(
     surrogate, pred, measure, r, labels
         As in :func:`calibration_function`; of losses only those in ``LOSSES``.
 
+    Returns
+    -------
+    level : float
+
     Examples
     --------
     >>> from skcalrank.calibration import inconsistency_level

@@ -113,6 +113,10 @@ def calibration_gap(
         Distribution of the labels of at most 8 documents. The maps of pairs take about a second for
         6 documents and a minute for 7.
 
+    Returns
+    -------
+    gap : CalibrationGap
+
     Raises
     ------
     ValueError

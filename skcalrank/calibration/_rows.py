@@ -104,6 +104,10 @@ class SharedRows:
             Probability that a row of each kind is relevant.
         probabilities : array-like of shape (n_queries,), default=None
             Probability of each query. If None, all queries are equally likely.
+
+        Returns
+        -------
+        queries : SharedRows
         """
         p = arrays.as_array(relevance, "relevance").astype(float)
         kinds = np.atleast_2d(arrays.as_array(documents, "documents"))
@@ -243,6 +247,10 @@ class SharedRows:
             Scores of the kinds.
         ties : {"average", "stable", "reversed", "worst", "best"}, default="best"
             As in :meth:`LabelDistribution.value`, applied to scores that are equal up to rounding.
+
+        Returns
+        -------
+        regret : float
         """
         scores = arrays.as_array(scores, "scores").astype(float)
         unit = _EQUAL * max(np.abs(scores).max(), 1e-300)

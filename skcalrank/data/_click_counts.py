@@ -120,6 +120,10 @@ class ClickCounts(Judgments):
             As described in the attributes of the class.
         *counts : ndarray of int of shape (n_counts,)
             Rows, positions, impressions and clicks.
+
+        Returns
+        -------
+        counts : ClickCounts
         """
         out = cls.__new__(cls)
         out.qid, out.document = qid, document
@@ -152,6 +156,10 @@ class ClickCounts(Judgments):
             Names of the columns, as in :meth:`ClickSessions.from_frame`.
         rows : DataFrame or table, default=None
             Query and document of each row of X, as in :meth:`ClickSessions.from_frame`.
+
+        Returns
+        -------
+        counts : ClickCounts
 
         Raises
         ------

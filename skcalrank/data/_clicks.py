@@ -114,6 +114,10 @@ class ClickSessions(Judgments):
         qid, shown_rows, ptr, clicked, position, last_click : ndarray
             As described in the attributes of the class. They are not copied. Without `position`
             and `last_click`, the sessions show all that they showed.
+
+        Returns
+        -------
+        sessions : ClickSessions
         """
         out = cls.__new__(cls)
         out.qid, out.shown_rows, out.ptr, out.clicked = qid, shown_rows, ptr, clicked
@@ -263,6 +267,10 @@ class ClickSessions(Judgments):
             Query of each row.
         shown_rows : ndarray of shape (n_shown,)
             New row number of each document shown.
+
+        Returns
+        -------
+        sessions : ClickSessions
         """
         return self.unchecked(
             qid, shown_rows, self.ptr, self.clicked, self.position, self.last_click
@@ -275,6 +283,10 @@ class ClickSessions(Judgments):
         ----------
         sessions : ndarray of int
             Numbers of sessions, in any order and any number of times.
+
+        Returns
+        -------
+        sessions : ClickSessions
         """
         sizes = np.diff(self.ptr)[sessions]
         ptr = np.append(0, np.cumsum(sizes))

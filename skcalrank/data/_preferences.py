@@ -121,6 +121,10 @@ class PreferenceTarget(Judgments):
         require_dag : bool, default=False
             Whether to check that every judgment is a directed acyclic graph.
 
+        Returns
+        -------
+        target : PreferenceTarget
+
         Raises
         ------
         ValueError
@@ -252,6 +256,10 @@ class PreferenceTarget(Judgments):
             Query of each row.
         weights : {"difference", "unit"}, default="difference"
             Weight of a preference.
+
+        Returns
+        -------
+        target : PreferenceTarget
         """
         check_preference_weights(weights)
         qid = check.carried_qid(y, qid)
@@ -284,6 +292,10 @@ class PreferenceTarget(Judgments):
         positions : array-like of shape (n, r)
             1-based position of each item; NaN if the item is unranked, which implies no
             preference for or against it.
+
+        Returns
+        -------
+        target : PreferenceTarget
         """
         ranks, names = arrays.exact_ranks(positions), check.item_names(positions)
         positions = arrays.as_array(positions if ranks is None else ranks + 1, "positions").astype(
@@ -319,6 +331,10 @@ class PreferenceTarget(Judgments):
             Query of each row.
         require_dag : bool, default=False
             Whether to check that the preferences of every query form a directed acyclic graph.
+
+        Returns
+        -------
+        target : PreferenceTarget
         """
         matrix = csr_matrix(Y if issparse(Y) else arrays.as_array(Y, "Y").astype(float))
         qid = check_qid(qid, matrix.shape[0])
@@ -352,6 +368,10 @@ class PreferenceTarget(Judgments):
             weight.
         require_dag : bool, default=False
             Whether to check that every matrix is the adjacency of a directed acyclic graph.
+
+        Returns
+        -------
+        target : PreferenceTarget
         """
         Y = arrays.as_array(Y, "Y").astype(float)
         if Y.ndim != 3 or Y.shape[1] != Y.shape[2] or Y.shape[1] < 2:

@@ -77,6 +77,10 @@ class CalibrationFunctionDisplay(Display):
             As in :meth:`MeasureAtKDisplay.plot`.
         line_kwargs : dict, default=None
             Style of the curve, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : CalibrationFunctionDisplay
         """
         ax = self._open(ax)
         label = self.name if name is None else name
@@ -104,6 +108,10 @@ class CalibrationFunctionDisplay(Display):
             As in :class:`CalibrationFunctionDisplay`, in any order.
         ax, name, line_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : CalibrationFunctionDisplay
 
         Raises
         ------
@@ -138,6 +146,10 @@ class CalibrationFunctionDisplay(Display):
             Name of the curve in the legend. If None, surrogate, map and measure.
         ax, line_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : CalibrationFunctionDisplay
 
         Raises
         ------

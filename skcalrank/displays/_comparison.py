@@ -92,6 +92,10 @@ class ComparisonDisplay(Display):
             Style of the values, for matplotlib's ``plot``.
         interval_kwargs : dict, default=None
             Style of the intervals, for matplotlib's ``hlines``.
+
+        Returns
+        -------
+        display : ComparisonDisplay
         """
         ax = self._open(ax)
         from matplotlib.collections import LineCollection
@@ -139,6 +143,10 @@ class ComparisonDisplay(Display):
             Title. If None, there is no title.
         ax, point_kwargs, interval_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ComparisonDisplay
 
         Raises
         ------
@@ -241,6 +249,10 @@ class QueryDifferenceDisplay(Display):
             Style of the bars, for matplotlib's ``bar``.
         mean_kwargs : dict, default=None
             Style of the line of the mean, for matplotlib's ``axhline``.
+
+        Returns
+        -------
+        display : QueryDifferenceDisplay
         """
         ax = self._open(ax)
         from matplotlib.lines import Line2D
@@ -290,6 +302,10 @@ class QueryDifferenceDisplay(Display):
             Title. If None, the numbers of queries on which the system is better, equal and worse.
         ax, bar_kwargs, mean_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : QueryDifferenceDisplay
 
         Raises
         ------

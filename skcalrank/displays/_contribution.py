@@ -71,6 +71,10 @@ class ContributionDisplay(Display):
         bar_kwargs : dict, default=None
             Style of the bars, for matplotlib's ``barh``. By default, positive bars are blue and
             negative bars red.
+
+        Returns
+        -------
+        display : ContributionDisplay
         """
         check.count("n_features", n_features)
         ax = self._open(ax)
@@ -120,6 +124,10 @@ class ContributionDisplay(Display):
             As in :func:`skcalrank.inspection.explain_order`, which calls the estimator `ranker`.
         ax, name, n_features, bar_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ContributionDisplay
         """
         return cls(explanation=explain_order(estimator, X, first, second, **options))
 
@@ -134,5 +142,9 @@ class ContributionDisplay(Display):
             Returned by :func:`skcalrank.inspection.explain_order`.
         ax, name, n_features, bar_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ContributionDisplay
         """
         return cls(explanation=explanation)

@@ -76,6 +76,10 @@ class FrontDisplay(Display):
         mixes_kwargs, line_kwargs : dict, default=None
             Style of the points and of the line through the efficient mixes, for matplotlib's
             ``plot``.
+
+        Returns
+        -------
+        display : FrontDisplay
         """
         ax = self._open(ax)
         places = [self.front.axes.index(axis) for axis in (self.x, self.y)]
@@ -106,6 +110,10 @@ class FrontDisplay(Display):
             Names of the measures. If None, the first and the second.
         ax, name, mixes_kwargs, line_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : FrontDisplay
 
         Raises
         ------

@@ -76,6 +76,10 @@ class ImportanceDisplay(Display):
             Number of features with a bar, those of the largest importance.
         bar_kwargs : dict, default=None
             Style of the bars, for matplotlib's ``barh``, such as ``{"color": "gray"}``.
+
+        Returns
+        -------
+        display : ImportanceDisplay
         """
         check.count("n_features", n_features)
         ax = self._open(ax)
@@ -112,6 +116,10 @@ class ImportanceDisplay(Display):
             Title. If None, the class of the ranker.
         ax, n_features, bar_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
         """
         explanation = explain_scores(estimator, X, qid, feature_names=feature_names)
         return cls._of(explanation, type(estimator).__name__)
@@ -127,6 +135,10 @@ class ImportanceDisplay(Display):
             Returned by :func:`skcalrank.inspection.explain_scores`.
         ax, name, n_features, bar_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ImportanceDisplay
         """
         return cls._of(explanation, None)
 

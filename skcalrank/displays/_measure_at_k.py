@@ -125,6 +125,10 @@ class MeasureAtKDisplay(Display):
             Style of the curve, for matplotlib's ``plot``.
         band_kwargs : dict, default=None
             Style of the band, for matplotlib's ``fill_between``.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
         """
         ax = self._open(ax)
         from matplotlib.ticker import MaxNLocator
@@ -172,6 +176,10 @@ class MeasureAtKDisplay(Display):
             Name of the curve in the legend. If None, the class of the estimator.
         ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
         """
         check.row_order(X=X, y=y, qid=qid, sample_weight=options.get("sample_weight"))
         qid = check.carried_qid(y, qid)
@@ -210,6 +218,10 @@ class MeasureAtKDisplay(Display):
             As in :func:`skcalrank.metrics.measure_score`.
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
 
         Raises
         ------

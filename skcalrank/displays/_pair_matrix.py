@@ -110,6 +110,10 @@ class PairMatrixDisplay(Display):
             Style of the heat map, for matplotlib's ``imshow``.
         frame_kwargs : dict, default=None
             Style of the frames, for matplotlib's ``PolyCollection``.
+
+        Returns
+        -------
+        display : PairMatrixDisplay
         """
         ax = self._open(ax)
         from matplotlib.image import AxesImage
@@ -191,6 +195,10 @@ class PairMatrixDisplay(Display):
         ax, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
 
+        Returns
+        -------
+        display : PairMatrixDisplay
+
         Raises
         ------
         ValueError
@@ -250,6 +258,10 @@ class PairMatrixDisplay(Display):
             As in :class:`PairMatrixDisplay`.
         ax, name, colorbar, im_kwargs, frame_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : PairMatrixDisplay
 
         Raises
         ------

@@ -123,6 +123,10 @@ class RegretBoundDisplay(Display):
             Style of the points, for matplotlib's ``scatter``.
         bound_kwargs : dict, default=None
             Style of the bound, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : RegretBoundDisplay
         """
         check.option("scale", scale, ("log", "linear"))
         ax = self._open(ax)
@@ -182,6 +186,10 @@ class RegretBoundDisplay(Display):
         ax, name, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
 
+        Returns
+        -------
+        display : RegretBoundDisplay
+
         Raises
         ------
         ValueError
@@ -230,6 +238,10 @@ class RegretBoundDisplay(Display):
             Name of the points in the legend. If None, measure and loss.
         ax, scale, scatter_kwargs, bound_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : RegretBoundDisplay
 
         Raises
         ------

@@ -155,6 +155,10 @@ class RegretCurveDisplay(Display):
         ax, band_kwargs
             As in :meth:`MeasureAtKDisplay.plot`.
 
+        Returns
+        -------
+        display : RegretCurveDisplay
+
         Raises
         ------
         ValueError
@@ -246,6 +250,10 @@ class RegretCurveDisplay(Display):
         ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
 
+        Returns
+        -------
+        display : RegretCurveDisplay
+
         Raises
         ------
         ValueError
@@ -288,6 +296,10 @@ class RegretCurveDisplay(Display):
             As in :class:`RegretCurveDisplay`.
         ax, name, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : RegretCurveDisplay
 
         Raises
         ------

@@ -81,6 +81,10 @@ class ReliabilityDisplay(Display):
             As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
         curve_kwargs : dict, default=None
             How matplotlib's ``plot`` draws documents and queries.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
         """
         ax = self._open(ax)
         ends = [min(of.min() for of in self._curves()), max(of.max() for of in self._curves())]
@@ -131,6 +135,10 @@ class ReliabilityDisplay(Display):
             Number of bins of documents, and of queries.
         ax, name, curve_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
         """
         qid = check.carried_qid(y, qid)
         labels, queries = check.target(y, qid)
@@ -167,6 +175,10 @@ class ReliabilityDisplay(Display):
             As in :meth:`from_estimator`.
         ax, name, curve_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : ReliabilityDisplay
 
         Raises
         ------
@@ -257,6 +269,10 @@ class CutoffDisplay(Display):
             As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
         loss_kwargs, kept_kwargs : dict, default=None
             Style of the curves of losses, and of kept shares, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : CutoffDisplay
         """
         ax = self._open(ax)
         self.diagonal_ = draw_line(ax, self.alpha, self.alpha, None, color="gray", linestyle=":")
@@ -315,6 +331,10 @@ class CutoffDisplay(Display):
             Seed of the halves.
         ax, name, loss_kwargs, kept_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : CutoffDisplay
 
         Raises
         ------

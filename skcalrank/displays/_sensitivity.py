@@ -86,6 +86,10 @@ class PropensitySensitivityDisplay(Display):
             Style of the band, for matplotlib's ``fill_between``.
         shown_kwargs : dict, default=None
             Style of the curve of the lists as shown, for matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : PropensitySensitivityDisplay
         """
         ax = self._open(ax)
         label = (self.name if name is None else name) or "candidate"
@@ -116,6 +120,10 @@ class PropensitySensitivityDisplay(Display):
             Name of the curve in the legend.
         ax, curve_kwargs, band_kwargs, shown_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : PropensitySensitivityDisplay
         """
         exponent, value, low, high, shown = sensitivity
         return cls(exponent=exponent, value=value, low=low, high=high, shown=shown, name=name)

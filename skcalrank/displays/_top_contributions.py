@@ -103,6 +103,10 @@ class TopContributionsDisplay(Display):
             Style of the heat map, for matplotlib's ``imshow``.
         text_kwargs : dict, default=None
             Style of the numbers, for matplotlib's ``text``.
+
+        Returns
+        -------
+        display : TopContributionsDisplay
         """
         check.count("n_features", n_features)
         ax = self._open(ax)
@@ -181,6 +185,10 @@ class TopContributionsDisplay(Display):
             Title. If None, the class of the ranker.
         ax, n_features, colorbar, im_kwargs, text_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : TopContributionsDisplay
         """
         check.count("k", k)
         n_rows, qid = _num_samples(X), check.of_one_query(qid, X)
@@ -214,6 +222,10 @@ class TopContributionsDisplay(Display):
             Names of the rows. If None, ``explanation.labels``.
         ax, name, n_features, colorbar, im_kwargs, text_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : TopContributionsDisplay
 
         Raises
         ------

@@ -81,6 +81,10 @@ class TrainingCurveDisplay(Display):
         curve_kwargs, mark_kwargs : dict, default=None
             Style of the curves and of the marks of the rounds that were kept, for matplotlib's
             ``plot``.
+
+        Returns
+        -------
+        display : TrainingCurveDisplay
         """
         ax = self._open(ax)
         from matplotlib.ticker import MaxNLocator
@@ -113,6 +117,10 @@ class TrainingCurveDisplay(Display):
             in one, or a search of these. Every model has curves of its own.
         ax, name, curve_kwargs, mark_kwargs
             As in :meth:`plot`.
+
+        Returns
+        -------
+        display : TrainingCurveDisplay
 
         Raises
         ------

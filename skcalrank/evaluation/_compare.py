@@ -103,6 +103,11 @@ def compare(
     verbose : int, default=0
         If not 0, the times of the measures, and of intervals and tests, are printed.
 
+    Returns
+    -------
+    comparison : Comparison
+        Means, differences, intervals and p-values, with tables and plots.
+
     Raises
     ------
     ValueError
@@ -192,6 +197,11 @@ def compare_values(
         every system is a result of :func:`evaluate_run`, tables have its share of judged documents.
     baseline, pairs, test, interval, correction, confidence_level, n_resamples, tail, random_state
         As in :func:`compare`.
+
+    Returns
+    -------
+    comparison : Comparison
+        As returned by :func:`compare`.
 
     Raises
     ------

@@ -379,6 +379,11 @@ class Comparison:
         **style
             Passed to the ``plot`` method of the display.
 
+        Returns
+        -------
+        display : ComparisonDisplay or QueryDifferenceDisplay
+            A display of :mod:`skcalrank.displays`.
+
         Raises
         ------
         ValueError

@@ -124,6 +124,10 @@ def offline_evaluate(
     confidence_level : float, default=0.95
         Level of the interval, which is Student's over queries.
 
+    Returns
+    -------
+    estimate : OfflineEstimate
+
     Raises
     ------
     ValueError
@@ -316,6 +320,10 @@ def propensity_sensitivity(
         Numbers s >= 0; the propensities are :math:`\theta^s`. 0 is no position bias.
     **options
         Other options of :func:`offline_evaluate`.
+
+    Returns
+    -------
+    sensitivity : Sensitivity
 
     Raises
     ------

@@ -104,6 +104,10 @@ class Explanation:
         ----------
         n_features : int, default=10
             Number of features with their own line; the others share one.
+
+        Returns
+        -------
+        table : str
         """
         check.count("n_features", n_features)
         by_size, parts = self.order(), self.contributions

@@ -98,6 +98,10 @@ def query_permutation_importance(
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffles.
 
+    Returns
+    -------
+    importance : PermutationImportance
+
     Raises
     ------
     ValueError

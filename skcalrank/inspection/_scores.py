@@ -57,7 +57,7 @@ class ScoreExplanation:
         Returns
         -------
         frame : DataFrame
-            A row for each document, with `labels` as index, and a column for each feature.
+            A row for each document and a column for each feature.
         """
         import pandas as pd
 
@@ -92,6 +92,10 @@ def explain_scores(
         fitted with a qid.
     feature_names : array-like of str of shape (d,), default=None
         Names of the columns of X. If None, the names seen in `fit`, else x0, x1, ...
+
+    Returns
+    -------
+    explanation : ScoreExplanation
 
     Raises
     ------

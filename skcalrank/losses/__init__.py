@@ -93,6 +93,10 @@ def get_loss(loss: str | Loss, **options: Any) -> Loss:
         Options of the loss: ``eta``, ``threshold``, ``smoothing``. None means the default of the
         loss; an option that the loss does not have must be None.
 
+    Returns
+    -------
+    loss : Loss
+
     Raises
     ------
     ValueError

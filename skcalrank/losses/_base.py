@@ -201,6 +201,13 @@ class Loss(ABC):
         ----------
         v, s, queries, weight
             As in :meth:`evaluate`.
+
+        Returns
+        -------
+        value : float
+            Sum of the losses of the queries.
+        gradient : ndarray of shape (n_documents,)
+            Derivatives of the sum with respect to the scores.
         """
 
     @abstractmethod
@@ -213,6 +220,11 @@ class Loss(ABC):
         ----------
         v, s, queries, weight
             As in :meth:`evaluate`.
+
+        Returns
+        -------
+        gradient, curvature : ndarray of shape (n_documents,)
+            First and second derivatives of the sum over all queries.
         """
 
     def prepare_derivatives(

@@ -128,6 +128,13 @@ class PreferenceLoss(ABC):
             Additional weights of the terms, in both forms.
         margin : bool, default=False
             Whether the terms are ``f(s_i - s_j - h(y_ij))`` instead of ``h(y_ij) f(s_i - s_j)``.
+
+        Returns
+        -------
+        value : float
+            Sum of the terms.
+        gradient : ndarray of shape (n_documents,)
+            Derivatives of the sum with respect to the scores.
         """
         ahead = s[winner] - s[loser]
         factors = [] if factor is None else [factor]

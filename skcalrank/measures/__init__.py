@@ -100,6 +100,10 @@ def get_measure(
     **options
         Parameters of the measure, such as ``gain`` or ``relevance_level``.
 
+    Returns
+    -------
+    measure : Measure
+
     Raises
     ------
     ValueError

@@ -192,6 +192,10 @@ class Measure(ABC):
         targets : {"measure", "separable"}, default="measure"
             Score targets or separable targets, which then are labels, or differences of labels, and
             no other function of them.
+
+        Returns
+        -------
+        linear : bool
         """
         del targets
         return False
@@ -525,6 +529,11 @@ class PositionalMeasure(Measure):
             Offset returned by :meth:`offset`.
         ranked : Ranked
             As in :meth:`evaluate`.
+
+        Returns
+        -------
+        values : ndarray of shape (n_queries,)
+            Value of each query.
         """
         if ranked.is_short:
             return offset + self._sum_of_runs(values, ranked)
@@ -653,4 +662,9 @@ class PairMeasure(Measure):
         ----------
         positions : ndarray of int of shape (..., r)
             1-based positions of the documents, all different.
+
+        Returns
+        -------
+        basis : ndarray of float of shape (..., r, r)
+            The matrix ``B_ij`` of each query.
         """

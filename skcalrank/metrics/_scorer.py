@@ -93,7 +93,6 @@ class RankingScorer:
         Returns
         -------
         score : float
-            NaN if the measure is undefined on every query.
 
         Warns
         -----
@@ -172,6 +171,10 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
         Parameters of the metric: ``ties``, ``empty``, ``convention``, ``gain``,
         ``relevance_level``, ...
 
+    Returns
+    -------
+    scorer : RankingScorer
+
     Raises
     ------
     ValueError
@@ -196,6 +199,10 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
 
 def get_scorer_names() -> list[str]:
     """Return the names that :func:`get_scorer` accepts, without cutoff.
+
+    Returns
+    -------
+    names : list of str
 
     Examples
     --------

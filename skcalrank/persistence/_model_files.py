@@ -271,6 +271,11 @@ def load_model(
         more. It is compared with what the file unpacks to and what the headers of its arrays
         declare, before anything is loaded.
 
+    Returns
+    -------
+    ranker : estimator
+        The fitted ranker.
+
     Raises
     ------
     ImportError

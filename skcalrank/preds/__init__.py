@@ -70,6 +70,10 @@ def get_pred(pred: str | Pred | Callable[..., Any], objective: str) -> Pred:
     objective : {"positional", "map", "disagreement", "pairs"}
         Problem to solve, as in :class:`Pred`.
 
+    Returns
+    -------
+    pred : Pred
+
     Raises
     ------
     ValueError

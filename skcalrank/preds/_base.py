@@ -108,6 +108,10 @@ class Pred:
             Name of the map. If None, the name of the function.
         **facts
             Other parameters of :class:`Pred`.
+
+        Returns
+        -------
+        pred : Pred
         """
         name = getattr(function, "__name__", type(function).__name__) if name is None else name
         check.option("objective", objective, OBJECTIVES)

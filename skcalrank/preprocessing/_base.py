@@ -107,6 +107,11 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         ----------
         X, y, qid
             As in :meth:`fit`.
+
+        Returns
+        -------
+        X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
+            Transformed features.
         """
         return self._transformed(*self._check(X, check.carried_qid(y, qid), reset=True))
 

@@ -154,6 +154,10 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         ----------
         input_features : array-like of str, default=None
             Names of the features. If None, the names in `fit`, or x0, x1 and so on.
+
+        Returns
+        -------
+        names : ndarray of str
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)

@@ -130,7 +130,8 @@ class LinearColumns(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        self
+        self : LinearColumns
+            The fitted transformer.
         """
         check.params(self)
         check.row_order(X=X, y=y, qid=qid)
@@ -240,6 +241,10 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         ----------
         input_features : array-like of str, default=None
             As in :meth:`TableEncoder.get_feature_names_out`.
+
+        Returns
+        -------
+        names : ndarray of str
         """
         check_is_fitted(self)
         if self.encoder_ is None:

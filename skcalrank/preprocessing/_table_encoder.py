@@ -451,6 +451,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         ----------
         input_features : array-like of str, default=None
             Ignored if the table had names; else names of its columns, x0, x1 and so on if None.
+
+        Returns
+        -------
+        names : ndarray of str
         """
         check_is_fitted(self)
         if not hasattr(self, "feature_names_in_"):

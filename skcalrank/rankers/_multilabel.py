@@ -305,6 +305,10 @@ class MultiLabelRanker(BaseRanker):
         ----------
         X, y, qid, sample_weight
             As in :meth:`fit`.
+
+        Returns
+        -------
+        score : float
         """
         check_is_fitted(self)
         return super().score(X, _checked_target(self, y), qid, sample_weight)
@@ -344,6 +348,10 @@ class MultiLabelRanker(BaseRanker):
         mixes : int or array-like of shape (n_mixes, n_labels), default=100
             The mixes, or the number of steps from one label to another. All mixes in such steps
             are measured, so that few steps are enough for three labels.
+
+        Returns
+        -------
+        front : Front
 
         Raises
         ------

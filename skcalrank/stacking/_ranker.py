@@ -223,6 +223,10 @@ class StackingRanker(BaseRanker, _BaseComposition):
         ----------
         **params
             Values by name, such as ``trees__learning_rate=0.05`` or ``trees="drop"``.
+
+        Returns
+        -------
+        self : StackingRanker
         """
         if self.rankers is None and "rankers" not in params:
             super().set_params(**params)
@@ -317,7 +321,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
         Returns
         -------
-        self
+        self : StackingRanker
+            The fitted ranker.
 
         Raises
         ------
@@ -362,7 +367,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
         Returns
         -------
-        self
+        self : StackingRanker
+            The fitted ranker.
         """
         check.refuse_judgments(targets)
         return self._fit("fit_targets", X, targets, qid, sample_weight, eval_set)

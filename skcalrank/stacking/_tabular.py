@@ -158,6 +158,10 @@ class TabularRanker(StackingRanker):
             Values by name, such as ``trees__learning_rate=0.05`` if `trees` is a
             :class:`BoostedRanker`.
 
+        Returns
+        -------
+        self : TabularRanker
+
         Raises
         ------
         ValueError
@@ -225,7 +229,8 @@ class TabularRanker(StackingRanker):
 
         Returns
         -------
-        self
+        self : TabularRanker
+            The fitted ranker.
 
         Raises
         ------

@@ -43,6 +43,10 @@ def get_factors(factors: str | Factors | tuple[Any, Any]) -> Factors:
         returned unchanged. Of a pair, the first function returns the vectors of labels, and the
         second those of predictions.
 
+    Returns
+    -------
+    factors : Factors
+
     Raises
     ------
     ValueError
