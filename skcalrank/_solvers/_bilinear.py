@@ -10,9 +10,12 @@ side. The equations are solved by conjugate gradients, with a Kronecker product 
 the sum as the preconditioner.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.linalg import eigh
@@ -28,6 +31,7 @@ from ..data import (
     one_blas_thread,
     warn,
 )
+from ..data.types import Floats
 
 # Size of the Gram matrices that are multiplied at a time.
 _BLOCK_CELLS = 2 * CACHE_CELLS
@@ -47,7 +51,7 @@ class BilinearModel:
     n_iter_: int
     residual_: float  # norm of the residual relative to the norm of the right side
 
-    def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
+    def matrices(self, X: Any, queries: Queries) -> Iterator[np.ndarray]:
         """Yield the (r, r) matrix of predictions for each query; X is in grouped order."""
         for start, stop in pairwise(queries.ptr):
             documents = X[start:stop]
@@ -55,8 +59,17 @@ class BilinearModel:
 
 
 def fit_bilinear(
-    X, queries: Queries, values, alpha, *, diagonal, weight, tol=1e-10, max_iter=300, verbose=0
-):
+    X: Any,
+    queries: Queries,
+    values: Callable[..., Any],
+    alpha: float,
+    *,
+    diagonal: bool,
+    weight: Floats | None,
+    tol: float = 1e-10,
+    max_iter: int = 300,
+    verbose: int = 0,
+) -> BilinearModel:
     """Fit W to the targets of all pairs of documents of each query.
 
     `values` maps two arrays of rows that broadcast to the targets of the pairs. X and `weight` are
@@ -87,18 +100,18 @@ def fit_bilinear(
     return BilinearModel(coef, n_iter, residual)
 
 
-def _query_weights(weight, queries):
+def _query_weights(weight: Floats, queries: Queries) -> Floats:
     """Return weights divided by the square root of their mean in the query."""
     return weight / queries.repeat(np.sqrt(queries.mean_weight(weight)))
 
 
-def _right_side(X, queries, values, weight):
+def _right_side(X: Any, queries: Queries, values: Any, weight: Floats | None) -> Floats:
     """Return ``sum_q X_q' Y_q X_q``, computed from a few rows of the targets at a time."""
     right = np.zeros((X.shape[1], X.shape[1]))
     if weight is not None:
         X = X * _query_weights(weight, queries)[:, None]
 
-    def of_queries(ids):
+    def of_queries(ids: Any) -> Floats:
         out = np.zeros_like(right)
         for start, stop in pairwise(queries.ptr[ids.start : ids.stop + 1]):
             partners = np.arange(start, stop)[None, :]
@@ -118,7 +131,7 @@ def _right_side(X, queries, values, weight):
 class _Operator:
     """The map ``W -> sum_q G_q W G_q + alpha W``, without diagonal pairs if they do not count."""
 
-    def __init__(self, X, queries, alpha, diagonal, weight):
+    def __init__(self, X: Any, queries: Queries, alpha: float, diagonal: bool, weight: Any) -> None:
         self.X, self.ptr, self.alpha = X, queries.ptr, alpha
         self.weight = None if weight is None else _query_weights(weight, queries)
         self.excluded = None if diagonal else (np.ones(len(X)) if weight is None else self.weight)
@@ -127,7 +140,7 @@ class _Operator:
         keep = queries.n_queries * d**2 <= KEPT_CELLS
         self.kept = list(self._make_blocks()) if keep else None
 
-    def _make_blocks(self):
+    def _make_blocks(self) -> Iterator[Floats]:
         """Yield stacks of the Gram matrices of a few queries."""
         d = self.X.shape[1]
         for first in range(0, len(self.ptr) - 1, self.step):
@@ -140,15 +153,15 @@ class _Operator:
                 np.matmul(X.T, scaled, out=grams[number])
             yield grams
 
-    def blocks(self):
+    def blocks(self) -> Iterator[Any] | list[Floats]:
         """Return the stacks of Gram matrices, which are kept or computed again."""
         return self._make_blocks() if self.kept is None else self.kept
 
-    def __call__(self, W):
+    def __call__(self, W: Floats) -> Floats:
         out = self.alpha * W
         d = len(W)
 
-        def multiply(grams):
+        def multiply(grams: Floats) -> Floats:
             stacked = grams.reshape(-1, d)
             left = (stacked @ W).reshape(-1, d, d).transpose(1, 0, 2).reshape(d, -1)
             return left @ stacked
@@ -163,7 +176,7 @@ class _Operator:
                 out -= X.T @ (values[:, None] * X)
         return out
 
-    def preconditioner(self):
+    def preconditioner(self) -> Callable[..., Any]:
         """Return the inverse of ``W -> scale * G W G + alpha W``; G is the sum of Gram matrices."""
         total, squares = 0.0, 0.0
         for grams in self.blocks():
@@ -178,7 +191,9 @@ class _Operator:
         return lambda R: vectors @ (inverse * (vectors.T @ R @ vectors)) @ vectors.T
 
 
-def _conjugate_gradients(operator, right, tol, max_iter, verbose):
+def _conjugate_gradients(
+    operator: _Operator, right: Floats, tol: float, max_iter: int, verbose: int
+) -> tuple[Floats, int, float]:
     """Return the solution of ``operator(W) = right``, the number of iterations and the residual."""
     if not np.isfinite(right).all():
         raise ValueError("Products of X and y must be finite, got an overflow. Scale X or y.")

@@ -1,5 +1,9 @@
 """Least squares with regressors of scikit-learn."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn import config_context
@@ -19,9 +23,13 @@ from ..data import (
     one_blas_thread,
     tables,
 )
+from ..data.types import Array, Floats, Ints
 from ._moments import pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean
 from ._ridge import square_root
+
+if TYPE_CHECKING:
+    from ._moments import Moments
 
 # Predictions of equal rows may differ by rounding errors, which are far smaller than this number
 # times the largest prediction.
@@ -30,7 +38,7 @@ _NEAR = 1e-9
 SQUARED_LOSSES = ("squared", "centered", "pairwise_squared")
 
 
-def is_closed_form(regressor) -> bool:
+def is_closed_form(regressor: Any) -> bool:
     """Return whether a regressor depends on X and y only through X'X and X'y, as Ridge (None) does.
 
     `GramRidge`, which this module cannot import, declares it by an attribute.
@@ -40,7 +48,7 @@ def is_closed_form(regressor) -> bool:
     return getattr(regressor, "_sees_moments_only", False)
 
 
-def takes_sparse(regressor) -> bool:
+def takes_sparse(regressor: Any) -> bool:
     """Return whether a regressor accepts sparse X; None means Ridge.
 
     Closed forms always do, although the tags of Ridge deny it in some versions of scikit-learn.
@@ -48,12 +56,12 @@ def takes_sparse(regressor) -> bool:
     return is_closed_form(regressor) or get_tags(regressor).input_tags.sparse
 
 
-def takes_nan(regressor) -> bool:
+def takes_nan(regressor: Any) -> bool:
     """Return whether a regressor accepts NaN in X; None means Ridge, which does not."""
     return regressor is not None and get_tags(regressor).input_tags.allow_nan
 
 
-def effective_loss(loss, regressor) -> str:
+def effective_loss(loss: str | None, regressor: Any) -> str:
     """Return `loss`, or if None, "pairwise_squared" for closed forms and "squared" for others."""
     if loss is not None:
         check.option("loss", loss, SQUARED_LOSSES)
@@ -62,8 +70,14 @@ def effective_loss(loss, regressor) -> str:
 
 
 def fit_regressor(
-    regressor, X, targets, sample_weight=None, *, rows: Rows | None = None, method="fit"
-):
+    regressor: Any,
+    X: Any,
+    targets: Floats,
+    sample_weight: Floats | None = None,
+    *,
+    rows: Rows | None = None,
+    method: str = "fit",
+) -> Any:
     """Fit a regressor, or a pipeline, to targets; with ``method="partial_fit"``, update it.
 
     `Ridge` is fitted from moments where it would otherwise center and square a copy of dense X.
@@ -78,7 +92,7 @@ def fit_regressor(
     return fit_rows(regressor, X, targets, sample_weight, held_out, method=method)
 
 
-def look_over(regressor, rows: Rows | None):
+def look_over(regressor: Any, rows: Rows | None) -> Any:
     """Warn if a regressor does not estimate means, and return rows to hold out for early stopping.
 
     They are what :func:`held_out_rows` returns, or None if no rows of named queries are given.
@@ -110,7 +124,7 @@ def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method
     return _finite(regressor)
 
 
-def _refuse_largest(regressor, X, reason):
+def _refuse_largest(regressor: Any, X: Any, reason: Any) -> NoReturn:
     """Raise for values that are out of the range of a regressor."""
     sizes = arrays.sizes_of_columns(tables.as_numbers(X))
     raise OutOfRangeError(
@@ -130,9 +144,9 @@ def _in_range(regressor, X):
     return X if 1e-12 < largest < 1e12 else X.astype(np.float64)
 
 
-def _finite(regressor):
+def _finite(regressor: Any) -> Any:
     """Return a fitted regressor; raise ValueError if its coefficients are not finite."""
-    coef = getattr(regressor, "coef_", 0.0)
+    coef: Any = getattr(regressor, "coef_", 0.0)
     # The coefficients of a support vector machine that is fitted to sparse rows are sparse.
     if not np.isfinite(np.asarray(coef.data if issparse(coef) else coef, dtype=float)).all():
         raise ValueError(
@@ -142,14 +156,14 @@ def _finite(regressor):
     return regressor
 
 
-def _squares_features(regressor, X) -> bool:
+def _squares_features(regressor: Any, X: Any) -> bool:
     """Return whether the regressor is a Ridge that computes ``X'X`` of a dense X."""
     if type(regressor) is not Ridge or regressor.solver != "auto" or regressor.positive:
         return False
     return isinstance(X, np.ndarray) and X.shape[1] <= len(X) and X.shape[1] ** 2 <= MOST_CELLS
 
 
-def predict_rows(regressor, X):
+def predict_rows(regressor: Any, X: Any) -> Floats:
     """Return predictions in double precision; linear regressors need no copy of X.
 
     Equal rows have bitwise equal predictions, so that metrics treat them as ties.
@@ -175,7 +189,7 @@ def with_ties(values, X, *, every_row=False):
     return values
 
 
-def _nearly_equal(values):
+def _nearly_equal(values: Floats) -> Ints:
     """Return the indices of values that are close, but not equal, to some other value.
 
     Values are close if they are connected by steps of at most `_NEAR` times the largest absolute
@@ -190,7 +204,7 @@ def _nearly_equal(values):
     return order[differ[run] > 0]
 
 
-def weight_parameter(regressor) -> str:
+def weight_parameter(regressor: Any) -> str:
     """Return the name of the parameter for sample weights in the fit of a regressor or pipeline.
 
     Raise ValueError if there is none.
@@ -208,7 +222,14 @@ def weight_parameter(regressor) -> str:
     return f"{prefix}sample_weight"
 
 
-def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="fit"):
+def fit_moments(
+    regressor: Any,
+    moments: Moments,
+    one_target: bool,
+    *,
+    fit_intercept: bool = True,
+    method: str = "fit",
+) -> Any:
     """Fit a closed-form regressor to moments, without an intercept of its own.
 
     The parameter ``fit_intercept`` of the regressor must be false; the argument determines whether
@@ -218,7 +239,7 @@ def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="f
     # For so few rows, Ridge would invert the matrix of products of rows, in which features of small
     # values are lost among features of large values.
     free = isinstance(regressor, Ridge) and regressor.solver == "auto" and not regressor.positive
-    unit, alpha = 1.0, getattr(regressor, "alpha", None)
+    unit, alpha = 1.0, getattr(regressor, "alpha", 0.0)
     if free:
         # The solver "svd" ignores singular values below 1e-15, so divide by a power of two near
         # the largest value if that is tiny.
@@ -233,7 +254,7 @@ def fit_moments(regressor, moments, one_target, *, fit_intercept=True, method="f
     return _finite(regressor)
 
 
-def fit_pooled(regressor, moments, one_target):
+def fit_pooled(regressor: Any, moments: Moments, one_target: bool) -> Any:
     """Fit a closed-form regressor to moments, with an intercept if its ``fit_intercept`` is set."""
     add = getattr(regressor, "_add_moments", None)
     if add is not None:
@@ -249,7 +270,7 @@ def fit_pooled(regressor, moments, one_target):
     return regressor
 
 
-def is_linear(regressor, X):
+def is_linear(regressor: Any, X: Any) -> Any:
     """Return whether a fitted regressor predicts ``X @ coef_`` plus an intercept."""
     coef = np.asarray(getattr(regressor, "coef_", 0.0))
     if coef.shape[-1:] != (X.shape[1],):
@@ -258,7 +279,7 @@ def is_linear(regressor, X):
     return np.allclose(linear.ravel(), regressor.predict(X).ravel(), rtol=1e-4, atol=1e-6)
 
 
-def is_affine(regressor, n_features):
+def is_affine(regressor: Any, n_features: Any) -> Any:
     """Return whether a fitted regressor or pipeline is affine in X and has coefficients."""
     X = np.random.default_rng(0).normal(size=(20, n_features))
     if isinstance(regressor, Pipeline):
@@ -270,7 +291,7 @@ def is_affine(regressor, n_features):
     return is_linear(regressor, X)
 
 
-def as_dense(X):
+def as_dense(X: Any) -> Floats:
     """Return X as an array; raise ValueError if a sparse X has more than ``MOST_CELLS`` cells."""
     if not issparse(X):
         return X
@@ -282,12 +303,14 @@ def as_dense(X):
     return X.toarray()
 
 
-def fit_outputs(regressor, X, targets, sample_weight=None, *, method="fit"):
+def fit_outputs(
+    regressor: Any, X: Any, targets: Floats, sample_weight: Any = None, *, method: str = "fit"
+) -> Any:
     """Fit a regression with several outputs, by one regressor per output if necessary."""
     return fit_regressor(of_outputs(regressor), X, targets, sample_weight, method=method)
 
 
-def of_outputs(regressor):
+def of_outputs(regressor: Any) -> Any:
     """Return the regressor, wrapped in MultiOutputRegressor if it supports one output only."""
     if get_tags(regressor).target_tags.multi_output:
         return regressor

@@ -7,10 +7,12 @@ Gram matrix of X are spheres, so that it takes few iterations for features of an
 correlated features.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import eigh
@@ -29,6 +31,7 @@ from ..data import (
     one_blas_thread,
     warn,
 )
+from ..data.types import Floats
 from ._moments import WithinQueries, merge_all, pooled_moments
 
 # Options of the solver: it stops by the size of the gradient, or at the level of rounding errors.
@@ -64,14 +67,14 @@ class Units(NamedTuple):
     center: Callable[[np.ndarray], np.ndarray]  # of scores (n_rows, n_outputs), as of the features
 
 
-def _in_range(fit):
+def _in_range(fit: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a fit to raise ValueError on overflow, after which results would be arbitrary.
 
     BLAS uses one thread, because the steps of the solver are products with small matrices.
     """
 
     @wraps(fit)
-    def call(objective, X, **kwargs):
+    def call(objective: Callable[..., Any], X: Any, **kwargs: Any) -> ScorerFit:
         try:
             with np.errstate(over="raise", invalid="raise"), one_blas_thread(X.shape[1] ** 2):
                 return fit(objective, X, **kwargs)
@@ -86,21 +89,21 @@ def _in_range(fit):
 
 @_in_range
 def fit_scorer(
-    objective,
-    X,
+    objective: Callable[..., Any],
+    X: Any,
     *,
-    alpha,
-    units=None,
-    curved=None,
+    alpha: float,
+    units: Units | None = None,
+    curved: Callable[..., Any] | None = None,
     queries: Queries | None = None,
     workers: Workers = ALONE,
-    n_outputs=None,
-    fit_intercept=True,
-    max_iter=1000,
-    tol=1e-6,
-    start=None,
-    verbose=0,
-):
+    n_outputs: int | None = None,
+    fit_intercept: bool = True,
+    max_iter: int = 1000,
+    tol: float = 1e-6,
+    start: tuple[Floats, float] | None = None,
+    verbose: int = 0,
+) -> ScorerFit:
     """Minimize a differentiable objective of linear scores, with a ridge penalty.
 
     `objective` maps scores in row order, of shape (n_rows,) or (n_rows * n_outputs,), to the value
@@ -132,7 +135,7 @@ def fit_scorer(
         # The objective is so flat that one step of Newton's method solves the problem.
         return _fitted(-(basis @ np.nan_to_num(steepest)), rows, n_outputs, 0, scale)
 
-    def scaled(z):
+    def scaled(z: Floats) -> tuple[float, Floats]:
         value, gradient = penalized(basis @ z.reshape(-1, shape[1]) * size)
         return value / size**2, (basis.T @ gradient).ravel() / size
 
@@ -154,22 +157,22 @@ def fit_scorer(
     return _fitted(best, rows, n_outputs, result.nit, scale)
 
 
-def _value_and_gradient(objective, rows, w):
+def _value_and_gradient(objective: Any, rows: _Rows, w: Floats) -> tuple[float, Floats]:
     """Return the value, and its gradient in the coefficients; the last row is the intercept."""
 
-    def of_rows():
+    def of_rows() -> tuple[float, Floats]:
         value, slope = objective(rows.scores(w).ravel())
         return value, rows.back(slope.reshape(-1, w.shape[1]))
 
     return rows.workers.total(of_rows, _sums)
 
 
-def _sums(parts):
+def _sums(parts: list[tuple[float, Floats]]) -> Any:
     """Return the sums of the terms of several workers."""
     return tuple(map(sum, zip(*parts)))
 
 
-def _penalized(objective, rows, penalty, w):
+def _penalized(objective: Any, rows: _Rows, penalty: Floats, w: Floats) -> tuple[float, Floats]:
     """Return the value and its gradient, both with a penalty for each feature."""
     coef = w[: rows.d]
     value, gradient = _value_and_gradient(objective, rows, w)
@@ -178,7 +181,9 @@ def _penalized(objective, rows, penalty, w):
     return value + np.sum(penalty * coef**2), gradient + slope
 
 
-def penalty_scale(objective, units: Units, scores, back, shape, workers: Workers = ALONE):
+def penalty_scale(
+    objective: Any, units: Units, scores: Any, back: Any, shape: Any, workers: Workers = ALONE
+) -> Floats:
     """Return the unit of the penalty of each feature, 1 for features that do not vary.
 
     The unit is half the curvature of the objective per square of a feature, times the squares of
@@ -190,26 +195,26 @@ def penalty_scale(objective, units: Units, scores, back, shape, workers: Workers
     zero, along = np.zeros(shape), np.zeros(shape)
 
     @cache
-    def at_zero():
+    def at_zero() -> Floats:
         flat = scores(zero)
         return objective(flat.ravel())[1].reshape(flat.shape)
 
     # The intercept accounts for the part of the slope that all rows share.
     total, common = workers.total(lambda: (weight.sum(), at_zero().sum(axis=0)), _sums)
 
-    def slope():
+    def slope() -> Floats:
         return back(at_zero() - np.outer(arrays.safe_divide(weight, total), common))
 
     start = workers.total(slope, sum)
     along[: len(squares)] = arrays.safe_divide(-start[: len(squares)].T, squares).T
 
     @cache
-    def step():
+    def step() -> Floats:
         return units.center(scores(along))
 
     furthest = workers.total(lambda: np.abs(step()[weight > 0.0]).max(initial=0.0), max)
 
-    def curvatures():
+    def curvatures() -> tuple[float, float]:
         by = step() / furthest
         actual = (objective(by.ravel())[1] - at_zero().ravel()) @ by.ravel()
         return actual, float((weight @ np.square(by)).sum())
@@ -221,7 +226,7 @@ def penalty_scale(objective, units: Units, scores, back, shape, workers: Workers
     return np.where(squares > 0.0, curvature / 2.0 * squares, 1.0)
 
 
-def _warn_if_unfinished(result, tol):
+def _warn_if_unfinished(result: Any, tol: float) -> None:
     """Warn if the solver stopped early, unless only rounding errors are left."""
     possible = np.sum(result.jac**2) / 2  # decrease of the objective
     if not result.success and not possible < 1e3 * np.finfo(float).eps * abs(result.fun):
@@ -232,10 +237,10 @@ def _warn_if_unfinished(result, tol):
         )
 
 
-def _printer(scaled, size):
+def _printer(scaled: Any, size: Any) -> Any:
     number = count(1)
 
-    def tell(z):
+    def tell(z: Any) -> None:
         value, gradient = scaled(z)
         steep = np.abs(gradient).max()
         print(f"iteration {next(number)}: objective {value * size**2:.10g}, gradient {steep:.3g}")
@@ -243,7 +248,7 @@ def _printer(scaled, size):
     return tell
 
 
-def _fitted(w, rows, n_outputs, n_iter, scale):
+def _fitted(w: Floats, rows: _Rows, n_outputs: int | None, n_iter: int, scale: Floats) -> ScorerFit:
     coef = w[: rows.d].T
     shift = -(coef @ rows.mean)
     intercept = shift + w[-1] if rows.fit_intercept else np.zeros(len(coef))
@@ -260,7 +265,7 @@ class _Rows:
     objective in double precision, and a converted copy would be larger than X.
     """
 
-    def __init__(self, X, queries, fit_intercept, workers):
+    def __init__(self, X: Any, queries: Any, fit_intercept: bool, workers: Workers) -> None:
         self.X, self.d, self.queries, self.fit_intercept = X, X.shape[1], queries, fit_intercept
         self.workers, self.mean = workers, np.zeros(self.d)
         self.n_rows = workers.total(lambda: X.shape[0], sum)
@@ -271,7 +276,7 @@ class _Rows:
         far = (squares > 0) & (self.n_rows * self.mean**2 > _FAR * squares)
         self.is_far = bool(far.any()) and not issparse(X)
 
-    def gram_with_intercept(self):
+    def gram_with_intercept(self) -> Floats:
         """Return the Gram matrix, or its diagonal, with a constant feature appended if needed."""
         if not self.fit_intercept:
             return self.gram
@@ -280,17 +285,17 @@ class _Rows:
         out[(-1,) * out.ndim] = self.n_rows
         return out
 
-    def _chunks(self):
+    def _chunks(self) -> list[Any]:
         """Return slices of rows, which are shorter if chunks must be copied."""
         copied = self.X.dtype != np.float64 or self.is_far
         step = max(1, (CACHE_CELLS if copied else PART_CELLS // 4) // self.d)
         return [slice(start, start + step) for start in range(0, self.X.shape[0], step)]
 
-    def _chunk(self, rows):
+    def _chunk(self, rows: Any) -> Floats:
         chunk = self.X[rows].astype(float, copy=False)
         return chunk - self.mean if self.is_far else chunk
 
-    def scores(self, w):
+    def scores(self, w: Floats) -> Floats:
         """Return the scores of the rows, of shape (n_rows, n_outputs)."""
         coef = w[: self.d]
         if issparse(self.X):
@@ -298,7 +303,7 @@ class _Rows:
         else:
             out = np.empty((self.X.shape[0], coef.shape[1]))
 
-            def multiply(rows):
+            def multiply(rows: Any) -> None:
                 out[rows] = self._chunk(rows) @ coef
 
             each(multiply, self._chunks())
@@ -306,7 +311,7 @@ class _Rows:
             return out
         return out + (w[-1] if self.is_far else w[-1] - self.mean @ coef)
 
-    def back(self, slope):
+    def back(self, slope: Floats) -> Floats:
         """Return the gradient in the coefficients and the intercept, given that in the scores."""
         out = np.zeros((self.d + self.fit_intercept, slope.shape[1]))
         if issparse(self.X):
@@ -325,7 +330,7 @@ class _Rows:
             out[-1] = total
         return out
 
-    def stack(self, start, shape):
+    def stack(self, start: tuple[Floats, float], shape: tuple[int, int]) -> Floats:
         """Return coefficients and intercept as one array in the form used by the solver."""
         w = np.zeros(shape)
         w[: self.d] = np.reshape(start[0], (-1, self.d)).T
@@ -333,7 +338,7 @@ class _Rows:
             w[-1] = np.ravel(start[1]) + self.mean @ w[: self.d]
         return w
 
-    def _learn_gram(self):
+    def _learn_gram(self) -> Floats:
         """Return ``X_c' X_c``, or only its diagonal if there are many features.
 
         X is centered within the queries if the objective depends on them, else about its mean if
@@ -353,7 +358,7 @@ class _Rows:
             self.mean = moments.mean
         return moments.normal(self.fit_intercept)[0]
 
-    def _squares_and_mean(self):
+    def _squares_and_mean(self) -> Any:
         """Return the squares of the features, and what these rows contribute to their means."""
         X = self.X
         squares = X.multiply(X).sum(axis=0) if issparse(X) else np.einsum("ij,ij->j", X, X)
@@ -362,7 +367,7 @@ class _Rows:
         return np.asarray(squares, dtype=float).ravel(), share * mean
 
 
-def _basis(rows, curvature, penalty):
+def _basis(rows: _Rows, curvature: float, penalty: Floats) -> Floats:
     """Return a basis in which the Hessian of the objective is approximately the identity.
 
     The Hessian is approximated by a multiple of the Gram matrix, plus the Hessian of the penalty.
@@ -378,17 +383,17 @@ def _basis(rows, curvature, penalty):
     return scale[:, None] * vectors * _inverse_root(values)
 
 
-def _diagonal(gram):
+def _diagonal(gram: Floats) -> Floats:
     return gram if gram.ndim == 1 else gram.diagonal()
 
 
-def _inverse_root(values):
+def _inverse_root(values: Floats) -> Floats:
     """Return ``1 / sqrt(values)``, with values below their rounding error raised to it."""
     least = max(values.max(initial=0.0), np.finfo(float).tiny) * len(values) * np.finfo(float).eps
     return 1.0 / np.sqrt(np.maximum(values, least))
 
 
-def _curvature(rows, objective, at_zero):
+def _curvature(rows: _Rows, objective: Callable[..., Any], at_zero: Floats) -> float:
     """Return the curvature of the objective divided by that of the Gram matrix's quadratic form.
 
     Both are measured over a step along the scaled negative gradient that changes no score by more
@@ -398,14 +403,14 @@ def _curvature(rows, objective, at_zero):
     direction = arrays.safe_divide(-at_zero.T, np.maximum(_diagonal(gram), 0.0)).T
 
     @cache
-    def step():
+    def step() -> Floats:
         return rows.scores(direction).ravel()
 
     furthest = rows.workers.total(lambda: np.abs(step()).max(), max)
     if not 0.0 < furthest < np.inf:
         return 1.0
 
-    def rise():
+    def rise() -> float:
         by = step() / furthest
         return (objective(by)[1] - objective(np.zeros_like(by))[1]) @ by
 

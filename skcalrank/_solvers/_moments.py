@@ -11,14 +11,16 @@ are accumulated in double precision for any precision of X.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 from threading import local
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import diags, issparse
 
 from ..data import CACHE_CELLS, MOST_CELLS, PART_CELLS, OutOfRangeError, Queries, arrays, each
+from ..data.types import Array, Bools, Floats, Ints
 
 # Chunks have a multiple of this number of rows, for which products are fast.
 _CHUNK_ROWS = 1024
@@ -103,12 +105,12 @@ class Moments(NamedTuple):
         """Whether the products of different features are known."""
         return self.gram.ndim == 2
 
-    def of_targets(self, columns) -> Moments:
+    def of_targets(self, columns: Any) -> Moments:
         """Return the moments for a selection of the targets."""
         return self._replace(level=self.level[columns], moment=self.moment[:, columns])
 
 
-def check_features(X):
+def check_features(X: Any) -> None:
     """Raise ValueError if a d x d matrix of the features of X exceeds ``MOST_CELLS``."""
     if X.shape[1] ** 2 > MOST_CELLS:
         raise ValueError(
@@ -117,12 +119,12 @@ def check_features(X):
         )
 
 
-def merge_all(parts) -> Moments:
+def merge_all(parts: Iterable[Moments]) -> Moments:
     """Return the moments of the rows of all parts, of which there must be at least one."""
     return reduce(Moments.merge, parts)
 
 
-def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
+def pooled_moments(X: Any, targets: Floats, weight: Any = None, rows: Any = None) -> Moments:
     """Return the moments of the given rows (default: all rows) about their common mean.
 
     X is an array or a CSR matrix, and targets have shape (n_rows, n_targets). Raise ValueError if
@@ -139,7 +141,7 @@ def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
     # Shift a chunk by about its mean, estimated from some rows. The estimate is relative to one
     # row, so that constant features become exactly 0; the row of the largest weight is near the
     # weighted mean if any row is. A last column of ones records the deviation from the mean.
-    def shifted(pick, chunk):
+    def shifted(pick: Any, chunk: Floats) -> tuple[Floats, Floats, Floats | None]:
         w, some = weights[pick], slice(None, None, _SAMPLED)
         first = chunk[w.argmax()]
         share = w[some] / (w[some].sum() + w.max() or 1.0)
@@ -150,7 +152,7 @@ def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
     d, width = X.shape[1], X.shape[1] + targets.shape[1] + 1
     ends, shifts = [], []
 
-    def note(products, shift):
+    def note(products: Floats, shift: Floats) -> None:
         ends.append(products[-1].copy())
         shifts.append(shift)
 
@@ -160,7 +162,7 @@ def pooled_moments(X, targets, weight=None, rows=None) -> Moments:
     return Moments(total, mean[:d], level + mean[d:] * unit, products[:d, :d], moment)
 
 
-def _about_the_mean(within, ends, shifts):
+def _about_the_mean(within: Floats, ends: Floats, shifts: Floats) -> tuple[Floats, Floats]:
     """Return the mean and the products about it, from chunks that were shifted differently.
 
     `within` is the sum of the products of the shifted chunks, `ends` are the last rows of these
@@ -186,7 +188,7 @@ class WithinQueries:
     (n_rows, n_targets).
     """
 
-    def __init__(self, X, targets, queries: Queries, weight=None):
+    def __init__(self, X: Any, targets: Floats, queries: Queries, weight: Any = None) -> None:
         grouped = np.ones(queries.n_rows) if weight is None else queries.group(weight)
         total = queries.sum(grouped)
         share = arrays.safe_divide(grouped, queries.repeat(total))
@@ -199,16 +201,16 @@ class WithinQueries:
         self._sizes, self._weight = queries.sizes.astype(float), weight
         self._totals, self._unit = total * self._sizes, _largest(targets)
 
-    def weight(self, rows=slice(None)) -> np.ndarray:
+    def weight(self, rows: Any = slice(None)) -> np.ndarray:
         """Return the weights of rows times the sizes of their queries."""
         weight = self._sizes[self.codes[rows]]
         return weight if self._weight is None else weight * self._weight[rows]
 
-    def centered_targets(self, rows=slice(None)) -> np.ndarray:
+    def centered_targets(self, rows: Any = slice(None)) -> np.ndarray:
         """Return the targets of rows, centered within their queries."""
         return self.targets[rows] - self.levels.take(self.codes[rows], axis=0)
 
-    def moments(self, rows=None) -> Moments:
+    def moments(self, rows: Ints | None = None) -> Moments:
         """Return the moments of all rows, or of the rows of some whole queries, about zero."""
         totals = self._totals
         if rows is not None:
@@ -219,7 +221,7 @@ class WithinQueries:
         zeros = np.zeros(len(gram)), np.zeros(moment.shape[1])
         return Moments(float(totals.sum()), *zeros, gram, moment)
 
-    def squares(self, weight=None, rows=None) -> np.ndarray:
+    def squares(self, weight: Floats | None = None, rows: Any = None) -> np.ndarray:
         """Return weighted sums of squares of the centered features; by default, weights are 1."""
         weight = np.ones(len(self.codes)) if weight is None else weight
         pick = slice(None) if rows is None else rows
@@ -235,11 +237,11 @@ class WithinQueries:
         squares[_are_constant(squares, totals, self.means, self.X.dtype)] = 0.0
         return squares
 
-    def _dense_squares(self, weight, rows):
+    def _dense_squares(self, weight: Floats, rows: Any) -> Floats:
         n_rows = len(self.codes) if rows is None else len(rows)
         out, step = np.zeros(self.X.shape[1]), max(CACHE_CELLS // self.X.shape[1], 1)
 
-        def of_chunk(start):
+        def of_chunk(start: int) -> Floats:
             pick = slice(start, start + step)
             pick = pick if rows is None else _as_slice(rows[pick])
             centered = self.X[pick] - self.means.take(self.codes[pick], axis=0)
@@ -248,8 +250,8 @@ class WithinQueries:
         each(of_chunk, range(0, n_rows, step), lambda squares: np.add(out, squares, out=out))
         return out
 
-    def _dense_products(self, rows):
-        def centered(pick, chunk):
+    def _dense_products(self, rows: Any) -> tuple[Floats, Floats]:
+        def centered(pick: Any, chunk: Floats) -> tuple[Floats, Floats, Floats]:
             shift = self.means.take(self.codes[pick], axis=0)
             return shift, self.centered_targets(pick) / self._unit, np.sqrt(self.weight(pick))
 
@@ -257,31 +259,31 @@ class WithinQueries:
         products = _products(self.X, rows, t, centered)
         return products[:d, :d], _times(products[:d, d:], self._unit)
 
-    def _sparse_products(self, rows):
+    def _sparse_products(self, rows: Any) -> tuple[Floats, Floats]:
         targets, weight = self.centered_targets(rows), self.weight(rows)
         return _sparse_products(self.X[rows], targets, weight, self.means, self.codes[rows])
 
 
-def _sums(X, queries, weight) -> np.ndarray:
+def _sums(X: Any, queries: Queries, weight: Floats) -> np.ndarray:
     """Return the weighted sum of the rows of each query; weights are in grouped order."""
     if issparse(X):
         return (queries.indicator(weight) @ X).toarray()
     weight = weight.astype(X.dtype)
     out = np.empty((queries.n_queries, X.shape[1]), dtype=X.dtype)
 
-    def add_up(ids):
+    def add_up(ids: Any) -> None:
         out[ids] = queries.indicator(weight, ids) @ X
 
     each(add_up, [ids for ids, _, _ in queries.parts(_SUM_ROWS)])
     return out
 
 
-def _largest(targets) -> float:
+def _largest(targets: Floats) -> float:
     """Return the largest absolute target, or 1, as a divisor that keeps squares in range."""
     return float(max(targets.max(initial=0.0), -targets.min(initial=0.0)) or 1.0)
 
 
-def _times(moment, unit=1.0):
+def _times(moment: Floats, unit: float = 1.0) -> Floats:
     """Return products of features and targets times `unit`; raise ValueError if they overflow."""
     with np.errstate(over="ignore"):
         moment = moment * unit
@@ -292,7 +294,9 @@ def _times(moment, unit=1.0):
     return moment
 
 
-def _drop_constants(gram, moment, totals, means, dtype):
+def _drop_constants(
+    gram: Floats, moment: Floats, totals: Array, means: Floats, dtype: Any
+) -> Bools:
     """Set the products of constant features, which are rounding errors of their means, to 0.
 
     A feature is constant if it is constant within each group. Return which features are.
@@ -302,7 +306,7 @@ def _drop_constants(gram, moment, totals, means, dtype):
     return constant
 
 
-def _are_constant(squares, totals, means, dtype):
+def _are_constant(squares: Floats, totals: Array, means: Floats, dtype: Any) -> Bools:
     """Return for each feature whether its squares about group means are only rounding errors."""
     rounding = _ROUNDING * np.finfo(dtype).eps
     # Weighted squares of large means may overflow although those of the spread do not.
@@ -314,7 +318,7 @@ def _are_constant(squares, totals, means, dtype):
     return spread <= rounding * mean * np.sqrt(weight)
 
 
-def _pooled_sparse(X, targets, weight, level) -> Moments:
+def _pooled_sparse(X: Any, targets: Floats, weight: Floats, level: Floats) -> Moments:
     total = weight.sum()
     mean = (X.T @ weight) / (total or 1.0)
     one_group = np.zeros(len(weight), dtype=int)
@@ -325,7 +329,9 @@ def _pooled_sparse(X, targets, weight, level) -> Moments:
     return Moments(float(total), mean, level, gram, moment)
 
 
-def _sparse_products(X, targets, weight, means, codes):
+def _sparse_products(
+    X: Any, targets: Floats, weight: Floats, means: Floats, codes: Ints
+) -> tuple[Floats, Floats]:
     """Return products about the means of groups of rows, for sparse X and centered targets."""
     scaled = diags(weight) @ X
     gram, moment = (X.T @ scaled).toarray().astype(float, copy=False), scaled.T @ targets
@@ -353,7 +359,7 @@ def _sparse_products(X, targets, weight, means, codes):
     return gram, _times(moment)
 
 
-def _products(X, rows, n_columns, prepare, note=None) -> np.ndarray:
+def _products(X: Any, rows: Any, n_columns: int, prepare: Any, note: Any = None) -> np.ndarray:
     """Return the sum over chunks of ``Z'Z``, with rows ``z = root * [x - shift, columns]`` of Z.
 
     Features and targets are columns of one matrix, because one large product is faster than two.
@@ -375,14 +381,14 @@ def _products(X, rows, n_columns, prepare, note=None) -> np.ndarray:
 class _Total:
     """Sum of the products of chunks, which several threads may compute; see `_products`."""
 
-    def __init__(self, X, rows, prepare, note, shape):
+    def __init__(self, X: Any, rows: Any, prepare: Any, note: Any, shape: tuple[int, int]) -> None:
         self.X, self.rows, self.prepare, self.note, self.shape = X, rows, prepare, note, shape
         d = X.shape[1]
         self.products = np.zeros((shape[1], shape[1]))
         self.squares, self.nonzero = np.zeros(d), np.zeros(d, dtype=bool)
         self._of_thread = local()
 
-    def products_of(self, start):
+    def products_of(self, start: int) -> tuple[Floats, Floats, Ints]:
         """Return the products and the shift of a chunk, and nonzero features of tiny squares."""
         pick = slice(start, start + self.shape[0])
         pick = pick if isinstance(self.rows, slice) else _as_slice(self.rows[pick])
@@ -399,7 +405,7 @@ class _Total:
                 break
         return products.astype(float, copy=False), shift, small
 
-    def _centered(self, pick, chunk):
+    def _centered(self, pick: Any, chunk: Floats) -> tuple[Floats, Floats]:
         """Return the rows of Z of a chunk, and their shift."""
         d = chunk.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -411,12 +417,12 @@ class _Total:
                 Z *= root[:, None].astype(chunk.dtype)
         return Z, shift
 
-    def _buffer(self):
+    def _buffer(self) -> Floats:
         if not hasattr(self._of_thread, "buffer"):
             self._of_thread.buffer = np.empty(self.shape, dtype=self.X.dtype)
         return self._of_thread.buffer
 
-    def add(self, result):
+    def add(self, result: tuple[Floats, Floats, Ints]) -> None:
         """Add the result of `products_of` for the next chunk."""
         products, shift, small = result
         squares = products.diagonal()[: len(self.squares)]
@@ -428,12 +434,12 @@ class _Total:
             self.note(products, shift)
 
 
-def _least_squares_of(dtype):
+def _least_squares_of(dtype: Any) -> float:
     """Return the bound below which sums of squares have lost digits to underflow."""
     return np.finfo(dtype).tiny / np.finfo(dtype).eps
 
 
-def _check_squares(squares, nonzero=False):
+def _check_squares(squares: Floats, nonzero: Any = False) -> None:
     """Raise an error if sums of squares overflow, or underflow for features that are not zero."""
     for problem, columns, remedy in (
         ("be finite, got an overflow", ~np.isfinite(squares), "Divide"),
@@ -447,7 +453,7 @@ def _check_squares(squares, nonzero=False):
             )
 
 
-def product_of_rows(X, coefs, rows=None) -> np.ndarray:
+def product_of_rows(X: Any, coefs: Any, rows: Ints | None = None) -> np.ndarray:
     """Return ``X[rows] @ coefs`` in double precision, without a copy of these rows.
 
     Equal rows have bitwise equal products.
@@ -458,7 +464,7 @@ def product_of_rows(X, coefs, rows=None) -> np.ndarray:
     out = np.empty((X.shape[0] if rows is None else len(rows), *coefs.shape[1:]), order="F")
     step = max(CACHE_CELLS // X.shape[1] // _CHUNK_ROWS, 1) * _CHUNK_ROWS
 
-    def multiply(start):
+    def multiply(start: int) -> None:
         pick = slice(start, start + step)
         chunk = X[pick if rows is None else _as_slice(rows[pick])]
         _product_of_chunk(chunk.astype(float, copy=False), coefs, out[pick])
@@ -471,7 +477,7 @@ def product_of_rows(X, coefs, rows=None) -> np.ndarray:
     return out
 
 
-def _product_of_chunk(chunk, coefs, out):
+def _product_of_chunk(chunk: Floats, coefs: Any, out: Floats) -> None:
     """Write ``chunk @ coefs`` to `out`, with every row multiplied in a full block.
 
     BLAS may round the rows of an incomplete block differently.
@@ -481,13 +487,13 @@ def _product_of_chunk(chunk, coefs, out):
     whole = len(chunk) // _BLOCK_ROWS * _BLOCK_ROWS
     out[:whole] = chunk[:whole] @ coefs
     if whole < len(chunk):
-        order = "F" if chunk.strides[0] == chunk.itemsize else "C"
+        order: Literal["F", "C"] = "F" if chunk.strides[0] == chunk.itemsize else "C"
         last = np.zeros((_BLOCK_ROWS, chunk.shape[1]), order=order)
         last[: len(chunk) - whole] = chunk[whole:]
         out[whole:] = (last @ coefs)[: len(chunk) - whole]
 
 
-def _as_slice(rows):
+def _as_slice(rows: Ints) -> Any:
     """Return row numbers as a slice if they are consecutive, so that indexing does not copy."""
     first, last = int(rows[0]), int(rows[-1])
     consecutive = last - first == len(rows) - 1 and (np.diff(rows) == 1).all()

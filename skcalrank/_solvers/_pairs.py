@@ -4,13 +4,17 @@ Pairs are processed in chunks, each of which pairs some documents with all docum
 query, so that memory is bounded for any number of pairs.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
 from ..data import CHUNK_ROWS, MOST_CELLS, Queries, Rows, check, has_method
+from ..data.types import Floats, Ints, Self
 from ._bilinear import fit_bilinear
 from ._least_squares import fit_pooled, fit_rows, is_closed_form
 from ._moments import merge_all, pooled_moments
@@ -22,11 +26,11 @@ _ALL_CELLS = 2 * MOST_CELLS
 Values = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def _concat(first, second):
+def _concat(first: Floats, second: Floats) -> Floats:
     return np.hstack([first, second])
 
 
-def _difference(first, second):
+def _difference(first: Floats, second: Floats) -> Floats:
     return first - second
 
 
@@ -35,8 +39,17 @@ PAIR_FEATURES = {"bilinear": None, "concat": _concat, "difference": _difference}
 
 
 def fit_pairs(
-    X, queries, values: Values, features, regressor, *, alpha, diagonal, weight, **solver
-):
+    X: Any,
+    queries: Queries,
+    values: Values,
+    features: str | Callable[..., Any],
+    regressor: Any,
+    *,
+    alpha: float,
+    diagonal: bool,
+    weight: Floats | None,
+    **solver: int,
+) -> Any:
     """Regress the targets of all ordered pairs of documents of each query.
 
     `features` is a name in ``PAIR_FEATURES``, or a function of two (m, d) arrays that returns an
@@ -54,7 +67,7 @@ def fit_pairs(
                 "'difference' or a callable to use it."
             )
         return fit_bilinear(X, queries, values, alpha, diagonal=diagonal, weight=weight, **solver)
-    function = features if callable(features) else PAIR_FEATURES[features]
+    function: Any = features if callable(features) else PAIR_FEATURES[features]
     model = PairRegression(Ridge(alpha=alpha) if regressor is None else regressor, function)
     return model.fit(X, queries, values, diagonal, weight)
 
@@ -62,11 +75,11 @@ def fit_pairs(
 class PairRegression:
     """A regressor of pair targets on features of pairs."""
 
-    def __init__(self, regressor, features):
+    def __init__(self, regressor: Any, features: Callable[..., Any]) -> None:
         self.regressor = regressor
         self.features = features
 
-    def fit(self, X, queries, values, diagonal, weight):
+    def fit(self, X: Any, queries: Queries, values: Any, diagonal: bool, weight: Any) -> Self:
         """Fit the regressor to all ordered pairs, chunk by chunk if the regressor allows it."""
         chunks = _Chunks(X, queries, self.features, values, diagonal, weight)
         if not _has_pairs(queries, diagonal, weight):
@@ -99,12 +112,12 @@ class PairRegression:
             )
         return self
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name in ("coef_", "intercept_", "feature_importances_"):
             return getattr(self.regressor, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
 
-    def matrices(self, X, queries: Queries) -> Iterator[np.ndarray]:
+    def matrices(self, X: Any, queries: Queries) -> Iterator[np.ndarray]:
         """Yield the (r, r) matrix of predictions for each query; X is in grouped order."""
         if self.regressor is None:
             yield from (np.zeros((r, r)) for r in queries.sizes)
@@ -120,7 +133,7 @@ class PairRegression:
             ready = [flat]
 
 
-def _pairs(queries):
+def _pairs(queries: Queries) -> Iterator[tuple[Ints, Ints]]:
     """Yield the rows of both documents of all ordered pairs, in chunks.
 
     The pairs are in the order of the entries of the matrices of the queries.
@@ -138,16 +151,16 @@ def _pairs(queries):
         start = int(rows[-1]) + 1
 
 
-def _has_pairs(queries, diagonal, weight):
+def _has_pairs(queries: Queries, diagonal: bool, weight: Floats | None) -> bool:
     """Return whether any pair has a positive weight.
 
     Positive weights are counted, because small weights would be lost in a sum with large ones.
     """
     counted = queries.sizes if weight is None else queries.sum((weight > 0) * 1.0)
-    return (counted >= (1 if diagonal else 2)).any()
+    return bool((counted >= (1 if diagonal else 2)).any())
 
 
-def _build(function, X, first, second):
+def _build(function: Callable[..., Any], X: Any, first: Ints, second: Ints) -> Floats:
     features = np.asarray(function(X[first], X[second]))
     if features.ndim != 2 or len(features) != len(first):
         raise ValueError(
@@ -160,13 +173,15 @@ def _build(function, X, first, second):
 class _Chunks:
     """Iterable over chunks of pairs: their features, targets, weights and first documents."""
 
-    def __init__(self, X, queries, function, values, diagonal, weight):
+    def __init__(
+        self, X: Any, queries: Queries, function: Any, values: Any, diagonal: bool, weight: Any
+    ) -> None:
         self.X, self.queries, self.function, self.values = X, queries, function, values
         self.diagonal, self.weight = diagonal, weight
         if weight is not None:
             self.share = weight / queries.repeat(queries.mean_weight(weight))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[tuple[Floats, Floats, Floats | None, Ints]]:
         for first, second in _pairs(self.queries):
             if not self.diagonal:
                 off = first != second
@@ -177,12 +192,12 @@ class _Chunks:
             features = _build(self.function, self.X, first, second)
             yield features, self.values(first, second), weights, first
 
-    def fit_together(self):
+    def fit_together(self) -> bool:
         """Return whether the features of all pairs may be built at once."""
         width = next(iter(self))[0].shape[1]
         return width * (self.queries.sizes.astype(float) ** 2).sum() <= _ALL_CELLS
 
-    def together(self):
+    def together(self) -> tuple[Floats, Floats, Floats | None, Ints]:
         """Return the features, targets, weights and first documents of all pairs, concatenated."""
         features, targets, weights, first = zip(*self)
         weights = None if self.weight is None else np.concatenate(weights)

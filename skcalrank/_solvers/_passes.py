@@ -18,11 +18,14 @@ query. A pass from s = 0, which fits centered targets, does not: the mean of a q
 other documents of a row's query.
 """
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from ..data import MOST_CELLS, Queries, Rows, tables
+from ..data.types import Floats
 from ._least_squares import (
     as_dense,
     fit_moments,
@@ -42,7 +45,7 @@ from ._moments import WithinQueries
 _FEW_ROWS = 100
 
 
-def fit_centered(regressor, rows: Rows, targets, *, method="fit"):
+def fit_centered(regressor: Any, rows: Rows, targets: Floats, *, method: str = "fit") -> Any:
     """Fit a regressor to targets centered within the query, which is one pass from 0."""
     centered = rows.queries.centered(targets, rows.weight)
     weight = _weights_taken(regressor, rows.queries, rows.weight)
@@ -51,7 +54,9 @@ def fit_centered(regressor, rows: Rows, targets, *, method="fit"):
     return fit_regressor(regressor, rows.X, centered, weight, rows=stops, method=method)
 
 
-def fit_pairwise(regressor, rows: Rows, targets, *, n_passes, method="fit"):
+def fit_pairwise(
+    regressor: Any, rows: Rows, targets: Floats, *, n_passes: int, method: str = "fit"
+) -> Any:
     """Fit a regressor to targets up to a constant per query, and return it.
 
     Targets are in row order. `Ridge` and `LinearRegression` are fitted to a square root of the
@@ -69,7 +74,7 @@ def fit_pairwise(regressor, rows: Rows, targets, *, n_passes, method="fit"):
         return _fit_linear(regressor, rows, targets, held_out, method)
     share = _weights_taken(regressor, queries, weight) if _takes_weights(regressor) else None
 
-    def fit_to(values):
+    def fit_to(values: Any) -> Any:
         return fit_rows(clone(regressor), X, values, share, held_out)
 
     fitted = fit_to(targets)
@@ -82,7 +87,7 @@ def fit_pairwise(regressor, rows: Rows, targets, *, n_passes, method="fit"):
     return fitted
 
 
-def _fit_linear(regressor, rows: Rows, targets, held_out, method):
+def _fit_linear(regressor: Any, rows: Rows, targets: Any, held_out: Any, method: Any) -> Any:
     """Fit a regressor that is linear in X to a centered copy of X."""
     table, X = rows.X, tables.as_numbers(rows.X)
     within = WithinQueries(X, targets[:, None], rows.queries, rows.weight)
@@ -103,7 +108,9 @@ def _fit_linear(regressor, rows: Rows, targets, held_out, method):
     return regressor
 
 
-def fit_pairwise_outputs(regressor, X, targets, weight=None, *, n_passes, method="fit"):
+def fit_pairwise_outputs(
+    regressor: Any, X: Any, targets: Any, weight: Any = None, *, n_passes: Any, method: str = "fit"
+) -> Any:
     """Fit a regression with several outputs, for targets up to a constant per row.
 
     Closed forms and ``method="partial_fit"`` fit centered targets, which is exact for closed forms.
@@ -121,14 +128,14 @@ def fit_pairwise_outputs(regressor, X, targets, weight=None, *, n_passes, method
     return fitted
 
 
-def _takes_weights(regressor) -> bool:
+def _takes_weights(regressor: Any) -> bool:
     try:
         return bool(weight_parameter(regressor))
     except ValueError:
         return False
 
 
-def _weights_taken(regressor, queries: Queries, weight):
+def _weights_taken(regressor: Any, queries: Queries, weight: Any) -> Floats | None:
     """Return the weights of rows times the sizes of their queries.
 
     If the regressor does not accept weights, return None, or raise ValueError if `weight` is given.
@@ -139,7 +146,7 @@ def _weights_taken(regressor, queries: Queries, weight):
     return pair_weights(queries, weight)
 
 
-def pair_weights(queries: Queries, weight):
+def pair_weights(queries: Queries, weight: Any) -> Floats:
     """Return the weights of rows times the sizes of their queries."""
     sizes = queries.sizes[queries.codes].astype(float)
     return sizes if weight is None else sizes * weight

@@ -5,6 +5,7 @@ from numpy.linalg import eigh, svd
 from scipy.linalg import lapack
 
 from ..data import one_blas_thread
+from ..data.types import Floats
 from ._moments import Moments
 
 _EPS = np.finfo(float).eps
@@ -17,7 +18,9 @@ _ROUNDING = 1e-12
 _WELL_CONDITIONED = 1e-8
 
 
-def ridge(moments: Moments, alpha, fit_intercept=True, scale=None) -> np.ndarray:
+def ridge(
+    moments: Moments, alpha: Floats, fit_intercept: bool = True, scale: Floats | None = None
+) -> np.ndarray:
     """Return the coefficients of ridge regression, of shape (d, n_targets).
 
     The penalty is one number, or one per target, in units of `scale`, a positive number per
@@ -33,7 +36,7 @@ def ridge(moments: Moments, alpha, fit_intercept=True, scale=None) -> np.ndarray
     return ridge_path(moments, np.asarray(alpha)[None], fit_intercept, scale)[0]
 
 
-def _solve(gram, moment, penalty):
+def _solve(gram: Floats, moment: Floats, penalty: Floats) -> Floats | None:
     """Solve the normal equations by Cholesky factors; return None if they are ill-conditioned."""
     scale = np.sqrt(gram.diagonal() + penalty)
     if not (scale > 0.0).all():
@@ -49,7 +52,9 @@ def _solve(gram, moment, penalty):
     return coef / scale[:, None]
 
 
-def ridge_path(moments: Moments, alphas, fit_intercept=True, scale=None) -> np.ndarray:
+def ridge_path(
+    moments: Moments, alphas: Floats, fit_intercept: bool = True, scale: Floats | None = None
+) -> np.ndarray:
     """Return the coefficients for many penalties, (n_alphas, d, n_targets), from one decomposition.
 
     Penalties have shape (n_alphas,) or (n_alphas, n_targets), in units of `scale` as in `ridge`.
@@ -67,7 +72,7 @@ def ridge_path(moments: Moments, alphas, fit_intercept=True, scale=None) -> np.n
     return coefs / np.reshape(unit, (-1, 1))
 
 
-def square_root(moments: Moments, fit_intercept=True) -> tuple[np.ndarray, np.ndarray]:
+def square_root(moments: Moments, fit_intercept: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Return A and b such that ``A'A`` and ``A'b`` are the two sides of the normal equations.
 
     Least squares on (A, b) without an intercept, with any penalty, is the same regression as that
@@ -84,7 +89,7 @@ def square_root(moments: Moments, fit_intercept=True) -> tuple[np.ndarray, np.nd
     return np.vstack([root, weight * moments.mean]), np.vstack([right, weight * moments.level])
 
 
-def _factors(gram, moment):
+def _factors(gram: Floats, moment: Floats) -> tuple[Floats, Floats]:
     """Return A and b with ``A'A`` the Gram matrix and ``A'b`` the moment; see `square_root`."""
     # Scale the columns to one size, so that features of small values do not vanish in rounding.
     scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
@@ -106,7 +111,7 @@ def _factors(gram, moment):
     return (vectors * root).T * scale, (vectors.T @ moment) / root[:, None]
 
 
-def _kept_directions(null, moment):
+def _kept_directions(null: Floats, moment: Floats) -> Floats:
     """Return orthonormal directions in the span of `null` along which a moment is not rounding."""
     largest = np.abs(moment).max(axis=0, initial=0.0)
     unit = moment / np.where(largest > 0.0, largest, 1.0)  # squares of unit cannot overflow

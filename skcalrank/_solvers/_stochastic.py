@@ -7,6 +7,9 @@ r"""Stochastic gradient descent with an implicit penalty and an averaged iterate
 nor on the cost of evaluating all of them.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
 
@@ -14,13 +17,13 @@ from scipy.sparse import issparse
 class AveragedDescent:
     """State of the descent: the iterate, and the mean of all iterates with weights 1, 2, 3, ..."""
 
-    def __init__(self, shape, fit_intercept):
+    def __init__(self, shape: tuple[int, ...], fit_intercept: bool) -> None:
         """Start at zero; coefficients have the shape (d,) or (d, n_outputs)."""
         self.fit_intercept, self.n_updates = fit_intercept, 0
         self.coef, self.mean_coef = np.zeros(shape), np.zeros(shape)
         self.intercept, self.mean_intercept = np.zeros(shape[1:]), np.zeros(shape[1:])
 
-    def update(self, X, slope_of, step, penalty):
+    def update(self, X: Any, slope_of: Any, step: Callable[..., Any], penalty: float) -> None:
         """Take one step with the gradient of some rows.
 
         `slope_of` maps the scores of the rows to the gradient in these scores, an unbiased

@@ -21,7 +21,7 @@ from .._solvers import (
     ridge_path,
 )
 from ..data import all_or_nothing, arrays, check, lazy_property, limits, refuse_lazy
-from ..data.types import ArrayLike, Floats, Ints, Matrix
+from ..data.types import ArrayLike, Floats, Ints, Matrix, Self
 
 _X_CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
@@ -103,7 +103,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     # Variances of groups of features, of a model that learns no further rows.
     _variances: Floats
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": [limits.NON_NEGATIVE, "array-like"],
         "fit_intercept": ["boolean"],
         "penalty_scale": [limits.one_of("squares"), None],
@@ -120,7 +120,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.penalty_scale = penalty_scale
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
@@ -174,7 +174,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         return self._add(X, y, sample_weight, first=not hasattr(self, "_moments"))
 
-    def _add(self, X, y, sample_weight, first):
+    def _add(self, X: Any, y: Any, sample_weight: Any, first: bool) -> GramRidge:
         """Validate rows and add their moments; with `first`, discard earlier rows."""
         check.params(self)
         refuse_lazy(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
@@ -186,7 +186,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._check_alpha(targets.shape[1])
         return self._add_moments(pooled_moments(X, targets, weight), y.ndim == 1, first=first)
 
-    def _add_moments(self, moments: Moments, one_target: bool, first: bool):
+    def _add_moments(self, moments: Moments, one_target: bool, first: bool) -> GramRidge:
         """Add the moments of some rows; with `first`, discard earlier rows."""
         self.n_features_in_ = len(moments.mean)
         if not first:
@@ -195,7 +195,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             moments = self._moments.merge(moments)
         return self._learn(moments, one_target)
 
-    def _check_alpha(self, n_targets):
+    def _check_alpha(self, n_targets: int) -> None:
         for alpha in np.ravel(self.alpha).tolist():
             check.alpha(alpha)
         if np.ndim(self.alpha) and np.shape(self.alpha) != (n_targets,):
@@ -204,19 +204,19 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 f"shape {np.shape(self.alpha)}."
             )
 
-    def _learn(self, moments: Moments, one_target: bool):
+    def _learn(self, moments: Moments, one_target: bool) -> Self:
         """Replace the moments, and forget coefficients that were computed from the old ones."""
         self._moments, self._one_target = moments, one_target
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
         return self
 
-    def _solve(self):
+    def _solve(self) -> Self:
         """Compute the coefficients now, so that `predict` does not change the estimator."""
         _ = self.coef_, self.intercept_
         return self
 
-    def _check_whole(self):
+    def _check_whole(self) -> None:
         """Raise if the model has not kept the products of all features."""
         if not self._moments.has_products:
             raise ValueError(
@@ -225,7 +225,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 "outside the stack."
             )
 
-    def _check_targets(self, moments, one_target):
+    def _check_targets(self, moments: Moments, one_target: bool) -> None:
         before, now = self._moments.moment.shape[1], moments.moment.shape[1]
         if (before, self._one_target) != (now, one_target):
             raise ValueError(
@@ -279,13 +279,13 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         parts = [model._moments for model in (self, *others)]
         return merged._learn(merge_all(parts), self._one_target)
 
-    def _check_features(self, other):
+    def _check_features(self, other: GramRidge) -> None:
         if self.n_features_in_ != other.n_features_in_:
             raise ValueError(
                 f"Merged models must have the same features, got {self.n_features_in_} and "
                 f"{other.n_features_in_} features."
             )
-        names = [getattr(model, "feature_names_in_", None) for model in (self, other)]
+        names: list[Any] = [getattr(model, "feature_names_in_", None) for model in (self, other)]
         if all(name is not None for name in names) and any(names[0] != names[1]):
             raise ValueError("Merged models must have the same features, got different names.")
 
@@ -311,7 +311,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self, "_moments")
         return self._intercept_of(self.coef_)
 
-    def _intercept_of(self, coef):
+    def _intercept_of(self, coef: Floats) -> Any:
         """Return the intercept for coefficients of shape (..., d) or (..., n_targets, d)."""
         if not self.fit_intercept:
             return 0.0 if coef.ndim == 1 else np.zeros(coef.shape[:-1])
@@ -377,7 +377,9 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return product_of_rows(X, self.coef_.T) + self.intercept_
 
 
-def add_moments(model: GramRidge, moments: Moments, one_target: bool, *, goes_on=False):
+def add_moments(
+    model: GramRidge, moments: Moments, one_target: bool, *, goes_on: bool = False
+) -> GramRidge:
     """Fit a model to moments of rows in place, and return it.
 
     If `goes_on`, add the rows to those that the model was fitted to. `one_target` is whether y was
@@ -386,7 +388,9 @@ def add_moments(model: GramRidge, moments: Moments, one_target: bool, *, goes_on
     return learn_moments(model, moments, one_target, goes_on=goes_on)._solve()
 
 
-def learn_moments(model: GramRidge, moments: Moments, one_target: bool, *, goes_on=False):
+def learn_moments(
+    model: GramRidge, moments: Moments, one_target: bool, *, goes_on: bool = False
+) -> GramRidge:
     """Do as :func:`add_moments`, but leave the coefficients until they are read."""
     check.params(model)
     model._check_alpha(moments.moment.shape[1])
@@ -419,7 +423,7 @@ def variances(model: GramRidge, groups: Ints, n_groups: int) -> Floats:
     return out
 
 
-def refit(model: GramRidge, regressor=None):
+def refit(model: GramRidge, regressor: Any = None) -> Any:
     """Return a regressor fitted to the rows that a fitted model was fitted to.
 
     The regressor must depend on rows only through their moments, as `Ridge` does. If it is None,
