@@ -57,11 +57,11 @@ def _of_last(method: str) -> Callable[[Method], Method]:
     return available_if(lambda self: hasattr(self.steps[-1][1], method))
 
 
-def _is_step(step) -> bool:
+def _is_step(step: Any) -> bool:
     return step is not None and not isinstance(step, str)
 
 
-def _labels_of(y):
+def _labels_of(y: Any) -> Any:
     """Return what transformers read of y: judgments, which the ranker reads, are no labels."""
     return None if isinstance(y, Judgments) else y
 
@@ -117,12 +117,14 @@ class QueryPipeline(Pipeline):
     array([ 1,  7,  5,  8,  3,  2, 10,  9,  4,  6])
     """
 
+    steps: Any
+
     def __init__(
         self, steps: Sequence[tuple[str, Any]], *, memory: Any = None, verbose: bool = False
     ) -> None:
         super().__init__(steps, memory=memory, verbose=verbose)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         """Return the tags of a pipeline, with the target tags of the last step."""
         tags = super().__sklearn_tags__()
         last = self.steps[-1][1] if self.steps else None
@@ -206,7 +208,9 @@ class QueryPipeline(Pipeline):
         evals = eval_sets(eval_set)
         return self._fit_steps("fit_targets", X, targets, qid, sample_weight, evals)
 
-    def _fit_steps(self, method, X, y, qid, sample_weight, evals=None):
+    def _fit_steps(
+        self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any, evals: Any = None
+    ) -> Self:
         """Fit the transformers, and the ranker by a method."""
         qid = check.carried_qid(y, qid)
         X, evals = self._fit_before(X, _labels_of(y), qid, sample_weight, evals or {})
@@ -265,7 +269,7 @@ class QueryPipeline(Pipeline):
             if _is_step(step):
                 yield number, name, step
 
-    def _fit_before(self, X, y, qid, sample_weight, evals):
+    def _fit_before(self, X: Any, y: Any, qid: Any, sample_weight: Any, evals: Any) -> Any:
         """Fit the steps before the last, and return the transformed rows and evaluation sets."""
         self._validate_params()
         self.steps = list(self.steps)
@@ -283,7 +287,9 @@ class QueryPipeline(Pipeline):
             self.steps[number] = (name, fitted)
         return X, evals
 
-    def _fit_last(self, method, X, y, qid, sample_weight, evals=None):
+    def _fit_last(
+        self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any, evals: Any = None
+    ) -> None:
         name, last = self.steps[-1]
         if not _is_step(last):
             return
@@ -303,7 +309,7 @@ class QueryPipeline(Pipeline):
         with naming_columns([step for _, step in self.steps[:-1]]):
             call_step(last, method, X, y, **taken)
 
-    def _timed(self, number):
+    def _timed(self, number: int) -> Any:
         return timed(self.verbose, type(self).__name__, self._log_message(number))
 
     # -- methods of the fitted pipeline ---------------------------------------------
@@ -434,7 +440,9 @@ class QueryPipeline(Pipeline):
         qid = check.carried_qid(y, qid)
         return float(self._call("score", X, qid, y, sample_weight=sample_weight))
 
-    def _call(self, method, X, qid, *y, sample_weight=None, **options):
+    def _call(
+        self, method: str, X: Any, qid: Any, *y: Any, sample_weight: Any = None, **options: Any
+    ) -> Any:
         """Return the result of a method of the last step for the transformed rows."""
         check_is_fitted(self)
         qid = qid if y else check.of_one_query(qid, X)
@@ -457,12 +465,12 @@ class QueryPipeline(Pipeline):
         return call_step(last, method, X, *y, **taken, **options)
 
 
-def _fit_step(step, X, y, qid, sample_weight):
+def _fit_step(step: Any, X: Any, y: Any, qid: Any, sample_weight: Floats | None) -> tuple[Any, Any]:
     """Fit a transformer, and return the transformed rows and the transformer."""
     metadata = {"qid": qid, "sample_weight": sample_weight}
     # scikit-learn's default fit_transform, which a decorator may hide, passes the qid to fit only.
-    both = unwrap(getattr(type(step), "fit_transform", None))
-    if both not in (None, unwrap(TransformerMixin.fit_transform)):
+    both: Any = getattr(type(step), "fit_transform", None)
+    if unwrap(both) not in (None, unwrap(TransformerMixin.fit_transform)):
         taken = _asked_for(step, "fit_transform", metadata)
         if handed_to(step, "transform", qid=qid).keys() <= taken.keys():
             return call_step(step, "fit_transform", X, y, **taken), step
@@ -470,7 +478,7 @@ def _fit_step(step, X, y, qid, sample_weight):
     return transform_rows(step, X, qid), step
 
 
-def _asked_for(step, method, metadata):
+def _asked_for(step: Any, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata to pass to a step before the last; weights only if it requests them."""
     taken = handed_to(step, method, **metadata)
     routing = get_routing_for_object(step)

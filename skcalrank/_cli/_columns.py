@@ -1,5 +1,6 @@
 """Columns of tables: who reads them, and what they hold."""
 
+from argparse import Namespace
 from typing import Any
 
 from sklearn.pipeline import Pipeline
@@ -81,7 +82,7 @@ def _in_short(names: Any) -> str:
     return ", ".join(names)
 
 
-def chosen_by(args) -> Columns:
+def chosen_by(args: Namespace) -> Columns:
     """Return the columns that options choose."""
     text = [name for name, kind in args.columns.items() if kind in ("category", "text")]
     return Columns(features=args.features, drop=tuple(args.drop), text=tuple(text), codes=True)

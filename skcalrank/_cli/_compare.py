@@ -2,6 +2,8 @@
 
 import time
 import warnings
+from argparse import Namespace
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -10,10 +12,10 @@ import numpy as np
 
 from ..data import UnseenLevelsWarning
 from ..datasets import Columns, RankingData, byte_lines, load_letor, table_files
-from ..evaluation import compare, cross_compare
+from ..evaluation import Comparison, compare, cross_compare
 from ..metrics import predict_with_queries
 from ..preprocessing import TableEncoder
-from ..rankers import measure_of
+from ..rankers import BaseRanker, measure_of
 from . import _files as files
 from . import _options as options
 from . import _rankers as choices
@@ -22,7 +24,7 @@ from ._columns import about_columns, of_table, text_columns
 from ._text import say
 
 
-def add_options(parser):
+def add_options(parser: Any) -> None:
     parser.epilog = (
         "With one file, rankers are cross-validated on it. With TRAIN and TEST, they are\n"
         "fitted to the first and measured on the second. Models, and scores of other\n"
@@ -56,13 +58,14 @@ def add_options(parser):
     parser.set_defaults(chunk_rows=None, dtype="float64")
 
 
-def run(args) -> str:
+def run(args: Namespace) -> str:
     """Cross-validate rankers on one file, or measure them, models and scores on the last."""
     systems = [*args.models, *args.scores]
     _check_use(args, systems)
     reports.check_reports(args, *args.files, *systems)
     measures, path = choices.make_measures(args), args.files[-1]
-    rankers, seconds, legends = {}, {}, []
+    rankers, seconds = {}, {}
+    legends: list[str] = []
     notes: list[str] = []
     if len(args.files) == 1 and systems:
         train = test = RankingData(None, *files.read_labels(path, args))
@@ -94,7 +97,7 @@ def run(args) -> str:
     )
 
 
-def _check_use(args, systems):
+def _check_use(args: Namespace, systems: list[str]) -> None:
     """Raise where it is not clear what is compared."""
     for path in (*args.files, *args.scores):
         if _is_run(path):
@@ -117,7 +120,7 @@ def _check_use(args, systems):
         )
 
 
-def _is_run(path) -> bool:
+def _is_run(path: str) -> bool:
     """Return whether the first line of a file is one of a TREC run; pipes are not read."""
     with suppress(OSError, ValueError):
         if Path(path).is_file():
@@ -127,7 +130,7 @@ def _is_run(path) -> bool:
     return False
 
 
-def _read(args, rankers):
+def _read(args: Namespace, rankers: dict[str, Any]) -> tuple[RankingData, RankingData, str]:
     """Return the data to fit, the data to measure on, and a text on both."""
     if _is_table(args):
         data, columns = _read_tables(args)
@@ -146,12 +149,12 @@ def _read(args, rankers):
     return train, test, f"{text} {columns}".rstrip()
 
 
-def _is_table(args) -> bool:
+def _is_table(args: Namespace) -> bool:
     with files.reading(args.files[0], ""):
         return table_files(args.files[0]) is not None
 
 
-def _read_tables(args) -> tuple[list[RankingData], str]:
+def _read_tables(args: Namespace) -> tuple[list[RankingData], str]:
     """Return the data of tables, with the columns of the first, and what these hold."""
     settings: dict[str, Any] = {"whole": True, "of_any_kind": True}
     ((train, _),) = files.Reader(args.files[0], args, **settings)
@@ -162,7 +165,7 @@ def _read_tables(args) -> tuple[list[RankingData], str]:
     return data, f"Columns: {about_columns(encoder)}."
 
 
-def _read_lines(paths, rankers):
+def _read_lines(paths: list[str], rankers: Any) -> tuple[list[RankingData], str]:
     """Return the data of LETOR lines, with the features of the first, and what was left out."""
     data = []
     for path in paths:
@@ -179,11 +182,13 @@ def _read_lines(paths, rankers):
     return data, ""
 
 
-def _describe(data, path) -> str:
+def _describe(data: RankingData, path: str) -> str:
     return f"{path} ({len(np.unique(data.qid))} queries, {len(data.y)} documents)"
 
 
-def _for_gaps(rankers, train, test, args):
+def _for_gaps(
+    rankers: dict[str, BaseRanker], train: RankingData, test: RankingData, args: Namespace
+) -> tuple[dict[str, BaseRanker], list[str]]:
     """Return the rankers, or without named ones those that take missing values, and a note."""
     gaps = [not _is_table(args) and np.isnan(data.X).any() for data in (train, test)]
     if args.rankers or not any(gaps):
@@ -196,7 +201,9 @@ def _for_gaps(rankers, train, test, args):
     return {name: choices.make_ranker(name, args.relevance_level) for name in names}, [note]
 
 
-def _for_labels(measures, rankers, train, test, args):
+def _for_labels(
+    measures: dict[str, Any], rankers: Any, train: RankingData, test: RankingData, args: Namespace
+) -> tuple[dict[str, Any], dict[str, BaseRanker], list[str]]:
     """Return the measures and the rankers that take the labels, and a note."""
     labels, level = np.union1d(train.y, test.y), args.relevance_level
     aims = {name: measure_of(ranker) for name, ranker in rankers.items()}
@@ -209,7 +216,7 @@ def _for_labels(measures, rankers, train, test, args):
     return {m: measures[m] for m in rows}, {name: rankers[name] for name in columns}, left_out
 
 
-def _transformed(rankers, args):
+def _transformed(rankers: dict[str, BaseRanker], args: Namespace) -> dict[str, Any]:
     """Return the rankers behind the transforms, unless they have transforms of their own."""
     wrapped = {}
     for name, ranker in rankers.items():
@@ -222,7 +229,7 @@ def _transformed(rankers, args):
 
 
 @contextmanager
-def _columns_told_once():
+def _columns_told_once() -> Iterator[None]:
     """Silence what the encoders of the rankers would say of columns of which it was said."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Column .* of X ")
@@ -230,7 +237,7 @@ def _columns_told_once():
         yield
 
 
-def _cross_validated(rankers, data, measures, args):
+def _cross_validated(rankers: Any, data: RankingData, measures: Any, args: Namespace) -> Comparison:
     choices.check_folds(args.folds, data.qid, "give TRAIN and TEST")
     say(f"fitting {len(rankers)} rankers in {args.folds} folds")
     policies = {"cv": args.folds, "baseline": args.baseline, "empty": args.empty}
@@ -239,7 +246,7 @@ def _cross_validated(rankers, data, measures, args):
     return comparison
 
 
-def _fitted(rankers, train, test):
+def _fitted(rankers: dict[str, Any], train: RankingData, test: RankingData) -> tuple[Any, ...]:
     """Fit the rankers to one file; return their scores of the other, and the seconds of fit."""
     scores, seconds = {}, {}
     for number, (name, ranker) in enumerate(rankers.items(), 1):

@@ -1,6 +1,8 @@
 """Compare TREC runs against judgments: ``compare-runs``."""
 
+from argparse import Namespace
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +31,7 @@ ABOUT_DOCUMENTS = (
 )
 
 
-def add_options(parser):
+def add_options(parser: Any) -> None:
     parser.epilog = (
         f"measures:\n{options.listed(RUN_MEASURES)}\n\n{options.ABOUT_RUNS}\n\n"
         "examples:\n  skcalrank compare-runs bm25.run mine.run --qrels qrels.txt\n"
@@ -44,14 +46,14 @@ def add_options(parser):
     options.add_complete(parser)
 
 
-def run(args) -> str:
+def run(args: Namespace) -> str:
     """Compare TREC runs, measured as trec_eval does."""
     if not args.runs or args.qrels is None:
         raise ValueError(
             "give TREC runs, and their judgments with --qrels; files come before the options"
         )
     check_reports(args, *args.runs, args.qrels)
-    values: dict[str, RunValues] = {}
+    values: dict[str, RunValues[Any]] = {}
     notes: dict[str, list[str]] = {}
     queries = None
     measured = zip(args.runs, names_of(args.runs), measure_runs(args.runs, args))
@@ -69,7 +71,7 @@ def run(args) -> str:
     return report(Compared(text, *tested(compare_values, values, args=args), legends), args)
 
 
-def _of_runs(notes) -> str:
+def _of_runs(notes: dict[str, list[str]]) -> str:
     """Join notes by run; those that are not of all runs name the runs that they are of."""
     runs_of: dict[str, list[str]] = {}
     for name, sentences in notes.items():
@@ -81,7 +83,7 @@ def _of_runs(notes) -> str:
     )
 
 
-def measure_runs(paths, args) -> Iterator[tuple[JudgedRun, RunValues[np.ndarray]]]:
+def measure_runs(paths: Any, args: Namespace) -> Iterator[tuple[JudgedRun, RunValues[np.ndarray]]]:
     """Yield every run with its judgments, and its values per query by measure."""
     level = 1.0 if args.relevance_level is None else args.relevance_level
     measures = run_measures(args.measures or TREC_MEASURES, level, args.gain)
@@ -96,7 +98,7 @@ def measure_runs(paths, args) -> Iterator[tuple[JudgedRun, RunValues[np.ndarray]
         yield judged, RunValues(values, judged.judged_)
 
 
-def conventions(args) -> str:
+def conventions(args: Namespace) -> str:
     """Say that runs are measured as trec_eval does, and what is not as there."""
     names = args.measures or TREC_MEASURES
     classes = [ALL_MEASURES.get(name.partition("@")[0]) for name in names]
@@ -110,7 +112,7 @@ def conventions(args) -> str:
     return "as trec_eval does" + (f", but {'; '.join(other)}" if other else "") + "."
 
 
-def about_queries(judged, complete) -> list[str]:
+def about_queries(judged: JudgedRun, complete: bool) -> list[str]:
     """Say which queries the run and the judgments do not share, and what they count."""
     sentences = []
     if judged.n_missing:

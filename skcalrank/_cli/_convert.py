@@ -1,6 +1,7 @@
 """Convert files from one format to another: ``convert``."""
 
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from ._text import paragraphs, say
 _ROWS = 1000
 
 
-def add_options(parser):
+def add_options(parser: Any) -> None:
     parser.epilog = (
         f"{options.ABOUT_FILES}"
         "LETOR lines number queries, and their features become columns f1, f2, ...\n\n"
@@ -32,7 +33,7 @@ def add_options(parser):
     options.add_n_features(parser)
 
 
-def run(args) -> str:
+def run(args: Namespace) -> str:
     """Write the rows of a file to another, in the format of its suffix."""
     pyarrow, path = needs("pyarrow"), Path(args.output)
     refuse_overwriting(args.output, args.file)
@@ -58,7 +59,7 @@ def run(args) -> str:
     )
 
 
-def _columns(chunk: Chunk, args, named) -> dict[str, Any]:
+def _columns(chunk: Chunk, args: Namespace, named: bool) -> dict[str, Any]:
     """Return the columns of a table: query, label, names of documents, features."""
     X, y, qid = chunk.data
     names = [f"f{j + 1}" for j in range(X.shape[1])]
@@ -70,7 +71,7 @@ def _columns(chunk: Chunk, args, named) -> dict[str, Any]:
     return {**columns, **{name: X[:, j] for j, name in enumerate(names)}}
 
 
-def _lines(pyarrow, columns, chunk, named) -> Iterator[bytes]:
+def _lines(pyarrow: Any, columns: dict[str, Any], chunk: Chunk, named: bool) -> Iterator[bytes]:
     """Yield LETOR lines, with the shortest decimals that are the same numbers."""
     _check_names(chunk, named)
     compute = needs("pyarrow.compute")
@@ -89,7 +90,7 @@ def _lines(pyarrow, columns, chunk, named) -> Iterator[bytes]:
         yield "".join(f"{line}\n" for line in lines).encode()
 
 
-def _check_names(chunk, named):
+def _check_names(chunk: Chunk, named: bool) -> None:
     for query in np.unique(chunk.data.qid).tolist():
         if not (text := str(query)).isdecimal() or len(text) > 18 or str(int(text)) != text:
             raise ValueError(
@@ -107,13 +108,13 @@ def _check_names(chunk, named):
 @contextmanager
 def _written(path: Path) -> Iterator[Callable[[Any], None]]:
     """Write chunks to a file, which is replaced only when it is complete."""
-    kind = table_format(path)
+    kind: Any = table_format(path)
     writers: list[Any] = []
     with complete_file(path, "wb") as file, ExitStack() as stack:
         if path.suffix in OPENERS:
             file = stack.enter_context(OPENERS[path.suffix](file, "wb"))
 
-        def write(table):
+        def write(table: Any) -> None:
             """Write a table, with the schema of the first."""
             if not writers:
                 separator = "\t" if ".tsv" in path.suffixes else ","
@@ -124,7 +125,7 @@ def _written(path: Path) -> Iterator[Callable[[Any], None]]:
         yield file.writelines if kind is None else write
 
 
-def _table_writer(file, schema, packed, separator):
+def _table_writer(file: Any, schema: Any, packed: bool, separator: str) -> Any:
     if packed:
         return needs("pyarrow.parquet").ParquetWriter(file, schema)
     csv = needs("pyarrow.csv")

@@ -1,7 +1,9 @@
 """Two tables on embedded data: ``demo``."""
 
 import time
+from argparse import Namespace
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import Ridge
@@ -18,6 +20,7 @@ from .. import (
     TabularRanker,
     load_digits_queries,
 )
+from ..data.types import Floats
 from ..evaluation import cross_compare
 from ..measures import get_measure
 from . import _options as options
@@ -78,7 +81,7 @@ _OWN_FILE = (
 )
 
 
-def add_options(parser):
+def add_options(parser: Any) -> None:
     parser.epilog = "example:\n  skcalrank demo --seed 1\n"
     options.add_count(parser, "--queries N", "number of queries", lowest=10, default=300)
     text = "number of documents of each query"
@@ -87,7 +90,7 @@ def add_options(parser):
     options.add_count(parser, "--seed N", text, lowest=0, default=0)
 
 
-def run(args) -> str:
+def run(args: Namespace) -> str:
     """Show what the measure does, and what the model does, on digits of scikit-learn."""
     data = load_digits_queries(args.queries, args.documents, graded=True, random_state=args.seed)
     # On data this small, threads mostly wait for each other.
@@ -109,7 +112,7 @@ def run(args) -> str:
     )
 
 
-def _models():
+def _models() -> dict[str, Any]:
     """Return the models, and lambdarank where LightGBM is installed."""
     if find_spec("lightgbm") is None:
         return MODELS
@@ -118,13 +121,14 @@ def _models():
     return MODELS | {"LGBMRanker": LGBMRanker(random_state=0, n_jobs=1, verbose=-1)}
 
 
-def _values(name, ranker, data):
+def _values(name: str, ranker: Any, data: Any) -> Floats:
     """Return the values of each held-out query, by measure."""
     say(f"fitting {name}")
-    return cross_compare({name: ranker}, *data, MEASURES, cv=2).values[0]
+    X, y, qid = data
+    return cross_compare({name: ranker}, X, y, qid, MEASURES, cv=2).values[0]
 
 
-def _compared(aims, ends) -> tuple[str, str]:
+def _compared(aims: Floats, ends: dict[str, dict[str, Floats]]) -> tuple[str, str]:
     """Return a table of measures by models, and the gain of the best of each column over Ridge."""
     columns, gains, ridge = {}, [], list(AIMS).index(_RIDGE)
     for number, measure in enumerate(MEASURES):
@@ -140,14 +144,14 @@ def _compared(aims, ends) -> tuple[str, str]:
     )
 
 
-def _timed(name, ranker, data):
+def _timed(name: str, ranker: Any, data: Any) -> tuple[Floats, float]:
     """Return the values of NDCG, and the CPU seconds of one fit."""
     start = time.process_time()
     values = _values(name, ranker, data)[list(MEASURES).index("NDCG@10")]
     return values, (time.process_time() - start) / 2
 
 
-def _table_of_models(models, ridge) -> str:
+def _table_of_models(models: dict[str, tuple[Floats, float]], ridge: Floats) -> str:
     values, seconds = zip(*models.values())
     columns = {
         "NDCG@10": [f"{summary(of_queries)[0]:.3f}" for of_queries in values],
@@ -157,5 +161,5 @@ def _table_of_models(models, ridge) -> str:
     return format_table(list(models), columns)
 
 
-def _estimate(mean, error) -> str:
+def _estimate(mean: float, error: float) -> str:
     return f"{mean:.3f} ± {error:.3f}"

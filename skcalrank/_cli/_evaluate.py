@@ -1,10 +1,13 @@
 """Measure a model, scores or a run: ``evaluate``."""
 
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..data import check, texts
+from ..data.types import Floats
 from ..metrics import evaluate
 from . import _options as options
 from ._compare_runs import ABOUT_DOCUMENTS, about_queries, conventions, measure_runs
@@ -14,7 +17,7 @@ from ._report import summary
 from ._text import format_table, paragraphs, say
 
 
-def add_options(parser):
+def add_options(parser: Any) -> None:
     parser.epilog = (
         f"{options.ABOUT_MEASURES}measures of runs:\n{options.listed(RUN_MEASURES)}\n"
         f"  default: {' '.join(TREC_MEASURES)}\n\n{options.ABOUT_RUNS} Equal scores of a model "
@@ -39,7 +42,7 @@ def add_options(parser):
     options.add_reading(parser)
 
 
-def run(args) -> str:
+def run(args: Namespace) -> str:
     """Measure a model, scores or a run against labels."""
     if args.per_query is not None:
         inputs = (*args.files, args.scores, args.run_file, args.qrels)
@@ -55,7 +58,7 @@ def run(args) -> str:
     return paragraphs(_table(values), note)
 
 
-def _wants_run(args) -> bool:
+def _wants_run(args: Namespace) -> bool:
     """Return whether a run is measured; raise where it is not clear what is."""
     by_run = args.run_file is not None or args.qrels is not None
     by_scores, n_files = args.scores is not None, len(args.files)
@@ -73,7 +76,7 @@ def _wants_run(args) -> bool:
     return by_run
 
 
-def _of_run(args):
+def _of_run(args: Namespace) -> tuple[list[str], Any, str]:
     """Return the names of the queries, their values by measure, and a note."""
     ((judged, values),) = measure_runs([args.run_file], args)
     counts = f"{judged.n_judged:,} of {judged.n_retrieved:,} retrieved documents are judged."
@@ -82,7 +85,7 @@ def _of_run(args):
     return judged.names, values, " ".join(sentences)
 
 
-def _of_file(args):
+def _of_file(args: Namespace) -> tuple[list[int | str], dict[str, Floats], str]:
     measures = make_measures(args)
     if args.scores is None:
         model, *paths = args.files
@@ -97,10 +100,11 @@ def _of_file(args):
         note = "Binary measures are left out: add --relevance-level to include them."
     measures = {name: measures[name] for name in kept}
     values = evaluate(y, scores, measures, qid=qid, empty=args.empty, average=False)
-    return check.queries(qid, len(y)).names.tolist(), values, note
+    queries: Any = check.queries(qid, len(y))
+    return queries.names.tolist(), values, note
 
 
-def _table(values) -> str:
+def _table(values: Any) -> str:
     means, errors = zip(*map(summary, values.values()))
     columns = {
         "mean": [_number(mean) for mean in means],
@@ -110,11 +114,11 @@ def _table(values) -> str:
     return format_table(list(values), columns)
 
 
-def _number(value) -> str:
+def _number(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.4f}"
 
 
-def _csv(queries, values) -> str:
+def _csv(queries: Any, values: Any) -> str:
     """Write one line per query, with no value where the measure is undefined (0/0)."""
     columns = (column.tolist() for column in values.values())
     return texts.csv([["qid", *values], *zip(queries, *columns)])

@@ -1,20 +1,24 @@
 """Read data, scores and models from files of several formats, and write files."""
 
+from __future__ import annotations
+
 import os
 import re
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import datasets
 from ..data import CHUNK_ROWS, WHOLE_BYTES
+from ..data.types import Array, Floats
 from ..evaluation import name_of
 from ..metrics import predict_with_queries
 from ..persistence import complete_file, load_model
@@ -47,23 +51,23 @@ class Reader:
 
     def __init__(
         self,
-        path,
-        args,
+        path: Any,
+        args: Namespace,
         *,
-        model=None,
-        chosen=None,
-        labels=True,
-        documents=False,
-        whole=False,
-        of_any_kind=False,
-        in_chunks=False,
-        n_features=None,
-        rankers=(),
-    ):
+        model: Any = None,
+        chosen: Any = None,
+        labels: bool = True,
+        documents: bool = False,
+        whole: bool = False,
+        of_any_kind: bool = False,
+        in_chunks: bool = False,
+        n_features: int | None = None,
+        rankers: Sequence[Any] = (),
+    ) -> None:
         self.dtype, self.documents = np.dtype(args.dtype), documents
         with reading(name_of_table(path), ""):
             self.table = datasets.table_files(path)
-        self.path = Path(name_of_table(path)) if self.table is None else self.table.name
+        self.path: Any = Path(name_of_table(path)) if self.table is None else self.table.name
         self.chunk_rows = None if whole else args.chunk_rows or self._usual_chunk()
         if model is not None:
             chosen = columns_for(model)
@@ -88,7 +92,7 @@ class Reader:
 
     def __iter__(self) -> Iterator[Chunk]:
         n_rows, start = 0, time.perf_counter()
-        self._n_rows = None
+        self._n_rows: int | None = None
         with reading(self.path, "" if self.table else LETOR):
             for chunk in self._table() if self.table else self._letor():
                 n_rows += len(chunk.data.qid)
@@ -97,7 +101,7 @@ class Reader:
                 say(f"reading {self.path}: {n_rows:,} rows{progress}")
                 yield chunk
 
-    def _share(self, n_rows, seconds) -> str:
+    def _share(self, n_rows: int, seconds: float) -> str:
         """Say how much of the file has been read, and the time left, if its size is known."""
         if self.table is not None:
             self._n_rows = self._n_rows or (self.table.shape() or [0])[0]
@@ -110,7 +114,7 @@ class Reader:
             share = self._n_bytes / self.path.stat().st_size
         return f" ({share:.0%} of the file, {seconds * (1 / share - 1):,.0f} s left)"
 
-    def _usual_chunk(self):
+    def _usual_chunk(self) -> int | None:
         with suppress(ValueError):  # of a damaged file, which will be named
             if self.table is not None:
                 is_larger = self.table.is_larger(WHOLE_BYTES)
@@ -121,7 +125,7 @@ class Reader:
             return CHUNK_ROWS if is_larger else None
         return None
 
-    def _letor(self):
+    def _letor(self) -> Iterator[Chunk]:
         form = datasets.Form(self.n_features, self.dtype, labelled=self.columns.labelled)
         first, chunk_rows = 1, self.chunk_rows or sys.maxsize
         for data, rows in datasets.read_chunks(self.path, form, chunk_rows):
@@ -131,7 +135,7 @@ class Reader:
             yield Chunk(data, documents)
             first += len(data.y)
 
-    def _table(self):
+    def _table(self) -> Iterator[Chunk]:
         first, dtype = 1, None if self.of_any_kind else self.dtype
         settings = {"chunk_rows": self.chunk_rows, "dtype": dtype}
         _, parts = datasets.read_table(self.table, self.columns, **settings)
@@ -143,12 +147,12 @@ class Reader:
             first += len(qid)
 
 
-def name_of_table(path) -> str:
+def name_of_table(path: Any) -> str:
     """Return the name of a file, folder or pattern, or the names of several."""
     return ", ".join(path) if isinstance(path, list) else str(path)
 
 
-def refuse_names(path, names):
+def refuse_names(path: Any, names: Sequence[str]) -> None:
     """Raise if features of LETOR lines are to have names."""
     if names:
         raise ValueError(
@@ -157,14 +161,14 @@ def refuse_names(path, names):
         )
 
 
-def _named(documents, first) -> list[str]:
+def _named(documents: Any, first: int) -> list[str]:
     """Return the names of documents, or the numbers of rows without one."""
     return [
         str(n if d is None else name_of(d, f"document {n}")) for n, d in enumerate(documents, first)
     ]
 
 
-def check_missing(X, rankers, numbers, unit="row"):
+def check_missing(X: Any, rankers: Any, numbers: Any, unit: str = "row") -> None:
     """Raise for the first missing feature, unless all rankers take missing features.
 
     `numbers` are the numbers of the rows, or the number of the first.
@@ -182,7 +186,7 @@ def check_missing(X, rankers, numbers, unit="row"):
         )
 
 
-def _documents(rows):
+def _documents(rows: Any) -> Iterator[str | None]:
     """Yield the names of documents in comments of LETOR lines, or None."""
     for number, line in zip(rows.numbers, rows.lines):
         match = _DOCUMENT.search(line)
@@ -193,7 +197,7 @@ def _documents(rows):
 
 
 @contextmanager
-def reading(path, expected=LETOR):
+def reading(path: Any, expected: str = LETOR) -> Iterator[None]:
     """Turn errors of reading a file into a ValueError that names it."""
     say(f"reading {path}")
     try:
@@ -210,7 +214,7 @@ def reading(path, expected=LETOR):
         say("")
 
 
-def load_ranker(path):
+def load_ranker(path: str) -> Any:
     """Return the model in a file, which scores documents one by one."""
     ranker = load_model(path)
     if getattr(ranker, "n_items_", None) is not None:
@@ -223,7 +227,7 @@ def load_ranker(path):
     return ranker
 
 
-def score_rows(model, path, args):
+def score_rows(model: Any, path: str | list[str], args: Namespace) -> tuple[Any, ...]:
     """Return the model in a file; and labels, queries and scores of the rows of another file."""
     ranker = load_ranker(model)
     chunks = [
@@ -233,15 +237,16 @@ def score_rows(model, path, args):
     return ranker, *map(np.concatenate, zip(*chunks))
 
 
-def read_labels(path, args):
+def read_labels(path: str | list[str], args: Namespace) -> tuple[Floats, Array]:
     """Return labels and queries of the rows of a file."""
     chunks = [
         (data.y, data.qid) for data, _ in Reader(path, args, chosen=datasets.Columns(features=[]))
     ]
-    return tuple(map(np.concatenate, zip(*chunks)))
+    y, qid = map(np.concatenate, zip(*chunks))
+    return y, qid
 
 
-def read_scores(path, n_rows, file):
+def read_scores(path: Any, n_rows: int, file: str) -> Floats:
     """Read the scores of a file, one for each row of another file."""
     with reading(path, "expected one score per line"):
         lines = ((n, line) for n, line in datasets.text_lines(Path(path)) if line.strip())
@@ -254,7 +259,7 @@ def read_scores(path, n_rows, file):
     return np.array(scores)
 
 
-def _score(number, line):
+def _score(number: int, line: str) -> float:
     try:
         score = datasets.to_float(line.strip())
     except ValueError as error:
@@ -265,7 +270,7 @@ def _score(number, line):
 
 
 @contextmanager
-def output(path):
+def output(path: str) -> Iterator[Any]:
     """Write text to a file, which appears when it is complete; ``-`` is the standard output."""
     if path != "-":
         with complete_file(path, "w", encoding="utf-8", newline="\n") as file:
@@ -277,7 +282,7 @@ def output(path):
         sys.stdout.flush()
 
 
-def refuse_overwriting(output, *inputs):
+def refuse_overwriting(output: str, *inputs: str | list[str] | None) -> None:
     """Raise if a file to write, or the standard output for ``-``, is one of the files to read."""
     for path in (path for source in inputs if source is not None for path in _files_of(source)):
         for read in (path, datasets.group_file(path)):
@@ -288,7 +293,7 @@ def refuse_overwriting(output, *inputs):
                 )
 
 
-def _files_of(source) -> list[Path]:
+def _files_of(source: str | list[str]) -> list[Path]:
     """Return the files here that are read for a file, folder or pattern, or for several."""
     with suppress(OSError, ValueError, ImportError):  # as the reader will say
         table = datasets.table_files(source)
@@ -297,7 +302,7 @@ def _files_of(source) -> list[Path]:
     return [Path(path) for path in (source if isinstance(source, list) else [source])]
 
 
-def _is_file(output, read) -> bool:
+def _is_file(output: str, read: Path) -> bool:
     """Return whether an output is a file, by whatever name."""
     # The standard output may have no number, and the file may not exist yet.
     with suppress(OSError, ValueError, AttributeError):

@@ -1,16 +1,19 @@
 """Fit a ranker to a file, and write a model file: ``fit``."""
 
 import time
+from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
 
+from ..data.types import Array, Floats
 from ..measures import get_measure
 from ..persistence import require_skops, save_model
 from ..preds import preds_for
-from ..rankers import LeastSquaresRankerCV, measure_of
+from ..rankers import BaseRanker, DCGRanker, LeastSquaresRankerCV, measure_of
 from ..reliability import LOSSES, CalibratedRankerCV
 from . import _options as options
 from . import _rankers as choices
@@ -19,7 +22,7 @@ from ._files import Reader, refuse_overwriting
 from ._text import format_table, paragraphs, say
 
 
-def add_options(parser):
+def add_options(parser: Any) -> None:
     parser.epilog = (
         f"{options.ABOUT_RANKERS}\n\n{options.ABOUT_FILES}\n{options.ABOUT_CHUNKS}"
         "A ranker in closed form is the same, fitted in chunks or to the whole file.\n\n"
@@ -52,7 +55,7 @@ def add_options(parser):
     options.add_n_features(parser)
 
 
-def add_calibrate(parser):
+def add_calibrate(parser: Any) -> None:
     options.add(
         parser,
         "--calibrate UNIT",
@@ -65,7 +68,7 @@ def add_calibrate(parser):
     )
 
 
-def run(args) -> str:
+def run(args: Namespace) -> str:
     """Fit a ranker to all rows of a file, or to chunk after chunk, and save it."""
     _check_paths(args)
     ranker = choices.transformed(_unfitted(args), args.transform)
@@ -85,7 +88,7 @@ def run(args) -> str:
     )
 
 
-def _check_paths(args):
+def _check_paths(args: Namespace) -> None:
     require_skops()
     path = Path(args.model)
     if not path.absolute().parent.is_dir():
@@ -95,7 +98,7 @@ def _check_paths(args):
     refuse_overwriting(args.model, args.train)
 
 
-def _fitted(ranker, args):
+def _fitted(ranker: Any, args: Namespace) -> tuple[Any, int, int]:
     """Return the fitted ranker, and the numbers of rows and queries."""
     in_chunks = _takes_chunks(ranker)
     # It reads chunks several times, and learns less from them than from all rows at once.
@@ -125,7 +128,7 @@ def _fitted(ranker, args):
             aim = {f"--calibrate {args.calibrate}": get_measure("recall")}
     rows: dict[Any, int] = {}
 
-    def chunks():
+    def chunks() -> Iterator[tuple[Any, Floats, Array]]:
         for data, _ in reader:
             # This error names the option; the error of the ranker would name its parameter.
             choices.without_binary(aim, data.y, args.relevance_level, True)
@@ -145,7 +148,7 @@ def _fitted(ranker, args):
     return ranker, sum(rows.values()), len(rows)
 
 
-def _unfitted(args):
+def _unfitted(args: Namespace) -> BaseRanker:
     if args.transform is not None and args.ranker.partition("@")[0] == choices.AUTO:
         raise ValueError(
             f"--transform: {args.ranker} has transforms of its own, leave the option out"
@@ -176,7 +179,7 @@ def _unfitted(args):
     return ranker
 
 
-def _cross_validated(ranker, args):
+def _cross_validated(ranker: DCGRanker, args: Namespace) -> LeastSquaresRankerCV:
     if args.alpha is not None:
         raise ValueError("--alpha is one penalty and --alphas several: give one of the two")
     if measure_of(ranker).shape != "documents":
@@ -186,14 +189,14 @@ def _cross_validated(ranker, args):
     return LeastSquaresRankerCV(measure_of(ranker), alphas=args.alphas, cv=args.folds)
 
 
-def _takes_chunks(ranker) -> bool:
+def _takes_chunks(ranker: Any) -> bool:
     # Others need the largest label of all chunks, or quantiles or means of all rows.
     *transforms, (_, last) = choices.steps_of(ranker)
     learns = any(get_tags(step).requires_fit for _, step in transforms)
     return measure_of(last).is_scaled and not learns and hasattr(ranker, "partial_fit")
 
 
-def _penalties(ranker, folds) -> list[str]:
+def _penalties(ranker: BaseRanker, folds: int) -> list[str]:
     """Return a table of the mean score of each penalty over the folds."""
     results = getattr(ranker, "cv_results_", None)
     if results is None:

@@ -1,5 +1,8 @@
 """Describe a model file: ``info``."""
 
+from argparse import Namespace
+from typing import Any
+
 import numpy as np
 
 from ..persistence import load_model, read_header
@@ -10,14 +13,14 @@ from ._rankers import ranker_in
 from ._text import format_table, printable
 
 
-def add_options(parser):
+def add_options(parser: Any) -> None:
     parser.epilog = "example:\n  skcalrank info ndcg.skops --coefficients 20\n"
     options.add(parser, "model MODEL", "model file that fit wrote")
     text = "number of the largest coefficients to show"
     options.add_count(parser, "--coefficients N", text, lowest=0, default=10)
 
 
-def run(args) -> str:
+def run(args: Namespace) -> str:
     """Describe a model file."""
     header, ranker = read_header(args.model), load_model(args.model)
     last = ranker_in(ranker)
@@ -42,7 +45,7 @@ def run(args) -> str:
     return "\n".join(lines) + _coefficients(ranker, args.coefficients)
 
 
-def _in_short(value) -> str:
+def _in_short(value: Any) -> str:
     """Return a value in one line; of named steps or rankers only the names and the classes."""
     if isinstance(value, list) and value and all(isinstance(item, tuple) for item in value):
         kinds = [step if isinstance(step, str) else type(step).__name__ for _, step, *_ in value]
@@ -50,14 +53,14 @@ def _in_short(value) -> str:
     return " ".join(repr(value).split())
 
 
-def _weights(ranker) -> str:
+def _weights(ranker: Any) -> str:
     """Return the weights of the rankers of a stack, and what they weight."""
     pairs = zip(getattr(ranker, "names_", []), getattr(ranker, "weights_", []))
     text = ", ".join(f"{name} {weight:.3g}" for name, weight in pairs)
     return text and f"{text} (of scores divided by their spread; need not sum to 1)"
 
 
-def _penalty(ranker) -> str:
+def _penalty(ranker: Any) -> str:
     alpha = getattr(ranker, "alpha_", None)
     if not isinstance(alpha, float):
         return ""
@@ -66,7 +69,7 @@ def _penalty(ranker) -> str:
     return f"{alpha:.6g}{' of the squares of a feature' * bool(relative)}{chosen}"
 
 
-def _features(ranker) -> str:
+def _features(ranker: Any) -> str:
     count = getattr(ranker, "n_features_in_", None)
     if count is None:
         return ""
@@ -74,7 +77,7 @@ def _features(ranker) -> str:
     return f"{count}, by name: {columns}" if columns else f"{count}, by number"
 
 
-def _coefficients(ranker, n_shown) -> str:
+def _coefficients(ranker: Any, n_shown: int) -> str:
     """Return a table of the largest coefficients, per unit of the feature, or why there is none."""
     if not n_shown:
         return ""
@@ -95,7 +98,7 @@ def _coefficients(ranker, n_shown) -> str:
     )
 
 
-def _names_before_last(ranker) -> list[str]:
+def _names_before_last(ranker: Any) -> list[str]:
     """Return the names, or numbers, of the features of the ranker in a pipeline; [] if unknown."""
     names = getattr(ranker, "feature_names_in_", None)
     if names is None:

@@ -1,8 +1,12 @@
 """Options, and texts of help pages, that several commands share."""
 
+from __future__ import annotations
+
 import argparse
-from collections.abc import Iterable
+from argparse import Namespace
+from collections.abc import Iterable, Sequence
 from textwrap import fill
+from typing import Any
 
 from ..data import WHOLE_BYTES
 from ..datasets import TABLES
@@ -51,21 +55,21 @@ must be consecutive.
 """
 
 
-def add(parser, option, text, **settings):
+def add(parser: Any, option: str, text: str, **settings: Any) -> None:
     """Add an option, such as ``--output FILE``, or an argument, such as ``model MODEL``."""
     name, _, metavar = option.partition(" ")
     parser.add_argument(name, help=text, **settings, **({"metavar": metavar} if metavar else {}))
 
 
-def add_table(parser, option, text):
+def add_table(parser: Any, option: str, text: str) -> None:
     """Add an argument for the files of a table."""
     add(parser, option, f"{text}; a table may be in several files", nargs="+")
 
 
-def add_count(parser, option, text, *, lowest=1, default=None):
+def add_count(parser: Any, option: str, text: str, *, lowest: int = 1, default: Any = None) -> None:
     """Add an option that is an integer of at least ``lowest``."""
 
-    def count(text):
+    def count(text: str) -> int:
         if not text.isdecimal() or int(text) < lowest:
             raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= {lowest}")
         return int(text)
@@ -77,19 +81,21 @@ def add_count(parser, option, text, *, lowest=1, default=None):
 class _Names(argparse.Action):
     """Collect names, separated by spaces or commas, each once."""
 
-    def __call__(self, _parser, namespace, values, _option=None):
+    def __call__(
+        self, _parser: Any, namespace: Namespace, values: Any, _option: Any = None
+    ) -> None:
         names = (name for text in values for name in text.split(",") if name)
         setattr(namespace, self.dest, list(dict.fromkeys(names)))
 
 
-def add_names(parser, option, default):
+def add_names(parser: Any, option: str, default: Sequence[str]) -> None:
     """Add an option that takes several names."""
     text = f"names of {option.strip('-')}, separated by spaces or commas"
     more = f"; default: {' '.join(default)}"
     add(parser, f"{option} NAME", text + more, nargs="+", action=_Names)
 
 
-def add_relevance_level(parser, default):
+def add_relevance_level(parser: Any, default: str) -> None:
     text = "label from which a document is relevant, for binary measures and rankers"
     add(parser, "--relevance-level L", f"{text}; {default}", type=float)
 
@@ -99,7 +105,7 @@ OF_ROWS = {"gain": "exponential", "empty": "skip"}
 OF_RUNS = {"gain": "linear", "empty": "zero"}
 
 
-def add_policies(parser, defaults=None):
+def add_policies(parser: Any, defaults: dict[str, str] | None = None) -> None:
     """Add what measures leave open; without defaults they are set by `set_policies`."""
     if defaults is None:
         said = {name: f"{OF_ROWS[name]}, for runs {OF_RUNS[name]}" for name in OF_ROWS}
@@ -121,19 +127,19 @@ def add_policies(parser, defaults=None):
     )
 
 
-def set_policies(args, defaults):
+def set_policies(args: Namespace, defaults: dict[str, str]) -> None:
     """Set the policies that the user did not."""
     for name, default in defaults.items():
         if getattr(args, name) is None:
             setattr(args, name, default)
 
 
-def add_complete(parser):
+def add_complete(parser: Any) -> None:
     text = "count 0 for judged queries that are missing in a run, as trec_eval -c does"
     add(parser, "--complete", text, action="store_true")
 
 
-def add_tests(parser):
+def add_tests(parser: Any) -> None:
     """Add the options of tests and reports."""
     text = "system that all others are compared with; default: the first"
     add(parser, "--baseline NAME", text)
@@ -154,7 +160,7 @@ def add_tests(parser):
     )
 
 
-def add_transform(parser):
+def add_transform(parser: Any) -> None:
     add(
         parser,
         "--transform",
@@ -165,7 +171,7 @@ def add_transform(parser):
     )
 
 
-def add_n_features(parser):
+def add_n_features(parser: Any) -> None:
     add_count(
         parser,
         "--n-features N",
@@ -174,7 +180,7 @@ def add_n_features(parser):
     )
 
 
-def add_columns(parser):
+def add_columns(parser: Any) -> Any:
     """Add the names of the columns of a table."""
     parser.set_defaults(features=None, drop=[], columns={})
     group = parser.add_argument_group("reading")
@@ -191,7 +197,7 @@ def add_columns(parser):
 class _Kinds(argparse.Action):
     """Collect kinds of columns by name."""
 
-    def __call__(self, parser, namespace, values, _option=None):
+    def __call__(self, parser: Any, namespace: Namespace, values: Any, _option: Any = None) -> None:
         pairs = [text.rpartition("=") for text in values]
         unclear = [text for text, (name, _, kind) in zip(values, pairs) if not (name and kind)]
         if unclear:
@@ -199,7 +205,7 @@ class _Kinds(argparse.Action):
         setattr(namespace, self.dest, {name: kind for name, _, kind in pairs})
 
 
-def add_features(group, *, kinds=True):
+def add_features(group: Any, *, kinds: bool = True) -> None:
     """Add which columns of a table are features, and what they hold."""
     text = "columns of a table that are features; default: all others"
     add(group, "--features NAME", text, nargs="+")
@@ -209,7 +215,7 @@ def add_features(group, *, kinds=True):
         add(group, "--columns NAME=KIND", text, nargs="+", action=_Kinds, default={})
 
 
-def add_reading(parser, features=None):
+def add_reading(parser: Any, features: str | None = None) -> None:
     """Add options for reading files, and for the choice of features "of any kind" or "numbers"."""
     group = add_columns(parser)
     if features is not None:

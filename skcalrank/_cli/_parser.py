@@ -5,9 +5,11 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
+from typing import Any, NoReturn
 
 from .. import __version__
 from ._text import printable, say
@@ -43,7 +45,7 @@ examples:
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors begin with the name of the package."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
         self.exit(2, _line("error", message))
 
@@ -56,14 +58,14 @@ _REMEDIES = (
 )
 
 
-def _line(kind, message) -> str:
+def _line(kind: str, message: Any) -> str:
     message = printable(message)
     for of_python, ours in _REMEDIES:
         message = re.sub(of_python, ours, message)
     return f"skcalrank: {kind}: {message}\n"
 
 
-def parse(argv) -> argparse.Namespace:
+def parse(argv: list[str]) -> argparse.Namespace:
     """Parse words of the command line; ``run`` is the function of the command."""
     as_module = Path(sys.argv[0]).name == "__main__.py"
     parser = _Parser(
@@ -89,7 +91,7 @@ def parse(argv) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def main(argv=None) -> int:
+def main(argv: list[str] | None = None) -> int:
     """Run a command and return the exit code.
 
     It is 0, 2 for bad input, which is described on stderr, 1 when the reader of the output has
@@ -126,17 +128,17 @@ def main(argv=None) -> int:
     return 0
 
 
-def _fail(reason) -> int:
+def _fail(reason: Any) -> int:
     say("")
     sys.stderr.write(_line("error", reason))
     return 2
 
 
-def _show_once():
+def _show_once() -> Callable[..., Any]:
     """Return a function that shows warnings, each text once: several rankers have the same."""
     shown = set()
 
-    def show(message, *_):
+    def show(message: Any, *_: Any) -> None:
         line = _line("warning", message)
         if line not in shown:
             shown.add(line)
@@ -146,7 +148,7 @@ def _show_once():
     return show
 
 
-def _print(text):
+def _print(text: str) -> None:
     if text:
         text = printable(text) if sys.stdout.isatty() else text
         try:

@@ -1,22 +1,31 @@
 """Score the documents of a file: ``predict``."""
 
+from __future__ import annotations
+
 import argparse
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from ..data import check, positions
+from ..data.types import Bools, Floats
 from ..evaluation import name_of
 from ..measures import get_measure
 from ..metrics import predict_with_queries
-from ..reliability import LOSSES, GuaranteedCutoff
+from ..reliability import LOSSES, CalibratedRankerCV, GuaranteedCutoff
 from . import _options as options
 from ._files import Reader, load_ranker, output, refuse_overwriting
 from ._rankers import without_binary
 from ._text import say
 
+if TYPE_CHECKING:
+    from ._files import Chunk
 
-def add_options(parser):
+
+def add_options(parser: Any) -> None:
     parser.epilog = (
         f"{options.ABOUT_FILES}\n{options.ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank predict ndcg.skops test.txt --output scores.txt\n"
@@ -57,14 +66,14 @@ def add_options(parser):
     options.add_reading(parser)
 
 
-def _word(text):
+def _word(text: str) -> str:
     """Return an argument that is one word, or raise."""
     if len(text.split()) != 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not one word")
     return text
 
 
-def run(args) -> str:
+def run(args: Namespace) -> str:
     """Write a score for every row, or a TREC run."""
     in_trec = args.format == "trec"
     for option, value in (("--top-k", args.top_k), ("--cutoff", args.cutoff)):
@@ -87,7 +96,7 @@ def run(args) -> str:
     return ""
 
 
-def _calibrated(ranker, args):
+def _calibrated(ranker: CalibratedRankerCV, args: Namespace) -> GuaranteedCutoff:
     """Return a cut-off of the ranker, calibrated on a labelled file."""
     refuse_overwriting(args.output, [args.cutoff])
     whole = Reader([args.cutoff], args, model=ranker, whole=True)
@@ -99,7 +108,7 @@ def _calibrated(ranker, args):
     return cutoff.set_params(relevance_level=args.relevance_level).fit(*data)
 
 
-def _trec(chunk, scores, kept, args):
+def _trec(chunk: Chunk, scores: Floats, kept: Bools | None, args: Namespace) -> Iterator[str]:
     """Yield lines of a TREC run, the best first; equal scores are in the order of the rows."""
     qid = chunk.data.qid
     queries = check.queries(qid, len(scores))

@@ -1,6 +1,8 @@
 """Rankers, regressors, transforms and measures by short names, and what takes which labels."""
 
 import re
+from argparse import Namespace
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,16 +13,17 @@ from sklearn import preprocessing
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 from .. import ExternalRanker, TabularRanker
+from ..data.types import Array, Floats
 from ..evaluation import JUDGED_MEASURES
 from ..measures import MEASURES as ALL_MEASURES
-from ..measures import get_measure
+from ..measures import Measure, get_measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import QueryScaler, signed_log1p
 from ..rankers import RANKERS as CLASSES
-from ..rankers import calibration_of, measure_of
+from ..rankers import BaseRanker, calibration_of, measure_of
 
 
-def _place(make):
+def _place(make: Callable[..., Any]) -> tuple[bool, int]:
     """Return a key that sorts rankers by measure, those calibrated on conditions last."""
     measure = measure_of(make())
     return measure.calibration != "always", list(ALL_MEASURES).index(measure.name)
@@ -52,7 +55,7 @@ AUTO = "auto"
 
 #: Rankers of other packages, by the name of the package: class and parameters (the number of
 #: threads is that of OpenMP).
-PEERS = {
+PEERS: dict[str, tuple[str, dict[str, Any]]] = {
     "lightgbm": ("LGBMRanker", {"objective": "lambdarank", "n_jobs": 0, "verbose": -1}),
     "xgboost": ("XGBRanker", {"objective": "rank:ndcg"}),
     "catboost": ("CatBoostRanker", {"allow_writing_files": False, "verbose": 0}),
@@ -67,7 +70,7 @@ _WITHOUT_OPTIONS = [name for name, make in RANKERS.items() if not make.keywords]
 COMPARE_RANKERS = sorted(_WITHOUT_OPTIONS, key=[*_FIRST, *_WITHOUT_OPTIONS].index)
 
 
-def make_ranker(name, relevance_level=None):
+def make_ranker(name: str, relevance_level: float | None = None) -> BaseRanker:
     """Make a ranker from ``name[@k][+regressor]``, or the ranker of another package."""
     if name in PEERS:
         return _peer(name)
@@ -93,18 +96,18 @@ def make_ranker(name, relevance_level=None):
     return ranker
 
 
-def take_missing(labels) -> tuple[str, str]:
+def take_missing(labels: Floats) -> tuple[str, str]:
     """Return two rankers that take missing values, for tables that no rankers are named for."""
     peer = _are_grades(labels) and find_spec("lightgbm")
     return AUTO, "lightgbm" if peer else "ndcg+trees"
 
 
-def _are_grades(labels) -> bool:
+def _are_grades(labels: Floats) -> bool:
     """Return whether labels are grades that the rankers of other packages take."""
     return bool((labels == np.floor(labels)).all() and labels.min() >= 0 and labels.max() <= 30)
 
 
-def _peer(package):
+def _peer(package: str) -> ExternalRanker:
     """Return the ranker of another package."""
     name, params = PEERS[package]
     try:
@@ -135,7 +138,7 @@ def transformed(ranker: Any, name: str | None) -> Any:
     return QueryPipeline([("columns", TRANSFORMS[name]()), ("ranker", ranker)])
 
 
-def has_transforms(name) -> bool:
+def has_transforms(name: str) -> bool:
     """Return whether the ranker of a name has transforms of its own, or needs none."""
     return name in PEERS or name.partition("@")[0] == AUTO
 
@@ -169,7 +172,7 @@ TREC_MEASURES = ("ndcg@10", "precision@10", "recall@100", "map", "mrr")
 ALWAYS, CONDITIONALLY = "*", "°"
 
 
-def make_measure(name, relevance_level=None, gain=None):
+def make_measure(name: str, relevance_level: Any = None, gain: str | None = None) -> Measure:
     """Return a measure by its scorer name, with the options that the measure has."""
     measure = get_measure(name)
     options = {}
@@ -180,13 +183,13 @@ def make_measure(name, relevance_level=None, gain=None):
     return get_measure(name, **options)
 
 
-def make_measures(args) -> dict[str, Any]:
+def make_measures(args: Namespace) -> dict[str, Any]:
     """Return the measures that the options name, or the default ones."""
     names = args.measures or MEASURES
     return {name: make_measure(name, args.relevance_level, args.gain) for name in names}
 
 
-def calibration_mark(ranker, measure) -> str:
+def calibration_mark(ranker: BaseRanker | None, measure: Measure | None) -> str:
     """Return a mark if a theorem says that the ranker is calibrated for the measure."""
     if ranker is None or measure is None:
         return ""
@@ -194,7 +197,7 @@ def calibration_mark(ranker, measure) -> str:
     return marks[calibration_of(ranker, measure).holds]
 
 
-def without_binary(choice, labels, relevance_level, named):
+def without_binary(choice: Any, labels: Floats, relevance_level: Any, named: Any) -> list[str]:
     """Return the names of the measures, in a dict, that take the labels.
 
     Measures without a relevance level do not take grades. Raise if the user `named` one of them.
@@ -211,7 +214,7 @@ def without_binary(choice, labels, relevance_level, named):
     return [name for name in choice if name not in binary]
 
 
-def check_folds(n_folds, qid, instead):
+def check_folds(n_folds: int, qid: Array, instead: str) -> None:
     """Raise if there are fewer queries than folds, and name another way for a single query."""
     n_queries = len(np.unique(qid))
     if n_queries == 1:

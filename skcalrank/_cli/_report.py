@@ -1,16 +1,21 @@
 """Test whether systems differ, print the comparison, and write it to files, one a page of plots."""
 
+from __future__ import annotations
+
 import io
 import re
 import warnings
+from argparse import Namespace
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import __version__
 from ..data import check, texts
+from ..data.types import Floats
 from ..evaluation import ABOUT_JUDGED, Comparison, numbers_of
 from ..metrics import evaluate
 from ._files import output, refuse_overwriting
@@ -51,13 +56,13 @@ class Compared(NamedTuple):
     comparison: Comparison
     notes: list[str]  # warnings of the library
     legends: list[str]
-    measures: dict = {}  # by name, for marks of calibration
-    rankers: dict = {}  # by the name of the system
-    seconds: dict = {}  # of fit, by the name of the system
-    references: dict = {}  # values of each measure, by name
+    measures: dict[str, Any] = {}  # by name, for marks of calibration
+    rankers: dict[str, Any] = {}  # by the name of the system
+    seconds: dict[str, Any] = {}  # of fit, by the name of the system
+    references: dict[str, Any] = {}  # values of each measure, by name
 
 
-def check_reports(args, *inputs):
+def check_reports(args: Namespace, *inputs: str) -> None:
     """Raise if a report has no format, cannot be drawn, or would replace a file that is read."""
     remedy = "--report of a page needs matplotlib: pip install matplotlib, or give another suffix"
     for path in args.report:
@@ -68,14 +73,16 @@ def check_reports(args, *inputs):
         refuse_overwriting(path, *inputs)
 
 
-def names_of(paths, taken=()) -> list[str]:
+def names_of(paths: list[str], taken: tuple[Any, ...] | dict[str, Any] = ()) -> list[str]:
     """Return the names of files without suffix, or their paths where the names are not unique."""
     stems = [Path(path).stem for path in paths]
     counts = Counter([*stems, *taken])
     return [stem if counts[stem] == 1 else path for stem, path in zip(stems, paths)]
 
 
-def tested(compare, *values, args, **policies) -> tuple[Comparison, list[str]]:
+def tested(
+    compare: Callable[..., Any], *values: Any, args: Namespace, **policies: Any
+) -> tuple[Comparison, list[str]]:
     """Compare values or scores, and return the warnings of the library as notes."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -83,14 +90,14 @@ def tested(compare, *values, args, **policies) -> tuple[Comparison, list[str]]:
     return comparison, [str(warning.message) for warning in caught]
 
 
-def references(data, measures, empty="skip") -> dict[str, dict]:
+def references(data: Any, measures: Any, empty: str = "skip") -> dict[str, dict[str, Any]]:
     """Measure equal scores, whose expectation over ties is that of random order, and the labels."""
     policies = {"qid": data.qid, "empty": empty, "average": False}
     ends = {"constant": np.zeros(len(data.y)), "ideal": data.y}
     return {name: evaluate(data.y, scores, measures, **policies) for name, scores in ends.items()}
 
 
-def report(compared, args) -> str:
+def report(compared: Compared, args: Namespace) -> str:
     """Return the table and what it says, and write the reports."""
     comparison = compared.comparison
     by_folds = comparison.fold_values is not None
@@ -118,7 +125,7 @@ def report(compared, args) -> str:
     )
 
 
-def _about_test(comparison) -> str:
+def _about_test(comparison: Comparison) -> str:
     if not comparison.differences:
         return ""
     sample = "queries that count" if comparison.fold_values is None else "folds"
@@ -128,7 +135,7 @@ def _about_test(comparison) -> str:
     )
 
 
-def _table(compared) -> str:
+def _table(compared: Compared) -> str:
     """Return a table of measures by systems; marks of calibration and of the test are in it."""
     comparison, timed = compared.comparison, bool(compared.seconds)
     signs = {
@@ -157,7 +164,7 @@ def _table(compared) -> str:
     return format_table([*comparison.measures, *more], columns)
 
 
-def summary(values) -> tuple[float, float]:
+def summary(values: Floats) -> tuple[float, float]:
     """Return mean and standard error over the queries that count; NaN where there are too few."""
     values = values[~np.isnan(values)]
     n = len(values)
@@ -165,7 +172,7 @@ def summary(values) -> tuple[float, float]:
     return mean, values.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
 
 
-def _estimate(mean, error) -> str:
+def _estimate(mean: float, error: float) -> str:
     """Format mean and standard error, to three significant digits of the mean."""
     if np.isnan(mean):
         return "-"
@@ -174,13 +181,13 @@ def _estimate(mean, error) -> str:
     return _number(mean, decimals) + (f"±{spread}" if float(spread or 0) else "")
 
 
-def _number(value, decimals) -> str:
+def _number(value: float, decimals: int) -> str:
     """Format a number without the zero before the point and the sign of zero."""
     text = f"{round(float(value), decimals) + 0.0:.{decimals}f}"
     return re.sub(r"^(-?)0\.", r"\1.", text)
 
 
-def _counts(comparison) -> str:
+def _counts(comparison: Comparison) -> str:
     """Say on how many queries each measure is defined for the first system."""
     n_queries = comparison.values.shape[-1]
     by_count: dict[int, list[str]] = {}
@@ -196,7 +203,7 @@ def _counts(comparison) -> str:
     )
 
 
-def _page(comparison, text) -> str:
+def _page(comparison: Comparison, text: str) -> str:
     """Return the page."""
     elements = [
         f"<h1>{texts.html(' and '.join(comparison.measures))}</h1>",
@@ -215,7 +222,7 @@ def _page(comparison, text) -> str:
     )
 
 
-def _plots(comparison, measure) -> str:
+def _plots(comparison: Comparison, measure: str) -> str:
     """Return the plots by one measure: means, differences, and differences query by query."""
     others = [system for system in comparison.systems if system != comparison.baseline]
     height = 1.2 + 0.35 * len(comparison.systems)
@@ -227,7 +234,7 @@ def _plots(comparison, measure) -> str:
     return f"<h2>{texts.html(measure)}</h2>\n" + "\n".join(plots)
 
 
-def _svg(comparison, size, measure, **which) -> str:
+def _svg(comparison: Comparison, size: tuple[int, float], measure: str, **which: str) -> str:
     """Return a plot as an element of the page."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -243,7 +250,7 @@ def _svg(comparison, size, measure, **which) -> str:
     return svg[svg.index("<svg") :]
 
 
-def _numbers(comparison) -> str:
+def _numbers(comparison: Comparison) -> str:
     """Return the frame of the comparison as a table."""
     head, *rows = numbers_of(comparison)
     heads = "".join(f"<th>{texts.html(name)}</th>" for name in head)
@@ -252,14 +259,14 @@ def _numbers(comparison) -> str:
     return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
 
 
-def _short(cell) -> str:
+def _short(cell: str | float | None) -> str:
     if cell is None or cell != cell:
         return ""
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
 #: How a report is written, by the suffix of its file.
-REPORTS = {
+REPORTS: dict[str, Callable[..., str]] = {
     ".html": _page,
     ".csv": lambda comparison, _: comparison.to_csv(),
     ".md": lambda comparison, _: comparison.to_markdown() + "\n",

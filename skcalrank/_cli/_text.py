@@ -3,15 +3,16 @@
 import shutil
 import sys
 import textwrap
+from typing import Any
 
 
-def say(text):
+def say(text: str) -> None:
     """Replace the line of progress on a terminal; write nothing in a pipe."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(f"\r\x1b[K{printable(text)}", end="", file=sys.stderr, flush=True)
 
 
-def printable(text) -> str:
+def printable(text: Any) -> str:
     """Return text without characters that rule a terminal."""
     text = str(text)
     if text.replace("\n", "").isprintable():
@@ -21,7 +22,7 @@ def printable(text) -> str:
     return texts.printable(text)
 
 
-def one_line(text) -> str:
+def one_line(text: str) -> str:
     """Return text as one line."""
     from ..data import texts
 
@@ -33,7 +34,7 @@ def width() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def paragraphs(*blocks) -> str:
+def paragraphs(*blocks: str) -> str:
     """Join texts by empty lines; prose is wrapped, tables are left as they are."""
     columns = min(width(), 100)
     return "\n\n".join(
@@ -41,7 +42,7 @@ def paragraphs(*blocks) -> str:
     )
 
 
-def format_table(labels, columns, n_characters=None) -> str:
+def format_table(labels: list[str], columns: Any, n_characters: int | None = None) -> str:
     """Format columns, cells by head, beside their labels; in blocks if the width demands it."""
     n_characters = n_characters or width()
     labels = list(map(one_line, labels))
@@ -59,7 +60,7 @@ def format_table(labels, columns, n_characters=None) -> str:
     return "\n\n".join(map(_block, blocks))
 
 
-def _block(texts) -> str:
+def _block(texts: list[list[str]]) -> str:
     widths = [max(map(len, text)) for text in texts]
     lines = [
         " ".join([first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(rest, widths[1:]))])

@@ -101,7 +101,15 @@ def look_over(regressor: Any, rows: Rows | None) -> Any:
     return None if rows is None or not rows.named else held_out_rows(regressor, rows)
 
 
-def fit_rows(regressor, X, targets, sample_weight=None, held_out=None, *, method="fit"):
+def fit_rows(
+    regressor: Any,
+    X: Any,
+    targets: Array,
+    sample_weight: Floats | None = None,
+    held_out: tuple[Ints, Ints] | None = None,
+    *,
+    method: str = "fit",
+) -> Any:
     """Fit a regressor by its own method, without a shortcut through moments."""
     params = {}
     if sample_weight is not None:
@@ -135,7 +143,7 @@ def _refuse_largest(regressor: Any, X: Any, reason: Any) -> NoReturn:
     ) from reason
 
 
-def _in_range(regressor, X):
+def _in_range(regressor: Any, X: Any) -> Any:
     """Return X, or a copy in double precision if squares of X may overflow or underflow."""
     values = X.data if issparse(X) else X
     if not is_closed_form(regressor) or getattr(values, "dtype", None) != np.float32:
@@ -179,7 +187,7 @@ def predict_rows(regressor: Any, X: Any) -> Floats:
     return with_ties(values, X, every_row=tables.is_single(X) or raw.dtype.itemsize < 8)
 
 
-def with_ties(values, X, *, every_row=False):
+def with_ties(values: Floats, X: Any, *, every_row: bool = False) -> Floats:
     """Return predictions that are bitwise equal for equal rows, which rounding may tell apart."""
     near = np.arange(len(values)) if every_row else _nearly_equal(values)
     if len(near):

@@ -45,7 +45,7 @@ def fit_pairs(
     features: str | Callable[..., Any],
     regressor: Any,
     *,
-    alpha: float,
+    alpha: Any,
     diagonal: bool,
     weight: Floats | None,
     **solver: int,

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn before 1.9
+if TYPE_CHECKING:
+    from sklearn.callback import CallbackSupportMixin
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing, where scikit-learn has no callbacks."""
+    Method = TypeVar("Method", bound=Callable[..., Any])
 
-    def with_callbacks(method):
-        """Return the method."""
-        return method
+    # Methods have their own types, where scikit-learn's decorator leaves Any.
+    def with_callbacks(method: Method) -> Method: ...
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # scikit-learn before 1.9
+
+        class CallbackSupportMixin:
+            """Nothing, where scikit-learn has no callbacks."""
+
+        def with_callbacks(method: Any) -> Any:
+            """Return the method."""
+            return method
 
 
 __all__ = [
@@ -53,7 +61,13 @@ class LightGBMRounds(Rounds):
     """Calls callbacks of LightGBM, in their order, as ``lightgbm.train`` does."""
 
     def __init__(
-        self, module: Any, callbacks: list, model: Any, params: dict, measure: str, n_rounds: int
+        self,
+        module: Any,
+        callbacks: list[Any],
+        model: Any,
+        params: dict[str, Any],
+        measure: str,
+        n_rounds: int,
     ) -> None:
         ordered = sorted(callbacks, key=lambda callback: getattr(callback, "order", 0))
         is_first = [getattr(callback, "before_iteration", False) for callback in ordered]
@@ -62,16 +76,16 @@ class LightGBMRounds(Rounds):
         self._module, self._model, self._params = module, model, dict(params)
         self._measure, self._n_rounds = measure, n_rounds
 
-    def before(self, number):
+    def before(self, number: int) -> bool:
         return self._call(self._first, number, None)
 
-    def after(self, number, values):
+    def after(self, number: int, values: dict[str, list[float]]) -> bool:
         # Since version 4.7 results are a class of their own.
         result = getattr(self._module, "EvalResult", lambda *parts: parts)
         results = [result(name, self._measure, of[-1], True) for name, of in values.items()]
         return self._call(self._last, number, results)
 
-    def _call(self, callbacks, number, results):
+    def _call(self, callbacks: list[Any], number: int, results: list[Any] | None) -> bool:
         environment = self._module.callback.CallbackEnv(
             model=self._model,
             params=self._params,
@@ -91,22 +105,22 @@ class LightGBMRounds(Rounds):
 class XGBoostRounds(Rounds):
     """Calls callbacks of XGBoost as ``xgboost.train`` does."""
 
-    def __init__(self, callbacks: list, model: Any, measure: str) -> None:
+    def __init__(self, callbacks: list[Any], model: Any, measure: str) -> None:
         self._callbacks, self._model, self._measure = callbacks, model, measure
         self._log: dict[str, dict[str, list[float]]] = {}
         for callback in callbacks:
             callback.before_training(model)
 
-    def before(self, number):
+    def before(self, number: int) -> bool:
         calls = [call.before_iteration(self._model, number, self._log) for call in self._callbacks]
         return any(calls)
 
-    def after(self, number, values):
+    def after(self, number: int, values: dict[str, list[float]]) -> bool:
         self._log = {name: {self._measure: of} for name, of in values.items()}
         calls = [call.after_iteration(self._model, number, self._log) for call in self._callbacks]
         return any(calls)
 
-    def end(self):
+    def end(self) -> bool:
         for callback in self._callbacks:
             callback.after_training(self._model)
         return False
@@ -115,13 +129,13 @@ class XGBoostRounds(Rounds):
 class _Task:
     """A task of a fit that callbacks of scikit-learn follow; without callbacks it does nothing."""
 
-    def __init__(self, context: Any, told: dict) -> None:
+    def __init__(self, context: Any, told: dict[str, Any]) -> None:
         self._context, self._told = context, told
         if context is not None:
             context.call_on_fit_task_begin(**told)
 
     @classmethod
-    def of_fit(cls, estimator: Any, n_parts: int, arguments: dict) -> _Task:
+    def of_fit(cls, estimator: Any, n_parts: int, arguments: dict[str, Any]) -> _Task:
         """Return the task of a whole fit, with at most so many parts."""
         told = {"estimator": estimator, **arguments}
         if "_skl_callbacks" not in vars(estimator):
@@ -153,15 +167,15 @@ class _TaskRounds(Rounds):
         self._task, self._fitted = task, fitted
         self._round = task
 
-    def before(self, number):
+    def before(self, number: int) -> bool:
         del number
         self._round = self._task.part("round")
         return False
 
-    def after(self, number, values):
+    def after(self, number: int, values: dict[str, list[float]]) -> bool:
         return self._round.end(lambda: self._fitted(number + 1, values))
 
-    def end(self):
+    def end(self) -> bool:
         return self._task.end()
 
 
@@ -171,26 +185,28 @@ class _Together(Rounds):
     def __init__(self, *parts: Rounds) -> None:
         self._parts = parts
 
-    def before(self, number):
+    def before(self, number: int) -> bool:
         return max([part.before(number) for part in self._parts])
 
-    def after(self, number, values):
+    def after(self, number: int, values: dict[str, list[float]]) -> bool:
         return max([part.after(number, values) for part in self._parts])
 
-    def end(self):
+    def end(self) -> bool:
         return max([part.end() for part in self._parts])
 
 
 class Watch:
     """Who follows a fit: callbacks of the library, and those that scikit-learn has."""
 
-    def __init__(self, callbacks: list, X: Any, y: Any, **metadata: Any) -> None:
+    def __init__(self, callbacks: list[Any], X: Any, y: Any, **metadata: Any) -> None:
         passed = {name: value for name, value in metadata.items() if value is not None}
         self.callbacks, self._arguments = callbacks, {"X": X, "y": y, "metadata": passed}
         self._task = _Task(None, {})
-        self._fitted: Callable[[list], dict] = dict
+        self._fitted: Callable[[list[Any]], dict[str, Any]] = dict
 
-    def begin(self, estimator: Any, n_trainings: int, fitted: Callable[[list], dict]) -> None:
+    def begin(
+        self, estimator: Any, n_trainings: int, fitted: Callable[[list[Any]], dict[str, Any]]
+    ) -> None:
         """Tell that a fit begins; `fitted` returns the attributes of an estimator with models."""
         self._task = _Task.of_fit(estimator, n_trainings, self._arguments)
         self._fitted = fitted
@@ -200,7 +216,7 @@ class Watch:
         of_library: Rounds,
         name: str,
         n_rounds: int,
-        models: Callable[[int, Values], list],
+        models: Callable[[int, Values], list[Any]],
     ) -> Rounds:
         """Tell that a training begins; return what calls callbacks between its rounds.
 

@@ -64,7 +64,7 @@ def monotonic(cst: Any, columns: Columns) -> list[int] | None:
     return of_matrix if any(of_matrix) else None
 
 
-def _signs(cst, columns):
+def _signs(cst: Any, columns: Columns) -> list[float]:
     """Return the value for each column of X."""
     if isinstance(cst, Mapping):
         signs: list[Any] = [0] * len(columns.names)
@@ -97,7 +97,7 @@ def interactions(cst: Any, columns: Columns) -> list[list[int]] | None:
     return [members for members in of_matrix if members]
 
 
-def _sets(cst, columns):
+def _sets(cst: str | list[set[int | str]], columns: Columns) -> list[set[int]]:
     """Return sets of numbers of columns of X that cover all of them."""
     everything = set(range(len(columns.names)))
     if isinstance(cst, str):

@@ -3,7 +3,7 @@
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
@@ -60,7 +60,7 @@ class Engine(ABC):
     """A library of boosted trees."""
 
     name: ClassVar[str]
-    growing: ClassVar[type[Growing]]  # its models in training
+    growing: ClassVar[Callable[..., Growing]]  # its models in training
     objectives: ClassVar[tuple[str, ...]]  # names of its ranking objectives
     takes_sparse: ClassVar[bool] = False
     has_workers: ClassVar[bool] = False  # whether several processes can train together
@@ -75,7 +75,7 @@ class Engine(ABC):
         remedy = f"engine={self.name!r} needs {self.name}: pip install {self.name}"
         return check.installed(self.name, remedy)
 
-    def check(self, params: dict, settings: dict, *, stops: bool) -> None:
+    def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
         """Raise for options that repeat a parameter, are not read, or break early stopping.
 
         `settings` are parameters of the ranker: the loss, None if it is not an objective of the
@@ -91,7 +91,7 @@ class Engine(ABC):
         self._check_booster(params, stops)
         self.effects.check(params, settings, self.name_of, self.defaults)
 
-    def check_known(self, params: dict, objective: str | None) -> None:
+    def check_known(self, params: dict[str, Any], objective: str | None) -> None:
         """Raise for options that the library does not read; by itself it would only warn."""
         unknown = self.unknown(params, objective) if params else []
         if unknown:
@@ -102,7 +102,7 @@ class Engine(ABC):
                 f"{hints[0] if hints else 'correct the name, or leave it out.'}"
             )
 
-    def _check_booster(self, params, stops):
+    def _check_booster(self, params: dict[str, Any], stops: bool) -> None:
         kind = next((str(params[name]) for name in self.boosters if name in params), "gbdt")
         why = None
         if kind in ("rf", "random_forest"):
@@ -141,10 +141,10 @@ class Engine(ABC):
                     "Multiply the column by a number, or leave it out.",
                 )
 
-    def check_with_losses(self, params: dict) -> None:  # noqa: B027
+    def check_with_losses(self, params: dict[str, Any]) -> None:  # noqa: B027
         """Raise for options that do not work with custom objectives."""
 
-    def check_columns(self, params: dict, n_columns: int) -> None:
+    def check_columns(self, params: dict[str, Any], n_columns: int) -> None:
         """Raise for options with one value per column that do not match the columns."""
         for name, values in params.items():
             option = self.name_of(name)
@@ -163,14 +163,14 @@ class Engine(ABC):
         return {}
 
     @abstractmethod
-    def unknown(self, params: dict, objective: str | None) -> list[str]:
+    def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
         """Return the options that the library does not read with this objective (None: custom)."""
 
     @abstractmethod
-    def params(self, settings: dict, engine_params: dict) -> dict:
+    def params(self, settings: dict[str, Any], engine_params: dict[str, Any]) -> dict[str, Any]:
         """Return the options of the library: `settings`, then those of the user."""
 
-    def options(self, settings: dict) -> dict:
+    def options(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the options of the trees that are given, under the names of the library."""
         given = {name: settings[name] for name in TREE_OPTIONS if settings[name] is not None}
         options = {option_in(self.name, name): value for name, value in given.items()}
@@ -178,7 +178,7 @@ class Engine(ABC):
         return options
 
     @contextmanager
-    def connected(self, workers: Workers) -> Iterator[dict]:
+    def connected(self, workers: Workers) -> Iterator[dict[str, Any]]:
         """Return a context in which workers grow trees together, and options of the library."""
         if workers.size == 1:
             yield {}
@@ -199,7 +199,7 @@ class Engine(ABC):
         """Return the seconds after which the library takes another worker for lost."""
         return math.ceil(workers.time_limit)
 
-    def _network(self, workers: Workers) -> AbstractContextManager[dict]:
+    def _network(self, workers: Workers) -> AbstractContextManager[dict[str, Any]]:
         """Return a context in which several workers are connected, and options of the library."""
         raise NotImplementedError
 
@@ -219,7 +219,7 @@ class Engine(ABC):
     def importances(self, model: Any, n_features: int) -> Floats:
         """Return how much the splits on each feature decreased the loss."""
 
-    def check_callbacks(self, callbacks: list) -> None:
+    def check_callbacks(self, callbacks: list[Any]) -> None:
         """Raise for callbacks that the library does not call."""
         if callbacks:
             raise ValueError(
@@ -228,7 +228,7 @@ class Engine(ABC):
             )
 
     def rounds(
-        self, callbacks: list, trees: Any, params: dict, measure: str, n_rounds: int
+        self, callbacks: list[Any], trees: Any, params: dict[str, Any], measure: str, n_rounds: int
     ) -> Rounds:
         """Return what calls the callbacks of a user while trees grow."""
         del callbacks, trees, params, measure, n_rounds
@@ -243,7 +243,7 @@ class Engine(ABC):
         return dumped
 
 
-def _length(values):
+def _length(values: Any) -> int | None:
     """Return the number of values of a list, or of its text such as "(1,0)"; None of others."""
     if isinstance(values, str):
         return values.strip("()[] ").strip(",").count(",") + 1

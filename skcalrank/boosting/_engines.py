@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 from inspect import isclass, signature
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def preferred() -> Engine:
 _OWNERS = {name: engine for engine in ENGINES.values() for name in engine.objectives}
 
 
-def is_objective(loss: Any) -> bool:
+def is_objective(loss: Any) -> TypeGuard[str]:
     """Return whether a loss is the name of an objective of an engine."""
     return isinstance(loss, str) and loss in _OWNERS
 
@@ -97,7 +97,7 @@ def check_together(ranker: Any, engine: Engine, measure: Measure, has_eval_set: 
     engine.check_known(params, objective)
 
 
-def check_callbacks(engine: Engine, callbacks: list | None) -> list:
+def check_callbacks(engine: Engine, callbacks: list[Any] | None) -> list[Any]:
     """Return a list of callbacks; raise for those that the library does not call."""
     if callbacks is None:
         return []
@@ -123,7 +123,7 @@ def check_without_labels(ranker: Any, measure: Measure, has_eval_set: bool) -> N
         )
 
 
-def _check_start(start, stops):
+def _check_start(start: Any, stops: bool) -> None:
     """Raise unless an estimator takes a qid in fit, as rankers and their pipelines do."""
     is_estimator = not isclass(start) and hasattr(start, "fit") and hasattr(start, "predict")
     if not is_estimator or "qid" not in signature(start.fit).parameters:

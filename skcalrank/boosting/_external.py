@@ -11,8 +11,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import with_ties
-from ..data import all_or_nothing, available_if, call_step, check, limits, refuse_lazy
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
+from ..data import Rows, all_or_nothing, available_if, call_step, check, limits, refuse_lazy
+from ..data.types import Array, ArrayLike, Floats, Labels, Matrix, Self
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, by_column, encoded, fit_encoded
@@ -97,7 +97,7 @@ class ExternalRanker(BaseRanker):
     _reads_labels = False
     _plan_settings: ClassVar = {"weights_note": "each estimator uses weights in its own way"}
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [limits.REGRESSOR, None],
         "measure": limits.OWN_ERROR,
         "columns": [Mapping, None],
@@ -114,7 +114,7 @@ class ExternalRanker(BaseRanker):
         self.measure = measure
         self.columns = columns
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         check.regressor(self, self.estimator)
         estimator = self._inner()
@@ -125,15 +125,26 @@ class ExternalRanker(BaseRanker):
         tags.input_tags.categorical = takes.allow_nan  # others take them in tables only
         return tags
 
-    def _inner(self):
+    def _inner(self) -> Any:
         """Return the estimator that is cloned."""
         default = HistGradientBoostingRegressor(random_state=0)
         return default if self.estimator is None else self.estimator
 
-    def _reads(self, plan):
+    def _reads(self, plan: Any) -> Any:
         return super()._reads(plan)._replace(tables=reads_tables(self._inner()))
 
-    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True, name="y"):
+    def _check_problem(
+        self,
+        plan: Any,
+        X: Any,
+        y: Any,
+        qid: Any,
+        sample_weight: Any,
+        *,
+        reset: bool = True,
+        name: str = "y",
+        **options: Any,
+    ) -> tuple[Any, Rows]:
         arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
         refuse_lazy(type(self).__name__, **arguments)
         check.row_order(**arguments)
@@ -145,9 +156,11 @@ class ExternalRanker(BaseRanker):
                 f"its own way, got {self.columns!r}: leave it out."
             )
         self.encoder_ = getattr(X, "encoder", None)
-        return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, name=name)
+        return super()._check_problem(
+            plan, X, y, qid, sample_weight, reset=reset, name=name, **options
+        )
 
-    def _check_rows(self, X, qid, method):
+    def _check_rows(self, X: Any, qid: Array | None, method: str) -> Rows:
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
         check.row_order(X=X, qid=qid)
@@ -231,7 +244,7 @@ class ExternalRanker(BaseRanker):
         )
         return self._fit_rows(plan, rows)
 
-    def _fit_rows(self, plan, rows):
+    def _fit_rows(self, plan: Any, rows: Rows) -> Self:
         """Fit a clone of the estimator to validated rows."""
         record, rows = self._record(plan, rows), rows.weighted()
         estimator = clone(self._inner())
@@ -253,11 +266,11 @@ class ExternalRanker(BaseRanker):
         return self
 
     @property
-    def _kinds(self):
+    def _kinds(self) -> list[int]:
         """Numbers of the columns of the matrix that hold codes of categories."""
         return [] if self.encoder_ is None else self.encoder_.categorical_
 
-    def _matrix(self, estimator, rows):
+    def _matrix(self, estimator: Any, rows: Rows) -> Any:
         """Return the features of rows as an estimator reads them."""
         if isinstance(estimator, QueryPipeline) and self.encoder_ is not None:
             return rows.as_given()
@@ -265,7 +278,7 @@ class ExternalRanker(BaseRanker):
             return rows.X
         return library_of(estimator).columns(estimator, rows.X, self._kinds)
 
-    def _scores(self, rows):
+    def _scores(self, rows: Rows) -> Floats:
         named = rows.named or not self.record_.has_qid
         X = self._matrix(self.estimator_, rows)
         scores = scores_of(self.estimator_, X, rows.queries, named, self._taken)
@@ -312,7 +325,7 @@ class ExternalRanker(BaseRanker):
         return by_column(importances[None], self.encoder_)[0]
 
 
-def _by_indicated(parts, columns, n_columns):
+def _by_indicated(parts: Any, columns: Any, n_columns: Any) -> Any:
     """Return values of the outputs of a LinearColumns, summed by the columns that it reads."""
     indicators = [np.full(each.width, each.column) for each in columns.indicators_]
     out = np.zeros((len(parts), n_columns + 1))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import MissingQidError, Queries, arrays, check_own_qid, plain
-from ..data.types import ArrayLike, Ints
+from ..data.types import Array, ArrayLike, Floats, Ints
 
 # Training sets to remember: cross-validation inside a library boosts its folds in turn, with one
 # objective and one metric.
@@ -40,7 +40,7 @@ class Known:
     """Cache of objects computed from a training set, found again by its contents."""
 
     def __init__(self) -> None:
-        self._made: deque = deque(maxlen=_REMEMBERED)
+        self._made: deque[Any] = deque(maxlen=_REMEMBERED)
 
     def __len__(self) -> int:
         return len(self._made)
@@ -58,11 +58,11 @@ class Known:
         return made
 
 
-def _same(a, b):
+def _same(a: Array | None, b: Array | None) -> bool:
     return a is b if a is None or b is None else np.array_equal(a, b)
 
 
-def from_lightgbm(y_true, y_pred, weight, group_sizes) -> Handed:
+def from_lightgbm(y_true: Any, y_pred: Any, weight: Floats | None, group_sizes: Any) -> Handed:
     """Read ``(labels, scores, weight, group_sizes)``, or ``(scores, Dataset)``."""
     data = y_pred
     if hasattr(data, "get_group"):
@@ -76,7 +76,7 @@ def from_lightgbm(y_true, y_pred, weight, group_sizes) -> Handed:
     return _handed(y_true, y_pred, weight, np.asarray(group_sizes), is_part)
 
 
-def _is_part_of_lightgbm(params):
+def _is_part_of_lightgbm(params: dict[str, Any]) -> bool:
     """Return whether LightGBM trains on several workers.
 
     ``lightgbm.train`` shows the options; its classes for Dask show neither these nor the workers.
@@ -88,7 +88,7 @@ def _is_part_of_lightgbm(params):
     return max([len(listed), *counts]) > 1 or any(by_dask)
 
 
-def refuse_bagging_by_query(data):
+def refuse_bagging_by_query(data: Any) -> None:
     """Raise if LightGBM would use the gradients of a custom objective for the wrong rows.
 
     `data` is the second argument of the objective: the Dataset, whose `params` are checked, when
@@ -102,7 +102,7 @@ def refuse_bagging_by_query(data):
         )
 
 
-def from_xgboost(scores, data) -> Handed:
+def from_xgboost(scores: Floats, data: Any) -> Handed:
     """Read ``(scores, DMatrix)``, and repeat the weight of each query for its rows."""
     pointers = data.get_uint_info("group_ptr")
     if len(pointers) == 0 and data.num_row():
@@ -120,7 +120,7 @@ def workers() -> Any:
     return sys.modules["xgboost"].collective
 
 
-def _handed(labels, scores, weight, sizes, is_part):
+def _handed(labels: Any, scores: Any, weight: Floats | None, sizes: Ints, is_part: bool) -> Handed:
     scores = arrays.as_array(scores, "scores").astype(float).ravel()
     if not len(labels) == len(scores) == sizes.sum():
         raise ValueError(

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import InputTags, get_tags
 
 from ..data import Queries, Rows, call_step, handed_to
-from ..data.types import Floats
+from ..data.types import Floats, Ints
 from ._sklearn import pooled
 from ._tree_parts import has_tree_parts, tree_parts
 
@@ -145,16 +145,16 @@ class ScikitTrees(Library):
 
     engine = "sklearn"
 
-    def mark(self, estimator, n_columns, kinds):
+    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[Any, Any]:
         del n_columns
         estimator.set_params(categorical_features=kinds)
         return {}
 
-    def columns(self, estimator, matrix, kinds):
+    def columns(self, estimator: Any, matrix: Floats, kinds: list[int]) -> Floats:
         return pooled(super().columns(estimator, matrix, kinds), kinds, estimator.max_bins)
 
 
-def _refuse_other_grades(estimator, y, remedy):
+def _refuse_other_grades(estimator: Any, y: Floats, remedy: str) -> None:
     """Raise unless labels are grades whose gains the library can tell apart."""
     other = y[(y != np.floor(y)) | (y < 0) | (y > 30)]
     if len(other):
@@ -169,20 +169,20 @@ class LightGBM(Library):
 
     engine = "lightgbm"
 
-    def booster(self, estimator):
+    def booster(self, estimator: Any) -> Any:
         return estimator.booster_
 
-    def check_labels(self, estimator, y):
+    def check_labels(self, estimator: Any, y: Floats) -> None:
         params = estimator.get_params()
         gains = params.get("objective") in (None, "lambdarank", "rank_xendcg")
         if gains and "label_gain" not in params and reads_queries(estimator):
             _refuse_other_grades(estimator, y, "make grades of them, or set label_gain")
 
-    def mark(self, estimator, n_columns, kinds):
+    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[str, list[int]]:
         del estimator, n_columns
         return {"categorical_feature": kinds}
 
-    def contributions(self, estimator, X, kinds):
+    def contributions(self, estimator: Any, X: Any, kinds: list[Any]) -> Floats:
         del kinds
         parts = estimator.predict(X, pred_contrib=True)
         return parts.toarray() if issparse(parts) else np.asarray(parts)
@@ -193,27 +193,27 @@ class XGBoost(Library):
 
     engine = "xgboost"
 
-    def booster(self, estimator):
+    def booster(self, estimator: Any) -> Any:
         return estimator.get_booster()
 
-    def arguments(self, estimator, rows):
+    def arguments(self, estimator: Any, rows: Rows) -> dict[str, Ints]:
         taken = super().arguments(estimator, rows)
         if "qid" in taken and rows.weight is not None:
             taken["sample_weight"] = rows.queries.mean(rows.weight)  # one for each query
         return taken
 
-    def check_labels(self, estimator, y):
+    def check_labels(self, estimator: Any, y: Floats) -> None:
         params = estimator.get_params()
         gains = params.get("objective") == "rank:ndcg" and params.get("ndcg_exp_gain") is not False
         if gains and reads_queries(estimator):
             _refuse_other_grades(estimator, y, "make grades of them, or set ndcg_exp_gain=False")
 
-    def mark(self, estimator, n_columns, kinds):
+    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[Any, Any]:
         types = ["c" if column in kinds else "q" for column in range(n_columns)]
         estimator.set_params(enable_categorical=True, feature_types=types)
         return {}
 
-    def contributions(self, estimator, X, kinds):
+    def contributions(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
         import xgboost
 
         booster = estimator.get_booster()
@@ -233,24 +233,24 @@ class XGBoost(Library):
 class CatBoost(Library):
     """Ranker and regressors of CatBoost, which takes categories as integers."""
 
-    def mark(self, estimator, n_columns, kinds):
+    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[str, list[int]]:
         del estimator, n_columns
         return {"cat_features": kinds}
 
-    def takes(self, estimator):
+    def takes(self, estimator: Any) -> Any:
         del estimator
         tags = InputTags()
         tags.sparse = tags.allow_nan = True  # not all versions have tags
         return tags
 
-    def columns(self, estimator, matrix, kinds):
+    def columns(self, estimator: Any, matrix: Floats, kinds: list[int]) -> Floats:
         del estimator
         columns = matrix.astype(object)
         # A missing value is a level of its own, and not one that fit has not seen.
         columns[:, kinds] = np.nan_to_num(matrix[:, kinds], nan=-2).astype(int)
         return columns
 
-    def contributions(self, estimator, X, kinds):
+    def contributions(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
         import catboost
 
         pool = catboost.Pool(X, cat_features=kinds or None)

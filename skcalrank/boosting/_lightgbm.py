@@ -1,5 +1,7 @@
 """LightGBM as an engine, through its public functions."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from ..data import Workers, arrays
+from ..data import Rows, Workers, arrays
 from ..data.types import Floats
 from ._callbacks import LightGBMRounds, Rounds
 from ._engine import Engine, Growing, threads
@@ -38,7 +40,16 @@ _FREQ = {"bagging_freq", "subsample_freq"}
 
 
 class _GrowingLightGBM(Growing):
-    def __init__(self, engine, params, objective, kinds, train, valid, starts):
+    def __init__(
+        self,
+        engine: LightGBM,
+        params: dict[str, Any],
+        objective: Any,
+        kinds: list[int],
+        train: Rows,
+        valid: Rows | None,
+        starts: tuple[Floats | None, Floats | None],
+    ) -> None:
         by_name = isinstance(objective, str)
         self._objective = None if by_name else lambda scores, _: objective(scores)
         self._module = engine.module
@@ -59,7 +70,7 @@ class _GrowingLightGBM(Growing):
             followed = self._data(valid, starts[1], params, by_name, reference=data)
             self.model.add_valid(followed, "validation")
 
-    def _bins(self, train, params, options):
+    def _bins(self, train: Rows, params: dict[str, Any], options: dict[str, Any]) -> Any:
         """Return rows with bins that are those of all workers, from a sample of their rows.
 
         LightGBM itself would have each worker make the bins of some columns from its own rows, and
@@ -67,7 +78,7 @@ class _GrowingLightGBM(Growing):
         """
         step = -(-train.workers.reduce(train.n_rows, sum) // _MOST_ROWS)
 
-        def first_row(samples):
+        def first_row(samples: list[Floats]) -> bytes:
             X = arrays.stacked(samples)
             rows = self._module.Dataset(X, params=params, **options)
             if not any(map(rows.construct().feature_num_bin, range(X.shape[1]))):
@@ -83,7 +94,7 @@ class _GrowingLightGBM(Growing):
             path.write_bytes(row)
             return self._module.Dataset(path, params=params).construct()
 
-    def _data(self, rows, start, params, by_name, **options):
+    def _data(self, rows: Rows, start: Any, params: Any, by_name: bool, **options: Any) -> Any:
         return self._module.Dataset(
             _as_csr(rows.X),
             rows.y if by_name else np.zeros(len(rows.y)),
@@ -94,33 +105,33 @@ class _GrowingLightGBM(Growing):
             **options,
         )
 
-    def grow(self):
+    def grow(self) -> None:
         self.model.update(fobj=self._objective)
 
-    def followed(self):
-        scores = []
+    def followed(self) -> Floats:
+        scores: Any = []
         self.model.eval_valid(lambda values, _: scores.append(values) or ("", 0.0, True))
         return scores[0]
 
-    def n_rounds(self):
+    def n_rounds(self) -> int:
         return self.model.current_iteration()
 
-    def cut(self, n_rounds):
+    def cut(self, n_rounds: int) -> Any:
         # The copy does not hold the training rows.
         text = self.model.model_to_string(num_iteration=n_rounds)
         return self._module.Booster(model_str=_IN_MODEL.sub("", text) if self._is_part else text)
 
-    def close(self):
+    def close(self) -> None:
         self.model.free_network()
 
 
-def _unsplit(n_rows, n_columns):
+def _unsplit(n_rows: int, n_columns: int) -> Any:
     """Return a matrix that no tree splits, and that LightGBM takes."""
     first = np.ones(n_rows), (np.arange(n_rows), np.zeros(n_rows, dtype=int))
     return csr_matrix(first, shape=(n_rows, n_columns))
 
 
-def _as_csr(X):
+def _as_csr(X: Any) -> Any:
     return csr_matrix(X) if issparse(X) else X
 
 
@@ -139,7 +150,7 @@ class LightGBM(Engine):
     )
     boosters = ("boosting", "boosting_type", "boost")
 
-    def check_with_losses(self, params: dict) -> None:
+    def check_with_losses(self, params: dict[str, Any]) -> None:
         if str(params.get("bagging_by_query", False)).lower() in ("true", "+", "1"):
             raise ValueError(
                 "engine_params must not contain bagging_by_query=True with a loss of "
@@ -147,7 +158,7 @@ class LightGBM(Engine):
                 "subsample then draws rows."
             )
 
-    def check(self, params: dict, settings: dict, *, stops: bool) -> None:
+    def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
         super().check(params, settings, stops=stops)
         if settings["subsample"] is not None:
             self._check_subsample(params)
@@ -158,7 +169,7 @@ class LightGBM(Engine):
                     "does not exist. LightGBM would train without it."
                 )
 
-    def _check_subsample(self, params):
+    def _check_subsample(self, params: dict[str, Any]) -> None:
         """Raise for options with which LightGBM would not read a share of the rows."""
         for name, value in params.items():
             never = self.name_of(name) == "bagging_freq" and int(value) <= 0
@@ -174,14 +185,14 @@ class LightGBM(Engine):
     def defaults(self) -> dict[str, str]:
         return self._settings({})
 
-    def unknown(self, params: dict, objective: str | None) -> list[str]:
+    def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
         del objective
         known = self._names()
         if known is None:
             return [name for name, value in params.items() if not self._is_read(name, value)]
         return [name for name in params if name not in known]
 
-    def _names(self):
+    def _names(self) -> dict[str, str] | None:
         """Return the option for each of its names; None if LightGBM has no such table."""
         table = getattr(self.module.basic, "_ConfigAliases", None)
         if table is None:
@@ -189,7 +200,7 @@ class LightGBM(Engine):
         table.get()  # loads the table
         return {name: option for option, names in table.aliases.items() for name in names}
 
-    def _is_read(self, name, value):
+    def _is_read(self, name: Any, value: Any) -> Any:
         """Return whether LightGBM reads an option: another value changes the settings.
 
         Options that are not numbers, or invalid, count as read.
@@ -199,20 +210,20 @@ class LightGBM(Engine):
         if isinstance(value, bool):
             other = not value
         else:
-            other = value + 1 if isinstance(value, Integral) else value / 2 or 1
+            other = value + 1 if isinstance(value, Integral) else float(value) / 2 or 1
         try:
             return self._settings({name: value}) != self._settings({name: other})
         except self.module.basic.LightGBMError:
             return True
 
-    def _settings(self, options):
+    def _settings(self, options: dict[Any, Any]) -> dict[str, str]:
         """Return all options with their values, from the text form of a model."""
         data = self.module.Dataset(np.zeros((2, 1)), np.zeros(2), params={"verbosity": -1})
         params = {"objective": "none", "verbosity": -1} | options
         text = self.module.Booster(params, data).model_to_string()
         return dict(re.findall(r"^\[(\w+): (.*)\]$", text, flags=re.MULTILINE))
 
-    def params(self, settings: dict, engine_params: dict) -> dict:
+    def params(self, settings: dict[str, Any], engine_params: dict[str, Any]) -> dict[str, Any]:
         fixed = {
             **self.options(settings),
             "seed": settings["seed"],
@@ -234,7 +245,7 @@ class LightGBM(Engine):
         return 60 * math.ceil(workers.time_limit / 60)  # its option counts minutes
 
     @contextmanager
-    def _network(self, workers: Workers) -> Iterator[dict]:
+    def _network(self, workers: Workers) -> Iterator[dict[str, Any]]:
         port = free_port()
         machines = workers.gather(f"{workers.host}:{port}")
         yield {
@@ -272,7 +283,7 @@ class LightGBM(Engine):
         del n_features  # LightGBM returns all features
         return model.feature_importance("gain").astype(float)
 
-    def check_callbacks(self, callbacks: list) -> None:
+    def check_callbacks(self, callbacks: list[Any]) -> None:
         for callback in callbacks:
             if not callable(callback):
                 raise ValueError(
@@ -281,7 +292,7 @@ class LightGBM(Engine):
                 )
 
     def rounds(
-        self, callbacks: list, trees: Any, params: dict, measure: str, n_rounds: int
+        self, callbacks: list[Any], trees: Any, params: dict[str, Any], measure: str, n_rounds: int
     ) -> Rounds:
         if not callbacks:
             return Rounds()

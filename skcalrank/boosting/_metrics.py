@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import check
+from ..data.types import Array, Floats, Ints
 from ..measures import Measure, warn_of_amounts
 from ..metrics import PreparedScore, get_scorer, undefined_mean
 from ._handed import Handed, Known, from_lightgbm, from_xgboost, workers
@@ -24,7 +25,7 @@ class _Metric:
     name: str
     _known: Known = field(default_factory=Known, init=False, repr=False, compare=False)
 
-    def __reduce__(self):  # without what is known
+    def __reduce__(self) -> tuple[type[Any], tuple[Any, str, str, str]]:  # without what is known
         return type(self), (self.measure, self.ties, self.empty, self.name)
 
     def score_of(self, handed: Handed) -> PreparedScore:
@@ -38,14 +39,16 @@ class _Metric:
             check.scores(handed.scores, handed.scores.shape)
         return self._known.of(handed, self._prepared)
 
-    def _prepared(self, handed):
+    def _prepared(self, handed: Handed) -> PreparedScore:
         y, queries = check.target(handed.labels, handed.qid, name="y_true")
         weight = None if handed.weight is None else np.asarray(handed.weight)
         warn_of_amounts([self.measure], y)
         return PreparedScore(self.measure, y, queries, weight, self.ties, self.empty)
 
 
-def _parameters(measure, ties, empty, name, options, prefix=""):
+def _parameters(
+    measure: Any, ties: str, empty: str, name: Any, options: dict[str, int], prefix: str = ""
+) -> tuple[Measure, str, str, str]:
     made = get_scorer(measure, ties=ties, empty=empty, **options).measure
     return made, ties, empty, prefix + made.full_name if name is None else name
 
@@ -53,7 +56,9 @@ def _parameters(measure, ties, empty, name, options, prefix=""):
 class LightGBMMetric(_Metric):
     """Evaluation function returned by :func:`lightgbm_metric`."""
 
-    def __call__(self, y_true, y_pred, weight=None, group_sizes=None):
+    def __call__(
+        self, y_true: Array, y_pred: Any, weight: Any = None, group_sizes: Ints | None = None
+    ) -> tuple[str, float, bool]:
         """Return (name, value, True); ``lightgbm.train`` passes (scores, Dataset)."""
         handed = from_lightgbm(y_true, y_pred, weight, group_sizes)
         return self.name, self.score_of(handed)(handed.scores), True
@@ -62,7 +67,7 @@ class LightGBMMetric(_Metric):
 class XGBoostMetric(_Metric):
     """Evaluation function returned by :func:`xgboost_metric`."""
 
-    def __call__(self, scores, data):
+    def __call__(self, scores: Floats, data: Any) -> tuple[str, float]:
         """Return (name, value); the mean over the queries of all workers, if there are several."""
         handed = from_xgboost(scores, data)
         if not handed.is_part:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..data import Rows
-from ..data.types import Floats
+from ..data.types import Floats, Ints
 from ._engine import Engine
 
 
@@ -40,15 +40,15 @@ class Model(NamedTuple):
         for trees in engine.staged(self.booster, rows.X, kinds, n_jobs):
             yield self._with_start(trees, start)
 
-    def _start_scores(self, rows, qid):
+    def _start_scores(self, rows: Rows, qid: Ints | None) -> Floats | None:
         if self.start is None:
             return None
         return self.start_scale * self.start.predict(rows.as_given(), qid)
 
-    def _with_start(self, trees, start):
+    def _with_start(self, trees: Floats, start: Floats | None) -> Floats:
         return self.weight * (trees if start is None else trees + start)
 
-    def contributions(self, engine: Engine, X, kinds, n_jobs) -> Floats:
+    def contributions(self, engine: Engine, X: Any, kinds: list[int], n_jobs: Any) -> Floats:
         """Return the share of each feature in the scores, and last a constant."""
         parts = engine.contributions(self.booster, X, kinds, n_jobs)
         if self.start is None:

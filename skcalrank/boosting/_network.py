@@ -55,9 +55,10 @@ class Place(NamedTuple):
                 link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             yield _Connected(self, links)
 
-    def _accepted(self, opened):
+    def _accepted(self, opened: ExitStack) -> list[Any]:
         """Return the connections of the other workers, by rank."""
-        deadline, links = time.monotonic() + self.time_limit, {}
+        links: dict[int, Any] = {}
+        deadline = time.monotonic() + self.time_limit
         with socket.create_server(("", self.port), backlog=len(self.hosts)) as server:
             while len(links) < len(self.hosts) - 1:
                 server.settimeout(max(deadline - time.monotonic(), _PAUSE))
@@ -72,7 +73,7 @@ class Place(NamedTuple):
                         links[struct.unpack("!I", _received(link, 4))[0]] = link
         return [links[rank] for rank in sorted(links)]
 
-    def _connected(self, opened):
+    def _connected(self, opened: ExitStack) -> Any:
         """Return the connection to the first worker."""
         deadline = time.monotonic() + self.time_limit
         while True:
@@ -118,16 +119,16 @@ class _Connected(Workers):
         for link in self._links:
             link.close()
 
-    def _link(self, rank):
+    def _link(self, rank: int) -> Any:
         return self._links[rank - 1 if self.rank == 0 else 0]
 
-    def _send(self, rank, message):
+    def _send(self, rank: int, message: bytes) -> None:
         try:
             self._link(rank).sendall(struct.pack("!Q", len(message)) + message)
         except OSError as error:
             raise self._place.lost(rank) from error
 
-    def _receive(self, rank):
+    def _receive(self, rank: int) -> Any:
         link = self._link(rank)
         try:
             (length,) = struct.unpack("!Q", _received(link, 8))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,10 +31,10 @@ class Problem:
     loss: Loss
 
     @lazy_property
-    def _derivatives(self):
+    def _derivatives(self) -> Callable[..., Any]:
         return self.loss.prepare_derivatives(self.targets, self.queries, self.weight)
 
-    def derivatives(self, scores):
+    def derivatives(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the gradient of the loss and positive curvatures, of shape (n_rows,) each."""
         gradient, curvature = self._derivatives(scores)
         curvature = _steady(self.loss, gradient, curvature, self.weight)
@@ -43,10 +44,10 @@ class Problem:
 def make_problem(
     measure: Measure,
     loss: Loss,
-    targets,
-    queries,
-    weight,
-    query_weight,
+    targets: Floats,
+    queries: Queries,
+    weight: Floats | None,
+    query_weight: str | None,
     workers: Workers = ALONE,
 ) -> Problem:
     """Return the problem of boosting targets in grouped order; `workers` have other queries."""
@@ -74,14 +75,14 @@ class _Objective:
     loss: Loss
     query_weight: str | None = None
     _known: Known = field(default_factory=Known, init=False, repr=False, compare=False)
-    _scaled: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+    _scaled: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.query_weight is not None:
             check.option("query_weight", self.query_weight, QUERY_WEIGHTS)
         check_boosted(self.measure)
 
-    def __reduce__(self):  # without what is known
+    def __reduce__(self) -> tuple[Any, ...]:  # without what is known
         return type(self), (self.measure, self.loss, self.query_weight)
 
     def freeze(
@@ -131,7 +132,7 @@ class _Objective:
             return np.zeros(0), np.zeros(0)
         return self._known.of(handed, self._make_problem).derivatives(handed.scores)
 
-    def _make_problem(self, handed):
+    def _make_problem(self, handed: Handed) -> Problem:
         y, queries = check.target(handed.labels, handed.qid, name="y_true")
         weight = check.sample_weight(handed.weight, len(y), queries)
         scaled, problem = self._problem(y, queries, weight)
@@ -139,7 +140,7 @@ class _Objective:
             self._refuse_other_scales(scaled, handed.is_part)
         return problem
 
-    def _problem(self, y, queries, weight):
+    def _problem(self, y: Floats, queries: Queries, weight: Any) -> tuple[Self, Problem]:
         """Return the objective with the scales of the labels, and their problem."""
         warn_of_amounts([self.measure], y)
         measure = self.measure.scaled_to(y)
@@ -147,7 +148,7 @@ class _Objective:
         problem = make_problem(measure, self.loss, targets, queries, weight, self.query_weight)
         return replace(self, measure=measure, loss=problem.loss), problem
 
-    def _refuse_other_scales(self, scaled, is_part):
+    def _refuse_other_scales(self, scaled: _Objective, is_part: bool) -> None:
         """Raise if parts of one training set would be trained with losses of different scales."""
         if is_part:
             raise ValueError(
@@ -165,7 +166,7 @@ class _Objective:
             )
 
 
-def _steady(loss, gradient, curvature, weight):
+def _steady(loss: Any, gradient: Floats, curvature: Floats, weight: Floats | None) -> Floats:
     """Return curvatures large enough that no step is longer than the loss allows."""
     if loss.family == "squared":
         return curvature
@@ -188,7 +189,9 @@ class LightGBMObjective(_Objective):
         Weight of a query, as in :func:`lightgbm_objective`.
     """
 
-    def __call__(self, y_true, y_pred, weight=None, group_sizes=None):
+    def __call__(
+        self, y_true: Any, y_pred: Any, weight: Floats | None = None, group_sizes: Any = None
+    ) -> tuple[Floats, Floats]:
         """Return gradients and curvatures; ``lightgbm.train`` passes (scores, Dataset)."""
         refuse_bagging_by_query(y_pred)
         return self.derivatives(from_lightgbm(y_true, y_pred, weight, group_sizes))
@@ -207,7 +210,7 @@ class XGBoostObjective(_Objective):
         Weight of a query, as in :func:`lightgbm_objective`.
     """
 
-    def __call__(self, scores, data):
+    def __call__(self, scores: Floats, data: Any) -> tuple[Floats, Floats]:
         """Return gradients and curvatures."""
         return self.derivatives(from_xgboost(scores, data))
 

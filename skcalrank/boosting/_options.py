@@ -19,7 +19,11 @@ class Effects(NamedTuple):
     needs: Mapping[str, str]
 
     def check(
-        self, params: dict, settings: dict, name_of: Callable, defaults: Callable[[], dict]
+        self,
+        params: dict[str, Any],
+        settings: dict[str, Any],
+        name_of: Callable[..., Any],
+        defaults: Callable[[], dict[str, Any]],
     ) -> None:
         """Raise for options of a user that have no effect, unless they are at their defaults.
 
@@ -47,7 +51,7 @@ class Effects(NamedTuple):
                 )
 
 
-def _by_name(table):
+def _by_name(table: Any) -> dict[str, str]:
     """Return the key of each name in a table of names separated by spaces."""
     return {name: key for key, names in table.items() for name in names.split()}
 
@@ -61,7 +65,7 @@ def _is(value: Any, text: Any) -> bool:
         return value == text
 
 
-def _is_met(condition: str, options: dict) -> bool:
+def _is_met(condition: str, options: dict[str, Any]) -> bool:
     name, _, value = condition.partition("=")
     if options.get(name) is None:
         return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import zip_longest
@@ -19,6 +19,7 @@ from ..data import (
     QUERY_WEIGHTS,
     EvalSet,
     QuerySizes,
+    Rows,
     Workers,
     all_or_nothing,
     check,
@@ -30,7 +31,7 @@ from ..data import (
     tables,
     workers_of_fit,
 )
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
+from ..data.types import Array, ArrayLike, Bools, Floats, Ints, Labels, Matrix, Seed, Self
 from ..losses import Loss
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded, fit_encoded
@@ -264,7 +265,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         "weights_note": "a repeated row may be held out, and counts twice in a leaf"
     }
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": limits.OWN_ERROR,
         "loss": limits.OWN_ERROR,
         "targets": [limits.one_of("measure", "separable", "grades")],
@@ -316,7 +317,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         n_iter_no_change: int = 50,
         columns: Mapping[Any, str] | None = None,
         random_state: Seed = None,
-        engine_params: dict | None = None,
+        engine_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -345,7 +346,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         engine = ENGINES.get(self.engine) if isinstance(self.engine, str) else preferred()
         tags.input_tags.sparse = engine is None or engine.takes_sparse
@@ -389,15 +390,25 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
     # -- validation ---------------------------------------------------------------
 
     def _check_problem(
-        self, plan, X, y, qid, sample_weight, *, reset=True, name="y", workers=ALONE
-    ):
+        self,
+        plan: Any,
+        X: Any,
+        y: Any,
+        qid: Any,
+        sample_weight: Any,
+        *,
+        reset: bool = True,
+        name: str = "y",
+        workers: Any = ALONE,
+        **_: Any,
+    ) -> tuple[Any, Rows]:
         measure = plan.measure
         arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
         refuse_lazy(type(self).__name__, **arguments)
         check.row_order(**arguments)
         if reset:
             X = fit_encoded(X, self.columns, y, qid, workers)
-            self.encoder_ = getattr(X, "encoder", None)
+            self.encoder_: Any = getattr(X, "encoder", None)
         else:
             X = self._encoded(X)
         is_silent = workers.size > 1 and sample_weight is not None and not np.any(sample_weight)
@@ -417,7 +428,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         rows = replace(rows, table=getattr(X, "table", None), workers=workers)
         return plan, self._without_unseen(rows)
 
-    def _encoded(self, X):
+    def _encoded(self, X: Any) -> Any:
         """Return X as the columns of fit are read, if fit got a table."""
         return X if self.encoder_ is None else encoded(X, self.encoder_)
 
@@ -436,7 +447,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         X_val: Matrix | None = None,
         y_val: Labels | None = None,
         qid_val: ArrayLike | None = None,
-        callbacks: list | None = None,
+        callbacks: list[Any] | None = None,
     ) -> Self:
         """Grow trees until the measure stops improving on the validation queries.
 
@@ -496,7 +507,9 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         callbacks = check_callbacks(self._check_params(bool(evals)), callbacks)
         return self._fit_part(ALONE, EvalSet(X, y, qid, sample_weight), evals, callbacks)
 
-    def _fit_part(self, workers, given, evals, callbacks=()):
+    def _fit_part(
+        self, workers: Any, given: EvalSet, evals: dict[str, EvalSet], callbacks: Sequence[Any] = ()
+    ) -> BoostedRanker:
         """Grow trees with other workers, each of which has whole queries."""
         X, y, qid, sample_weight = given
         watch = Watch(list(callbacks), X, y, qid=qid, sample_weight=sample_weight)
@@ -535,16 +548,24 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         watch = Watch([], X, targets, qid=qid, sample_weight=sample_weight)
         return self._fit_to_targets(plan, rows, rows.y, evals=evals, watch=watch)
 
-    def _fit_to_targets(self, plan, rows, targets, method="fit", evals=None, watch=None):
+    def _fit_to_targets(
+        self,
+        plan: Any,
+        rows: Rows,
+        targets: Floats,
+        method: str = "fit",
+        evals: dict[str, EvalSet] | None = None,
+        watch: Watch | None = None,
+    ) -> BoostedRanker:
         del method
         check_without_labels(self, plan.measure, bool(evals))
         # A ranker of judgments validates the rows itself, which are numbers then.
-        vars(self).setdefault("encoder_", None)
+        self.__dict__.setdefault("encoder_", None)
         watch = Watch([], rows.X, targets) if watch is None else watch
         rows = replace(rows, y=targets)
         return self._train(plan, rows, OfTargets(plan.measure), evals or {}, watch)
 
-    def _train(self, plan, rows, measure, evals, watch):
+    def _train(self, plan: Any, rows: Rows, measure: Measure, evals: Any, watch: Watch) -> Self:
         """Grow the trees for a measure of the labels, or of targets in their place."""
         rows, rng, engine, sizes = self._prepared(rows)
         evals = self._eval_rows(evals, rows, sizes, not isinstance(measure, OfTargets))
@@ -556,7 +577,9 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         return self
 
     @all_or_nothing
-    def _fit_held_out(self, X, y, qid, sample_weight, folds, method="fit") -> Floats:
+    def _fit_held_out(
+        self, X: Any, y: Array, qid: Ints, sample_weight: Any, folds: Ints, method: str = "fit"
+    ) -> Floats:
         """Fit like a method, and return out-of-fold scores on the scale of :meth:`predict`.
 
         `folds` are the numbers of the models from which rows are held out, and which are stopped
@@ -586,7 +609,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
             scores[test.numbers] = self.n_models * self._scores_of(model, test, test.codes)
         return scores
 
-    def _prepared(self, rows):
+    def _prepared(self, rows: Rows) -> tuple[Any, ...]:
         """Return rows sorted by contents, a random generator, the engine, and sizes of queries."""
         engine = engine_of(self)
         rng = None if self.random_state is None else check_random_state(self.random_state)
@@ -601,11 +624,22 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         return rows, rng, engine, sizes
 
     @with_callbacks
-    def _grow(self, plan, rows, masks, rng, engine, measure, evals, sizes, watch):
+    def _grow(
+        self,
+        plan: Any,
+        rows: Rows,
+        masks: Sequence[Bools | None],
+        rng: np.random.RandomState | None,
+        engine: Engine,
+        measure: Measure,
+        evals: dict[str, Rows],
+        sizes: QuerySizes | None,
+        watch: Watch,
+    ) -> None:
         """Grow the trees of each model on the rows outside its mask, and set attributes."""
         record = replace(self._record(plan, rows), sizes=sizes)
 
-        def fitted(models):
+        def fitted(models: list[Model]) -> dict[str, Any]:
             return self._attributes(models, rows, engine) | {"record_": record}
 
         n_trainings = len(masks) * (1 if self.start is None else MOST_TRAININGS)
@@ -615,7 +649,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
             setattr(self, name, value)
         watch.end()
 
-    def _attributes(self, models, rows, engine):
+    def _attributes(self, models: list[Model], rows: Rows, engine: Engine) -> dict[str, Any]:
         """Return the attributes that the models determine."""
         weights = np.ones(len(models))
         if len(models) > 1:
@@ -628,7 +662,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
             attributes[name] = list(values) if len(models) > 1 else values[0]
         return attributes
 
-    def _eval_rows(self, evals, rows, sizes, has_labels):
+    def _eval_rows(self, evals: Any, rows: Rows, sizes: Any, has_labels: bool) -> dict[str, Rows]:
         """Return the rows of evaluation sets by name, read as those of fit."""
         out = {}
         for name, given in evals.items():
@@ -645,18 +679,18 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
 
     # -- what was fitted --------------------------------------------------------------
 
-    def _models(self):
+    def _models(self) -> list[Model]:
         """Return the fitted models."""
         columns = [getattr(self, name) for name in _OF_MODELS]
         if len(self.model_weights_) == 1:
             columns = [[column] for column in columns]
         return [Model(*values) for values in zip(*columns, self.model_weights_)]
 
-    def _scores_of(self, model, rows, qid):
+    def _scores_of(self, model: Any, rows: Rows, qid: Ints | None) -> Floats:
         """Return the scores of one model for validated rows."""
         return model.scores(ENGINES[self.engine_], categories_of(self), rows, qid, self.n_jobs)
 
-    def _check_rows(self, X, qid, method):
+    def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
         check.row_order(X=X, qid=qid)
@@ -664,12 +698,12 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         rows = super()._check_rows(X, qid, method)
         return self._without_unseen(replace(rows, table=getattr(X, "table", X)))
 
-    def _without_unseen(self, rows):
+    def _without_unseen(self, rows: Rows) -> Rows:
         """Return rows whose categories that fit has not seen are missing."""
         matrix = without_unseen(rows.X, categories_of(self))
         return rows if matrix is rows.X else replace(rows, X=matrix)
 
-    def _scores(self, rows):
+    def _scores(self, rows: Rows) -> Floats:
         qid = rows.codes if rows.named else None
         return np.sum([self._scores_of(model, rows, qid) for model in self._models()], axis=0)
 
@@ -709,7 +743,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
             return (scores.copy() for _ in range(np.max(self.best_iteration_)))
         return self._staged(self._check_rows(X, qid, "staged_predict"))
 
-    def _staged(self, rows):
+    def _staged(self, rows: Rows) -> Iterator[Floats]:
         engine, kinds = ENGINES[self.engine_], categories_of(self)
         qid = rows.codes if rows.named else None
         models = self._models()
@@ -755,21 +789,21 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         check_is_fitted(self)
         return np.mean([self._importances(model.booster) for model in self._models()], axis=0)
 
-    def _importances(self, booster):
+    def _importances(self, booster: Any) -> Array:
         n_columns = self.n_features_in_ if self.encoder_ is None else len(self.encoder_.sources_)
         gains = ENGINES[self.engine_].importances(booster, n_columns)
         gains = by_column(gains[None], self.encoder_)[0]
         total = gains.sum()
         return gains / total if total > 0 else gains
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         if "booster_" in state:
             dump = ENGINES[self.engine_].dump
             state = {**state, "booster_": _of_each(dump, self.booster_)}
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         if "booster_" in state:
             load = ENGINES[state["engine_"]].load
             state = {**state, "booster_": _of_each(load, state["booster_"])}
@@ -782,7 +816,7 @@ class TreeScores:
     def __init__(
         self,
         engine: str,
-        boosters: list,
+        boosters: list[Any],
         weights: list[float],
         n_columns: int,
         n_codes: dict[int, int],
@@ -850,12 +884,14 @@ def without_unseen(X: Any, kinds: list[int]) -> Any:
     return matrix
 
 
-def _of_each(call, booster):
+def _of_each(call: Callable[..., Any], booster: Any) -> Any:
     """Return ``call(booster)``, or the list of these if there are several boosters."""
     return list(map(call, booster)) if isinstance(booster, list) else call(booster)
 
 
-def fit_held_out(ranker, X, y, qid, sample_weight, folds, method="fit"):
+def fit_held_out(
+    ranker: Any, X: Any, y: Floats, qid: Ints, sample_weight: Any, folds: Ints, method: str = "fit"
+) -> tuple[BoostedRanker, Floats]:
     """Return a fitted clone of a BoostedRanker, and its out-of-fold scores."""
     ranker = clone(ranker)
     return ranker, ranker._fit_held_out(X, y, qid, sample_weight, folds, method)

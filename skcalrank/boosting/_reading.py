@@ -75,7 +75,7 @@ def _grown(roots: list[Any], read: Callable[[Any], Split | float], **options: An
         starts,
         [split.feature for split in splits],
         [0.0 if k in coded else _finite(split.below_if) for k, split in enumerate(splits)],
-        coded,  # type: ignore[arg-type]
+        coded,
         [below for below, _ in ways],
         [above for _, above in ways],
         [split.missing_below for split in splits],

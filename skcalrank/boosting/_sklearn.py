@@ -5,9 +5,11 @@ however: if trees are fitted to minus gradient over curvature, with the curvatur
 the values of their leaves are Newton steps.
 """
 
+from __future__ import annotations
+
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from itertools import islice
@@ -19,6 +21,7 @@ from numpy.random import RandomState
 from sklearn.ensemble import HistGradientBoostingRegressor
 from threadpoolctl import threadpool_limits
 
+from ..data import Rows
 from ..data.types import Floats
 from ._engine import Engine, Growing, threads
 from ._shap import Paths
@@ -40,7 +43,7 @@ _FEW_ROWS = 100
 _NEXT_TO_NOTHING = 1e-12
 
 
-def _on(n_jobs) -> AbstractContextManager:
+def _on(n_jobs: int | None) -> AbstractContextManager[Any]:
     """Return a context that limits the threads; scikit-learn has no parameter for this."""
     if n_jobs is None:
         return nullcontext()
@@ -48,7 +51,16 @@ def _on(n_jobs) -> AbstractContextManager:
 
 
 class _GrowingHistograms(Growing):
-    def __init__(self, engine, params, objective, kinds, train, valid, starts):
+    def __init__(
+        self,
+        engine: ScikitLearn,
+        params: dict[str, Any],
+        objective: Callable[..., Any],
+        kinds: list[int],
+        train: Rows,
+        valid: Rows | None,
+        starts: tuple[Floats | None, Floats | None],
+    ) -> None:
         del engine
         params = _adapted(params, kinds, train.X.shape[1])
         self._objective, self._n_jobs = objective, params.pop("n_jobs")
@@ -57,18 +69,18 @@ class _GrowingHistograms(Growing):
         self._X = _binned(pooled(train.X, kinds, n_bins), kinds, n_bins)
         self._valid_X = None if valid is None else pooled(valid.X, kinds, n_bins)
         self._starts = starts
-        self._n_rounds, self._scores = 0, deque()
+        self._n_rounds, self._scores = 0, deque[Any]()
         self._model = HistGradientBoostingRegressor(
             **params, max_iter=1, categorical_features=kinds or None
         )
 
-    def grow(self):
+    def grow(self) -> None:
         if self._n_rounds % _ROUNDS == 0:
             with _on(self._n_jobs):
                 self._grow_more()
         self._n_rounds += 1
 
-    def _grow_more(self):
+    def _grow_more(self) -> None:
         """Fit the next trees to Newton steps from the present scores."""
         trees = self._model.predict(self._X) if self._n_rounds else np.zeros(len(self._X))
         start = self._starts[0]
@@ -80,7 +92,7 @@ class _GrowingHistograms(Growing):
             stages = self._model.staged_predict(self._valid_X)
             self._scores = deque(islice(stages, self._n_rounds, None))
 
-    def _drawn(self, curvature):
+    def _drawn(self, curvature: Floats) -> Floats:
         """Return the weights of the rows, which are next to nothing for those that are not drawn.
 
         The rows themselves stay, so that the bins of all trees are the same.
@@ -89,15 +101,15 @@ class _GrowingHistograms(Growing):
             return curvature
         return np.where(self._rng.random(len(curvature)) < self._share, curvature, _NEXT_TO_NOTHING)
 
-    def followed(self):
+    def followed(self) -> Floats:
         scores = self._scores.popleft()
         start = self._starts[1]
         return scores if start is None else scores + start
 
-    def n_rounds(self):
+    def n_rounds(self) -> int:
         return self._n_rounds
 
-    def cut(self, n_rounds):
+    def cut(self, n_rounds: int) -> Any:
         model = copy(self._model)  # training may go on
         model._predictors = Rounds(trees_of(model)[:n_rounds])  # noqa: SLF001
         # Only a fit draws from it, and skops cannot write it with old versions of numpy.
@@ -105,7 +117,7 @@ class _GrowingHistograms(Growing):
         return model.set_params(max_iter=n_rounds)
 
 
-def _adapted(params, kinds, n_columns):
+def _adapted(params: dict[str, Any], kinds: list[int], n_columns: int) -> dict[str, Any]:
     """Return options as scikit-learn reads them."""
     params = dict(params)
     if params["subsample"] is not None:
@@ -122,7 +134,7 @@ def _adapted(params, kinds, n_columns):
     return params
 
 
-def _binned(X, kinds, n_bins):
+def _binned(X: Any, kinds: list[int], n_bins: int) -> Floats:
     """Return X with at most `n_bins` distinct values in each column, which give the same splits.
 
     Columns with many values cost scikit-learn weighted quantiles in every fit. Columns without
@@ -140,7 +152,7 @@ def _binned(X, kinds, n_bins):
     return X
 
 
-def pooled(X, kinds, n_bins):
+def pooled(X: Any, kinds: list[int], n_bins: int) -> Floats:
     """Return X with one code for the categories that scikit-learn has no bins for.
 
     These are the rarest, as codes go by decreasing frequency.
@@ -153,7 +165,7 @@ def pooled(X, kinds, n_bins):
     return X
 
 
-def _kept(values, n_bins):
+def _kept(values: Floats, n_bins: int) -> Floats:
     """Return at most `n_bins` of the values, at equal shares of the rows."""
     values = np.sort(values)
     distinct = np.unique(values)
@@ -171,7 +183,7 @@ class ScikitLearn(Engine):
     objectives = ()
     boosters = ()
 
-    def check(self, params: dict, settings: dict, *, stops: bool) -> None:
+    def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
         super().check(params, settings, stops=stops)
         if (settings["max_bins"] or 0) > _BINS:
             raise ValueError(
@@ -179,11 +191,11 @@ class ScikitLearn(Engine):
                 f"{settings['max_bins']}."
             )
 
-    def unknown(self, params: dict, objective: str | None) -> list[str]:
+    def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
         del objective  # scikit-learn has no ranking objectives
         return [name for name in params if name not in HistGradientBoostingRegressor().get_params()]
 
-    def params(self, settings: dict, engine_params: dict) -> dict:
+    def params(self, settings: dict[str, Any], engine_params: dict[str, Any]) -> dict[str, Any]:
         fixed = {
             **self.options(settings),
             "subsample": settings["subsample"],

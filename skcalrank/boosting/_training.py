@@ -1,9 +1,11 @@
 """Training of the models of a BoostedRanker: what each boosts, its rounds, and its start."""
 
-from collections.abc import Callable, Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -12,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data import Rows, warn
-from ..data.types import Bools, Floats
+from ..data.types import Bools, Floats, Ints
 from ..losses import get_loss
 from ..measures import Measure, OfTargets
 from ..metrics import PreparedScore
@@ -23,6 +25,9 @@ from ._engines import grades_for, is_objective
 from ._model import Model
 from ._objectives import Problem, make_problem
 from ._parameters import TREE_OPTIONS
+
+if TYPE_CHECKING:
+    from ._ranker import BoostedRanker
 
 # Shrinkages of the start scores that are tried, besides 0 (no start).
 _SHRINKAGES = (0.5, 1.0)
@@ -57,8 +62,8 @@ def grow_models(
     engine: Engine,
     measure: Measure,
     rows: Rows,
-    masks: list,
-    evals: dict,
+    masks: Sequence[Any],
+    evals: dict[str, Any],
     rng: Any,
     watch: Watch,
 ) -> list[Model]:
@@ -88,7 +93,7 @@ def grow_models(
     return models
 
 
-def held_out(rows: Rows, measure: Measure, share: float, rng, n_folds: int) -> list[Bools]:
+def held_out(rows: Rows, measure: Measure, share: float, rng: Any, n_folds: int) -> list[Bools]:
     """Return a mask of held-out rows for each fold: whole queries, or rows of a single query.
 
     Among the queries with different labels on which the measure is defined, at least one is held
@@ -111,7 +116,7 @@ def warn_of_training_queries(name: str, rows: Rows, training: Rows, has_labels: 
     Labels are compared too, if the training rows have labels and not targets.
     """
 
-    def keys(rows):
+    def keys(rows: Rows) -> Ints:
         alike = replace(rows, weight=None, y=rows.y if has_labels else np.zeros_like(rows.y))
         return rows.queries.sum(rows.queries.group(alike.keys()))
 
@@ -158,7 +163,7 @@ def _distance(values: Floats, others: Floats) -> float:
     return float(np.abs(one - other).max())
 
 
-def _settings(ranker):
+def _settings(ranker: BoostedRanker) -> dict[str, float | list[int | list[int]] | None]:
     """Return the options of the trees, those of columns for the columns of the matrix."""
     columns = Columns.of(ranker)
     return {name: getattr(ranker, name) for name in TREE_OPTIONS} | {
@@ -167,7 +172,7 @@ def _settings(ranker):
     }
 
 
-def _split(ranker, rows, mask):
+def _split(ranker: BoostedRanker, rows: Rows, mask: Bools) -> tuple[Rows, dict[str, Rows]]:
     """Return the training rows, and the held-out rows by name."""
     fraction = ranker.validation_fraction
     n_out, n_in = rows.workers.reduce((mask.sum(), (~mask).sum()), _sums)
@@ -181,7 +186,7 @@ def _split(ranker, rows, mask):
     return train, {"validation": rows.take(mask).of_all()} if fraction else {}
 
 
-def _sums(values: list[tuple]) -> list:
+def _sums(values: list[tuple[Any, ...]]) -> list[Any]:
     return [sum(numbers) for numbers in zip(*values)]
 
 
@@ -203,17 +208,17 @@ class _Training:
 
     def __init__(
         self,
-        ranker,
-        engine,
-        settings,
-        measure,
-        others,
-        seed,
-        train,
-        followed,
-        scores,
-        watch,
-    ):
+        ranker: BoostedRanker,
+        engine: Engine,
+        settings: dict[str, float | list[int | list[int]] | None],
+        measure: Measure,
+        others: list[Model],
+        seed: int,
+        train: Rows,
+        followed: dict[str, Rows],
+        scores: dict[str, Any],
+        watch: Watch,
+    ) -> None:
         self.ranker, self.engine, self.measure = ranker, engine, measure
         self.train, self.followed, self.scores = train, list(followed.values()), scores
         self.others, self.watch, self.is_last = list(others), watch, False
@@ -250,7 +255,7 @@ class _Training:
             if self.is_last:
                 return
 
-    def _grow(self, start=None, scale=0.0, scores=(None, None)) -> Model:
+    def _grow(self, start: Any = None, scale: float = 0.0, scores: Any = (None, None)) -> Model:
         """Return trees added to `scale` times the scores of `start`, or to 0 without a start."""
         with self.engine.connected(self.train.workers) as network:
             trees = self.engine.growing(
@@ -262,7 +267,7 @@ class _Training:
                 tuple(None if values is None else scale * values for values in scores),
             )
 
-            def model(n_rounds, values):
+            def model(n_rounds: int, values: dict[str, list[float]]) -> Model:
                 curves = {name: np.array(of) for name, of in values.items()}
                 last = list(curves.values())[-1] if curves else np.zeros(0)
                 return Model(trees.cut(n_rounds), n_rounds, last, start, scale, curves)
@@ -272,13 +277,13 @@ class _Training:
             finally:
                 trees.close()
 
-    def _derivatives(self, scores):
+    def _derivatives(self, scores: Floats) -> tuple[Floats, Floats]:
         derivatives = self.problem.derivatives(scores)
         # The libraries would wait for a worker without end that has failed up to here.
         self.train.workers.gather(None)
         return derivatives
 
-    def _labeled(self, rows):
+    def _labeled(self, rows: Rows | None) -> Rows | None:
         """Return rows with the labels that an objective of the engine reads."""
         if rows is None or self.objective is None:
             return rows
@@ -313,7 +318,7 @@ class _Training:
         self.is_last = rounds.end()
         return self._agreed(n_best, "the best round"), values
 
-    def _follow(self, trees, values):
+    def _follow(self, trees: Growing, values: dict[str, list[float]]) -> float | None:
         """Add the values after the last round; return that of the last set, None without sets."""
         if not values:
             return None
@@ -323,10 +328,10 @@ class _Training:
             values[name].append(value)
         return values[name][-1]
 
-    def _agreed(self, value, what):
+    def _agreed(self, value: Any, what: str) -> Any:
         """Return the value of the first worker, from which those of others differ by rounding."""
         values = self.train.workers.gather(value)
-        close = {"rtol": _ROUNDING, "atol": _ROUNDING, "equal_nan": True}
+        close: dict[str, Any] = {"rtol": _ROUNDING, "atol": _ROUNDING, "equal_nan": True}
         if len(values) > 1 and not np.allclose(values, values[0], **close):
             raise RuntimeError(
                 f"{what} must be equal on all workers, got {values}: they grow different trees. "
@@ -334,7 +339,7 @@ class _Training:
             )
         return values[0]
 
-    def _tell(self, number, values):
+    def _tell(self, number: int, values: dict[str, list[float]]) -> None:
         every = self.train.workers.rank == 0 and int(self.ranker.verbose)
         if every and number % every == 0:
             told = f"{self.name} " if self.ranker.n_models > 1 else ""
@@ -345,7 +350,7 @@ class _Training:
             print(told)
 
 
-def _problem(measure, rows, loss, targets, query_weight) -> Problem:
+def _problem(measure: Measure, rows: Rows, loss: Any, targets: str, query_weight: Any) -> Problem:
     """Return the problem with weights scaled to a mean curvature of 1 at scores of 0.
 
     Options of the libraries that are compared with sums of curvatures then count documents.
@@ -362,7 +367,7 @@ def _problem(measure, rows, loss, targets, query_weight) -> Problem:
     return replace(problem, weight=weight / mean)
 
 
-def _mean_of_used(values, rows):
+def _mean_of_used(values: Floats, rows: Rows) -> float:
     """Return the mean of grouped values over the rows of positive weight of all workers, or 0."""
     if rows.weight is not None:
         values = values[rows.queries.group(rows.weight) > 0]
@@ -370,7 +375,7 @@ def _mean_of_used(values, rows):
     return total / n if n else 0.0
 
 
-def _targets(measure, rows, targets):
+def _targets(measure: Measure, rows: Rows, targets: str) -> Floats:
     labels = measure.labels(rows.y)
     if targets == "grades":
         return labels
@@ -381,7 +386,7 @@ def _targets(measure, rows, targets):
     return rows.y - rows.y.min()  # with an objective of the engine
 
 
-def _score_of(measure, rows) -> Callable[[Floats], float]:
+def _score_of(measure: Measure, rows: Rows) -> Callable[[Floats], float]:
     """Return a function of scores: the mean of the measure over the queries of rows."""
     if rows.weight is None or rows.weight.any():
         score = PreparedScore(measure, rows.y, rows.queries, rows.weight)
@@ -400,7 +405,7 @@ def _best_scale(problem: Problem, scores: Floats) -> float:
     loss = problem.loss
     spread = float(scores.max() - scores.min())
 
-    def slope(factor):
+    def slope(factor: float) -> float:
         given = problem.targets, factor * scores, problem.queries, problem.weight
         _, gradient = loss.value_and_gradient(*given)
         return float(gradient @ scores)

@@ -102,7 +102,7 @@ class Walk:
         left[:, chosen] = self.goes_left[self.split[chosen], _places(values[:, chosen])]
         return left
 
-    def _split_categories(self, at, values, left):
+    def _split_categories(self, at: Ints, values: Floats, left: Bools) -> None:
         """Write where the rows go that are at splits on categories."""
         split = self.split[at]
         chosen = np.flatnonzero(split >= 0)

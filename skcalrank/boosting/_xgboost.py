@@ -1,5 +1,7 @@
 """XGBoost as an engine, through its public functions."""
 
+from __future__ import annotations
+
 import re
 import warnings
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from ..data import Rows, Workers, warn
-from ..data.types import Floats
+from ..data.types import Array, Floats
 from ._callbacks import Rounds, XGBoostRounds
 from ._engine import LARGEST, Engine, Growing, threads
 from ._shap import summing_to
@@ -26,7 +28,16 @@ _ROUNDING = 2.0**-44
 
 
 class _GrowingXGBoost(Growing):
-    def __init__(self, engine, params, objective, kinds, train, valid, starts):
+    def __init__(
+        self,
+        engine: XGBoost,
+        params: dict[str, Any],
+        objective: Any,
+        kinds: list[int],
+        train: Rows,
+        valid: Rows | None,
+        starts: tuple[Floats | None, Floats | None],
+    ) -> None:
         by_name = isinstance(objective, str)
         self._objective = None if by_name else lambda scores, _: objective(scores)
         zeros = "missing" if issparse(train.X) else None
@@ -40,20 +51,20 @@ class _GrowingXGBoost(Growing):
         self.model = engine.module.Booster(params, known)
         self.model.set_attr(zeros=zeros)
 
-    def grow(self):
+    def grow(self) -> None:
         self.model.update(self._data, self.n_rounds(), fobj=self._objective)
 
-    def followed(self):
+    def followed(self) -> Floats:
         return self.model.predict(self._valid, output_margin=True).astype(float)
 
-    def n_rounds(self):
+    def n_rounds(self) -> int:
         return self.model.num_boosted_rounds()
 
-    def cut(self, n_rounds):
+    def cut(self, n_rounds: int) -> Any:
         return self.model[:n_rounds]
 
 
-def _read_by_objectives(rows):
+def _read_by_objectives(rows: Rows) -> dict[str, Array]:
     """Return the labels, queries and weights of rows as options of a DMatrix."""
     options = {"label": rows.y, "group": rows.queries.sizes}
     if rows.weight is None:
@@ -61,7 +72,7 @@ def _read_by_objectives(rows):
     return options | {"weight": rows.weight[rows.queries.ptr[:-1]]}
 
 
-def _refuse_weights_within_queries(rows):
+def _refuse_weights_within_queries(rows: Rows) -> None:
     weight = rows.weight
     if weight is not None and (rows.queries.repeat(weight[rows.queries.ptr[:-1]]) != weight).any():
         raise ValueError(
@@ -75,7 +86,7 @@ def _refuse_weights_within_queries(rows):
 _SETTING = Lock()
 
 
-def _is_told_apart(column):
+def _is_told_apart(column: Floats) -> bool:
     """Return whether the trees tell the values of a column apart in single precision."""
     values = np.unique(column[~np.isnan(column)])
     equal = np.diff(values.astype(np.float32)) == 0
@@ -84,13 +95,13 @@ def _is_told_apart(column):
     return len(values) - equal.sum() >= _BINS or n_equal <= len(values) / 100
 
 
-def _in_range(values):
+def _in_range(values: Floats) -> Floats:
     """Return numbers of which those beyond single precision are moved to its ends."""
     ends = (end.reduce(values, axis=None, initial=0.0) for end in (np.fmax, np.fmin))
     return values if max(map(abs, ends)) <= LARGEST else np.clip(values, -LARGEST, LARGEST)
 
 
-def _set_threads(model, n_threads):
+def _set_threads(model: Any, n_threads: int) -> None:
     """Set the number of threads of a model that has another one.
 
     Setting it while another thread predicts is an error in that thread.
@@ -127,7 +138,7 @@ class XGBoost(Engine):
                 "replace values that stand for missing ones by NaN, or choose engine='lightgbm'."
             )
 
-    def check(self, params: dict, settings: dict, *, stops: bool) -> None:
+    def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
         super().check(params, settings, stops=stops)
         if params.get("tree_method") == "exact":
             raise ValueError(
@@ -146,7 +157,7 @@ class XGBoost(Engine):
         config = self.module.Booster({"verbosity": 0}, [data]).save_config()
         return dict(re.findall(r'"(\w+)": ?"([^"]*)"', config))
 
-    def unknown(self, params: dict, objective: str | None) -> list[str]:
+    def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
         if objective is not None:
             params = params | {"objective": objective}
         module = self.module
@@ -163,7 +174,7 @@ class XGBoost(Engine):
         listed = re.search(r"Parameters: \{(.*)\} are not used", said)
         return re.findall(r'"([^"]+)"', listed[1]) if listed else []
 
-    def params(self, settings: dict, engine_params: dict) -> dict:
+    def params(self, settings: dict[str, Any], engine_params: dict[str, Any]) -> dict[str, Any]:
         fixed = {
             **self.options(settings),
             "max_depth": 0,
@@ -182,7 +193,7 @@ class XGBoost(Engine):
         return fixed | {"disable_default_eval_metric": True} | engine_params
 
     @contextmanager
-    def _network(self, workers: Workers) -> Iterator[dict]:
+    def _network(self, workers: Workers) -> Iterator[dict[str, Any]]:
         collective, limit = self.module.collective, self.time_limit(workers)
         tracker, options = None, {}
         try:
@@ -257,7 +268,7 @@ class XGBoost(Engine):
         gains = model.get_score(importance_type="total_gain")
         return np.array([gains.get(f"f{i}", 0.0) for i in range(n_features)], dtype=float)
 
-    def check_callbacks(self, callbacks: list) -> None:
+    def check_callbacks(self, callbacks: list[Any]) -> None:
         kind = self.module.callback.TrainingCallback
         for callback in callbacks:
             if not isinstance(callback, kind):
@@ -267,7 +278,7 @@ class XGBoost(Engine):
                 )
 
     def rounds(
-        self, callbacks: list, trees: Any, params: dict, measure: str, n_rounds: int
+        self, callbacks: list[Any], trees: Any, params: dict[str, Any], measure: str, n_rounds: int
     ) -> Rounds:
         del params, n_rounds
         return XGBoostRounds(callbacks, trees.model, measure) if callbacks else Rounds()

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from ..data import arrays
-from ..data.types import ArrayLike
-from ..losses import LOSSES, Loss, get_loss
+from ..data.types import ArrayLike, Ints
+from ..losses import LOSSES, Loss, PointwiseLoss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import PredResult, map_positions
 from ._gap import calibration_gap, random_law
@@ -217,7 +217,7 @@ def regret_bound(
     return bound if regret.ndim else float(bound)
 
 
-def _mean_gap(measure, results):
+def _mean_gap(measure: Any, results: Any) -> float:
     """Return the mean gap of results of a map of pairs, 0 without results, or raise."""
     if results is None:
         return 0.0
@@ -234,7 +234,9 @@ def _mean_gap(measure, results):
     return float(unit * gaps.mean())
 
 
-def _largest_targets(measure, loss, sizes, best_value, max_target):
+def _largest_targets(
+    measure: Measure, loss: Any, sizes: Ints, best_value: float, max_target: float | None
+) -> dict[int, float]:
     """Return what stands for the largest target in CUG13, Corollary A.2, by number of documents.
 
     The constant of the loss contains the root of the largest mean target B of a query. By the
@@ -254,7 +256,7 @@ def _largest_targets(measure, loss, sizes, best_value, max_target):
     return {r: float(best_value / measure.basis(first, np.array([r]))[0]) for r in sizes.tolist()}
 
 
-def _bounded(loss, max_target, **options):
+def _bounded(loss: Any, max_target: float | None, **options: float | None) -> Any:
     """Return the loss with all options that its bound depends on, or raise if one is missing."""
     loss = get_loss(loss, **options)
     eta = getattr(loss, "eta", 0.0)
@@ -279,7 +281,7 @@ def _bounded(loss, max_target, **options):
     return loss
 
 
-def _factor(measure, loss, r, max_target):
+def _factor(measure: Measure, loss: Any, r: int, max_target: float | None) -> float:
     """Return the factor of the root of the surrogate regret."""
     if measure.shape == "documents":
         constant = loss.constant(max_target) if max_target is not None else loss.constant()
@@ -301,14 +303,14 @@ def _factor(measure, loss, r, max_target):
     return diameter(measure, r)
 
 
-def _conjugate(q):
+def _conjugate(q: float) -> float:
     """Return p with 1/p + 1/q = 1."""
     if not isinstance(q, Real) or not 1 <= q < np.inf:
         raise ValueError(f"exponent of the loss must be a number >= 1, got {q!r}.")
     return np.inf if q == 1 else q / (q - 1.0)
 
 
-def _check_claim(measure, loss):
+def _check_claim(measure: Any, loss: PointwiseLoss) -> None:
     """Raise if a distribution is found under which the bound of a custom loss is violated."""
     rng = np.random.RandomState(0)
     for r in _CLAIM_SIZES:
@@ -329,7 +331,7 @@ def _check_claim(measure, loss):
             )
 
 
-def diameter(measure, r):
+def diameter(measure: Any, r: int) -> float:
     """Return the largest distance between the bases of two orders, for a measure of pairs."""
     first = np.arange(1, r + 1)
     if measure.objective == "disagreement":
@@ -348,7 +350,7 @@ def diameter(measure, r):
     return float(np.sqrt((apart**2).sum(axis=(1, 2)).max()))
 
 
-def _check_sizes(r):
+def _check_sizes(r: Any) -> Ints:
     """Return the distinct numbers of documents, or raise."""
     sizes = np.unique(r)
     if sizes.dtype.kind not in "iu" or not len(sizes) or sizes[0] < 1:

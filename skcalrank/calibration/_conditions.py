@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data import arrays
-from ..data.types import ArrayLike
+from ..data.types import ArrayLike, Floats
 from ..preds import widest_cycle
 
 
@@ -33,7 +33,7 @@ class Condition(NamedTuple):
         return self.holds
 
 
-def _square(matrix, name, tol):
+def _square(matrix: Any, name: str, tol: float) -> Floats:
     """Return a validated square matrix."""
     if not isinstance(tol, Real) or not 0 <= tol < np.inf:
         raise ValueError(f"tol must be finite and non-negative, got {tol!r}.")
@@ -43,7 +43,7 @@ def _square(matrix, name, tol):
     return matrix
 
 
-def _holds(margin, scale, tol, strict=False):
+def _holds(margin: float, scale: float, tol: float, strict: bool = False) -> Condition:
     """Return the condition that the margin is non-negative, or positive if `strict`."""
     limit = tol * max(scale, np.finfo(float).tiny)
     holds = margin > limit if strict else margin >= -limit
@@ -84,7 +84,7 @@ def reinforce_condition(u: ArrayLike, *, tol: float = 1e-10) -> Condition:
     return _reinforced_values(u, tol=tol)
 
 
-def _reinforced_values(u, *, tol=1e-10):
+def _reinforced_values(u: Any, *, tol: float = 1e-10) -> Condition:
     """Return the condition for estimated targets, which may be negative."""
     u = _square(u, "u", tol)
     u = np.tril(u) + np.tril(u, -1).T
@@ -204,7 +204,7 @@ def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
     return _holds(margin, scale, tol)
 
 
-def _net(EY, tol):
+def _net(EY: Any, tol: float) -> Floats:
     """Return the matrix of net preferences."""
     EY = _square(EY, "EY", tol)
     if EY.min() < 0:
@@ -215,7 +215,7 @@ def _net(EY, tol):
     return EY - EY.T
 
 
-def _dag_of_values(U, *, tol=1e-10):
+def _dag_of_values(U: Any, *, tol: float = 1e-10) -> Any:
     """Return the condition for estimated preferences, which may be negative."""
     U = _square(U, "U", tol)
     return dag_condition(np.maximum(U - U.T, 0.0), tol=tol)

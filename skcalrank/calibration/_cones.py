@@ -1,10 +1,19 @@
 """Minimization of convex functions on polyhedral cones of scores and of matrices of pairs."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from itertools import chain, combinations, pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import linprog, nnls
 from scipy.sparse import block_diag, csr_array, hstack
+
+from ..data.types import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from ._surrogates import _SharpHinge
 
 # Largest numbers of Newton iterations and of halvings of a step. Only minima at infinity need many
 # iterations; they end when the decrease is a rounding error.
@@ -16,7 +25,7 @@ _ROUNDING = 1e-15
 _NEARLY = 1e-4
 
 
-def sorted_cones(positions):
+def sorted_cones(positions: Ints) -> Floats:
     """Return cones of sorted scores: ``steps @ cone`` for all steps >= 0 of shape (r - 1,).
 
     The first document scores 0, and each step is the decrease to the next one. The matrices have
@@ -26,20 +35,22 @@ def sorted_cones(positions):
     return -1.0 * (steps[:, None] < positions[:, None, :])
 
 
-def minimize_smooth(loss, cones, ahead, weight, margin, free):
+def minimize_smooth(
+    loss: Any, cones: Floats, ahead: Floats, weight: Floats, margin: Floats, free: bool
+) -> Floats:
     """Return the scores of least ``sum_t weight_t f(ahead_t . s - margin_t)`` on every cone.
 
     If `free`, steps may be negative, so that each cone is a linear space.
     """
     lead = cones @ ahead.T
 
-    def ahead_of(steps):
+    def ahead_of(steps: Floats) -> Floats:
         return np.einsum("nk,nkt->nt", steps, lead)
 
-    def risk(steps):
+    def risk(steps: Floats) -> Floats:
         return loss.terms(ahead_of(steps) - margin) @ weight
 
-    def derivatives(steps):
+    def derivatives(steps: Floats) -> tuple[Floats, Floats]:
         x = ahead_of(steps) - margin
         gradient = np.einsum("nt,nkt->nk", loss.slopes(x) * weight, lead)
         curved = np.einsum("nt,nkt->nkt", loss.curvatures(x) * weight, lead)
@@ -50,7 +61,15 @@ def minimize_smooth(loss, cones, ahead, weight, margin, free):
     return np.einsum("nk,nki->ni", steps, cones)
 
 
-def projected_newton(risk, derivatives, scores_of, steps, lowest, scale=0.0, margin=0.0):
+def projected_newton(
+    risk: Callable[..., Any],
+    derivatives: Callable[..., Any],
+    scores_of: Callable[..., Any],
+    steps: Floats,
+    lowest: Any,
+    scale: float = 0.0,
+    margin: Any = 0.0,
+) -> Floats:
     """Return the steps of least risk that are at least `lowest`, on all cones at once.
 
     `derivatives` returns gradients and positive semidefinite Hessians. Where the risk is nearly
@@ -74,12 +93,20 @@ def projected_newton(risk, derivatives, scores_of, steps, lowest, scale=0.0, mar
     return steps
 
 
-def largest(x):
+def largest(x: Floats) -> Floats:
     """Return the largest absolute value of each row."""
     return np.abs(x).max(axis=1, initial=0.0)
 
 
-def _line_search(risk, value, steps, gradient, towards, lowest, rounding):
+def _line_search(
+    risk: Callable[..., Any],
+    value: Floats,
+    steps: Floats,
+    gradient: Floats,
+    towards: Floats,
+    lowest: Any,
+    rounding: Floats,
+) -> tuple[Floats, Floats]:
     """Halve the moves until the risk decreases sufficiently."""
     length = np.ones((len(steps), 1))
     for _ in range(_HALVINGS):
@@ -93,7 +120,7 @@ def _line_search(risk, value, steps, gradient, towards, lowest, rounding):
     return trial, reached
 
 
-def newton_steps(gradient, hessian, bound):
+def newton_steps(gradient: Floats, hessian: Floats, bound: Bools) -> Floats:
     """Return the inverse Hessian times the gradient, with 0 for bound coordinates."""
     k = gradient.shape[1]
     hessian = np.where(bound[:, :, None] | bound[:, None, :], 0.0, hessian)
@@ -103,7 +130,9 @@ def newton_steps(gradient, hessian, bound):
     return np.linalg.solve(hessian, np.where(bound, 0.0, gradient)[:, :, None])[:, :, 0]
 
 
-def minimize_hinge(_, cones, ahead, weight, margin, free):
+def minimize_hinge(
+    _: _SharpHinge, cones: Floats, ahead: Floats, weight: Floats, margin: Floats, free: bool
+) -> Floats:
     """Return the result of :func:`minimize_smooth` for the hinge, by a linear program."""
     n, k = cones.shape[:2]
     lead = block_diag([csr_array((cone @ ahead.T).T) for cone in cones])
@@ -120,7 +149,7 @@ def minimize_hinge(_, cones, ahead, weight, margin, free):
     return np.einsum("nk,nki->ni", result.x[: n * k].reshape(n, k), cones)
 
 
-def distance_to_cone(point, constraints):
+def distance_to_cone(point: Floats, constraints: Floats) -> Floats:
     """Return the nearest point whose inner products with all constraints are non-negative.
 
     By Moreau's theorem the difference is the best non-negative combination of the constraints.
@@ -130,7 +159,7 @@ def distance_to_cone(point, constraints):
     return point + (multipliers @ rows).reshape(point.shape)
 
 
-def algorithm_cones(sigma):
+def algorithm_cones(sigma: Ints) -> Iterator[Floats]:
     """Yield cones whose union is the set of u on which Algorithm 1 can return an order.
 
     Each cone is given by its constraints on u. Either all edges agree with the order. Or the

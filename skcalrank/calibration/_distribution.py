@@ -271,7 +271,7 @@ class LabelDistribution:
         y = measure.labels(self.labels.ravel())
         return values + self.probabilities @ measure.offset(y, self.queries)
 
-    def _evaluate(self, measure, y):
+    def _evaluate(self, measure: Measure, y: Floats) -> Floats:
         """Return the value of every order under one outcome, computed by the measure itself."""
         positions = all_positions(self.n_documents)
         queries = Queries.equal(*positions.shape)
@@ -422,7 +422,7 @@ class LabelDistribution:
         return float(regret[0]) if u.shape == shape else regret
 
 
-def _random_graphs(n, r, rng):
+def _random_graphs(n: int, r: int, rng: np.random.RandomState) -> Ints:
     """Return random weighted acyclic graphs, as matrices."""
     kept = np.triu(rng.randint(3, size=(n, r, r)) > 0, 1)
     matrices = kept << rng.randint(5, size=(n, r, r))
@@ -430,7 +430,7 @@ def _random_graphs(n, r, rng):
     return matrices[np.arange(n)[:, None, None], order[:, :, None], order[:, None, :]]
 
 
-def _check_probabilities(probabilities, n):
+def _check_probabilities(probabilities: Any, n: int) -> Floats:
     """Return validated probabilities of n outcomes."""
     if probabilities is None:
         return np.full(n, 1.0 / n)
@@ -445,7 +445,7 @@ def _check_probabilities(probabilities, n):
     return out
 
 
-def _check_scores(scores, r):
+def _check_scores(scores: Any, r: int) -> Floats:
     """Return validated scores of r documents, as numbers of the same order."""
     ranks = arrays.exact_ranks(scores)
     scores = arrays.as_array(scores if ranks is None else ranks, "scores").astype(float)

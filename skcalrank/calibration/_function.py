@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import linprog, minimize, nnls
 
 from ..data import Queries, arrays, check
-from ..data.types import ArrayLike, Floats
+from ..data.types import Array, ArrayLike, Floats, Ints
 from ..losses import Loss
 from ..measures import Measure, get_measure
 from ..preds import Pred
@@ -19,6 +20,9 @@ from ._distribution import LabelDistribution
 from ._gap import check_pred
 from ._orders import all_positions
 from ._surrogates import conditional_risk
+
+if TYPE_CHECKING:
+    from ._risk import ConditionalRisk
 
 # Method of multipliers: penalties to try until one solves the program, tolerance of the
 # constraints, and number of rounds.
@@ -160,17 +164,18 @@ def inconsistency_level(
 class _Family:
     """All distributions on given labels, with values of orders and targets under each label."""
 
-    def __init__(self, surrogate, pred, measure, r, labels):
+    def __init__(self, surrogate: Any, pred: Any, measure: Any, r: int, labels: Any) -> None:
         check.count("r", r, least=2, most=6)
         measure = get_measure(measure)
         whole = LabelDistribution(_labels(measure, r) if labels is None else labels)
         if whole.n_documents != r:
             raise ValueError(f"labels must be of r={r} documents, got {whole.n_documents}.")
-        self.measure = whole.resolve(measure)
+        self.measure: Any = whole.resolve(measure)
         risk = conditional_risk(surrogate, whole, self.measure)
         self.pred = check_pred(pred, risk)
         # A surrogate of single preferences has no targets.
-        self.targets, self.scale = risk.aims or (None, None)
+        aims: Any = risk.aims or (None, None)
+        self.targets, self.scale = aims
         self.keeps_order = risk.certificate == "exact" and self.targets is not None
         self.surrogate, self.risk, self.whole = surrogate, risk, whole
         self.outcomes = [LabelDistribution(y[None]) for y in whole.labels]
@@ -179,7 +184,7 @@ class _Family:
         self.predicted = range(1) if labels is None else range(len(self.values))
         self.positions = all_positions(r)
 
-    def cones(self, sigma):
+    def cones(self, sigma: Ints) -> Iterator[Floats]:
         """Yield cones of the surrogate values that give an order, as rows c with ``c @ u >= 0``."""
         order = np.argsort(sigma)
         if self.pred == "exact":
@@ -195,7 +200,7 @@ class _Family:
             entries = np.eye(size)[places]
             yield entries[:-1] - entries[1:]
 
-    def pairs(self, eps):
+    def pairs(self, eps: float) -> Iterator[tuple[int, Floats, Floats]]:
         """Yield number and cone of a predicted order, and the gains of a better one per label."""
         for number in self.predicted:
             gains = self.values - self.values[number]
@@ -204,7 +209,7 @@ class _Family:
                 for gain in gains:
                     yield number, cone, gain
 
-    def least(self, eps):
+    def least(self, eps: float) -> float:
         """Return the smallest surrogate regret at which the target regret is eps or more."""
         if eps == 0:
             return 0.0
@@ -216,7 +221,7 @@ class _Family:
         regrets = (self._search(number, gain, eps, rng) for number, _, gain in self.pairs(eps))
         return max(min(regrets, default=np.inf), 0.0)
 
-    def level(self):
+    def level(self) -> float:
         """Return the largest gain under distributions whose mean targets predict a worse order."""
         targets = self.targets.reshape(len(self.targets), -1)
         largest = 0.0
@@ -232,11 +237,11 @@ class _Family:
                 largest = max(largest, -result.fun)
         return largest if largest > 1e-9 * np.ptp(self.values) else 0.0
 
-    def _search(self, number, gain, eps, rng):
+    def _search(self, number: int, gain: Floats, eps: float, rng: np.random.RandomState) -> float:
         """Return the smallest regret that a search finds, if another order gains eps."""
         positions = self.positions[number][None]
 
-        def regret(p):
+        def regret(p: Floats) -> tuple[Any, Floats]:
             p = np.maximum(p, 0.0)
             law = LabelDistribution(self.whole.labels, p / p.sum())
             risk = self._risk_of(law)
@@ -262,13 +267,14 @@ class _Family:
                     best = min(best, float(regret(p)[0]))
         return best
 
-    def _risk_of(self, law):
+    def _risk_of(self, law: LabelDistribution) -> ConditionalRisk:
         """Return the conditional risk under a distribution."""
         if self.targets is None:
             return conditional_risk(self.surrogate, law, self.measure)
-        return type(self.risk)(self.risk.loss, self.targets, law.probabilities)
+        kind: Any = type(self.risk)
+        return kind(self.risk.loss, self.targets, law.probabilities)
 
-    def _excess(self, u):
+    def _excess(self, u: Floats) -> Floats:
         """Return by how much the loss of the first values exceeds that of the second, per label."""
         if self.targets is None:  # of single preferences
             costs = np.array([risk.risk(u) for risk in self._risks])
@@ -280,12 +286,12 @@ class _Family:
         return first - second
 
     @cached_property
-    def _risks(self):
+    def _risks(self) -> list[ConditionalRisk]:
         """Conditional risk under each label alone."""
         return [self._risk_of(law) for law in self.outcomes]
 
 
-def _labels(measure, r):
+def _labels(measure: Measure, r: int) -> Array:
     """Return all possible labels: relevances 0 and 1, or preferences of full orders."""
     if not measure.reads_preferences:
         return np.array(list(product((0, 1), repeat=r)))
@@ -293,7 +299,7 @@ def _labels(measure, r):
     return 1.0 * (positions[:, :, None] < positions[:, None, :])
 
 
-def _feasible(gain, eps, rng) -> Floats:
+def _feasible(gain: Floats, eps: float, rng: np.random.RandomState) -> Floats:
     """Draw a distribution under which the gain is at least eps."""
     p = rng.dirichlet(np.full(len(gain), 0.5))
     at = np.eye(len(gain))[rng.choice(np.flatnonzero(gain == gain.max()))]
@@ -302,7 +308,7 @@ def _feasible(gain, eps, rng) -> Floats:
     return (1 - share) * p + share * at
 
 
-def _nearest(targets, cone, gain, eps):
+def _nearest(targets: Floats, cone: Floats, gain: Floats, eps: float) -> float:
     """Return the smallest squared distance of mean targets from a cone if the gain is eps or more.
 
     It is the value of a quadratic program in the distribution p and the difference d from the mean
@@ -325,7 +331,7 @@ def _nearest(targets, cone, gain, eps):
     return apart if apart > _NOTHING * np.abs(targets).max() ** 2 else 0.0
 
 
-def _multiplied(cone, equal, value, cost):
+def _multiplied(cone: Floats, equal: Floats, value: Floats, cost: float) -> Floats | None:
     """Return the smallest d with ``equal @ x + cone @ d == value`` and x >= 0, or None on failure.
 
     By the method of multipliers: each round is a non-negative least-squares problem, in which d is

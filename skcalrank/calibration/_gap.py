@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,6 +19,9 @@ from ._distribution import LabelDistribution
 from ._orders import all_positions, is_best
 from ._rows import SharedRows, random_rows, regret_stays
 from ._surrogates import conditional_risk
+
+if TYPE_CHECKING:
+    from ._risk import ConditionalRisk
 
 
 class CalibrationGap(NamedTuple):
@@ -168,7 +171,7 @@ def calibration_gap(
     )
 
 
-def check_pred(pred, risk):
+def check_pred(pred: Any, risk: ConditionalRisk) -> str:
     """Return the name of a prediction map with known cones, or raise."""
     name = pred
     if isinstance(pred, Pred):
@@ -184,7 +187,7 @@ def check_pred(pred, risk):
 
 # Conditions by name: "reinforce" is on the mean targets of MAP, the others on mean preferences, and
 # "score" on net preferences too.
-_CONDITIONS = {
+_CONDITIONS: dict[str, Callable[..., Any]] = {
     "low_noise": low_noise_condition,
     "dag": dag_condition,
     "score": score_condition,
@@ -288,7 +291,7 @@ def find_counterexample(
     return next((law for law in marked if law is not None), None)
 
 
-def random_law(rng, r, measure):
+def random_law(rng: np.random.RandomState, r: int, measure: Measure) -> LabelDistribution:
     """Draw a distribution of labels that the measure accepts."""
     return LabelDistribution.random(
         r,
@@ -299,7 +302,7 @@ def random_law(rng, r, measure):
     )
 
 
-def _holds(condition, distribution, measure):
+def _holds(condition: str | None, distribution: LabelDistribution, measure: Measure) -> Any:
     """Return whether a distribution meets a noise condition."""
     if condition is None:
         return True
@@ -311,7 +314,9 @@ def _holds(condition, distribution, measure):
     return _CONDITIONS[condition](*means)
 
 
-def _marked(distribution, surrogate, pred, measure):
+def _marked(
+    distribution: LabelDistribution, surrogate: Any, pred: Any, measure: Measure
+) -> LabelDistribution | None:
     """Return a copy with a certificate if there is no gap while the prediction has a regret."""
     result = calibration_gap(surrogate, pred, measure, distribution)
     if result.gap > 0 or result.regret <= 0.01 * np.ptp(distribution.order_values(measure)):

@@ -1,9 +1,13 @@
 """The conditional risk of any loss, computed from its values for each outcome."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy.optimize import minimize
 
 from ..data import Queries
+from ..data.types import Bools, Floats, Ints
 from ._cones import largest, newton_steps, projected_newton, sorted_cones
 from ._risk import ConditionalRisk
 from ._shape import are_bowls, frame_of, grid
@@ -42,7 +46,7 @@ class NumericalRisk(ConditionalRisk):
 
     certificate = "tangents"
 
-    def __init__(self, loss, targets, probabilities):
+    def __init__(self, loss: Any, targets: Floats, probabilities: Floats) -> None:
         self.loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
         self.aims = targets, None
         self.targets, which = np.unique(targets, axis=0, return_inverse=True)
@@ -71,7 +75,7 @@ class NumericalRisk(ConditionalRisk):
             self._minimize()
         self.smooth = self.convex
 
-    def _minimize(self):
+    def _minimize(self) -> None:
         """Find the smallest risk of all scores."""
         steps = np.triu(np.ones((self.n_documents, self.n_documents)))
         value, _, u = self._solve(steps[None], np.full(self.n_documents, -np.inf))
@@ -83,7 +87,7 @@ class NumericalRisk(ConditionalRisk):
                 f"{self.infimum:g} at scores {self.minimizer()}."
             )
 
-    def _by_outcome(self, u, function):
+    def _by_outcome(self, u: Floats, function: Callable[..., Any]) -> Floats:
         """Apply a function of targets, scores and queries to every pair of scores and outcome."""
         n, m = len(u), len(self.targets)
         scores = np.repeat(u, m, axis=0)
@@ -92,41 +96,41 @@ class NumericalRisk(ConditionalRisk):
             out = function(np.tile(self.targets, (n, 1)).ravel(), scores.ravel(), queries)
         return np.asarray(out, dtype=float).reshape(n, m, -1)
 
-    def _losses(self, u):
+    def _losses(self, u: Floats) -> Floats:
         """Return the loss of scores under each outcome."""
         return self._by_outcome(u, self.loss.evaluate)[:, :, 0]
 
-    def risk(self, u):
+    def risk(self, u: Floats) -> Floats:
         risk = self._losses(u) @ self.probabilities
         return np.where(np.isnan(risk), np.inf, risk)
 
-    def gradient(self, u):
+    def gradient(self, u: Floats) -> Floats:
         """Return the gradient of the risk for every row of a stack of scores."""
         return np.einsum("nmi,m->ni", self._slopes_by_outcome(u), self.probabilities)
 
-    def _slopes_by_outcome(self, u):
+    def _slopes_by_outcome(self, u: Floats) -> Floats:
         """Return the gradient of the loss under each outcome."""
         return self._by_outcome(u, lambda *rows: self.loss.derivatives(*rows)[0])
 
-    def _risk(self, u):
+    def _risk(self, u: Floats) -> Floats:
         """Return the risk of scores in the frame."""
         return self.risk(self._frame.scores(u))
 
-    def _gradient(self, u):
+    def _gradient(self, u: Floats) -> Floats:
         """Return the gradient in the frame."""
         return self._frame.unit * self.gradient(self._frame.scores(u))
 
-    def minimizer(self):
+    def minimizer(self) -> Floats:
         return self._frame.scores(self._best)
 
-    def least(self, positions, pred):
+    def least(self, positions: Ints, pred: str) -> tuple[Floats, Floats, Floats]:
         steps = sorted_cones(positions)
         level = np.ones((len(steps), 1, self.n_documents))
         lowest = np.append(-np.inf, np.zeros(self.n_documents - 1))
         least, lower, u = self._solve(np.concatenate([level, steps], axis=1), lowest)
         return least, lower, self._frame.scores(u)
 
-    def certify(self, least, lower, u):
+    def certify(self, least: Floats, lower: Floats, u: Floats) -> tuple[float, str]:
         best = int(least.argmin())
         gap = float(least[best]) - self.infimum
         known = self.convex and gap <= _HIGH * self._scale
@@ -139,7 +143,7 @@ class NumericalRisk(ConditionalRisk):
         proven = lower.min() - self.infimum > self.error
         return max(gap, 0.0), self.certificate if proven else "not proven"
 
-    def _check_finite(self):
+    def _check_finite(self) -> None:
         """Raise unless the losses of small scores are finite."""
         tied = self._frame.scores(np.linspace(-3.0, 3.0, 7))
         losses = self._losses(np.repeat(tied[:, None], self.n_documents, axis=1))
@@ -149,7 +153,7 @@ class NumericalRisk(ConditionalRisk):
                 f"{losses[~np.isfinite(losses)][0]} for scores from {tied[0]:g} to {tied[-1]:g}."
             )
 
-    def _check_slopes(self, rng):
+    def _check_slopes(self, rng: np.random.RandomState) -> None:
         """Raise unless the derivatives match the values, wherever they exist."""
         u = rng.normal(size=(_POINTS, self.n_documents))
         width = 1e-5
@@ -174,7 +178,7 @@ class NumericalRisk(ConditionalRisk):
                 f"{at % self.n_documents} of scores {scores}."
             )
 
-    def _looks_convex(self, rng):
+    def _looks_convex(self, rng: np.random.RandomState) -> bool:
         """Return whether the risk is convex on random pairs of scores."""
         ends = rng.normal(size=(2, _PAIRS, self.n_documents))
         ends *= 10.0 ** rng.uniform(-1, 1, size=(2, _PAIRS, 1))
@@ -182,7 +186,7 @@ class NumericalRisk(ConditionalRisk):
         above = between - (first + second) / 2
         return bool((above <= 1e-10 * (np.abs(first) + np.abs(second) + self._scale)).all())
 
-    def _is_bowl(self, best):
+    def _is_bowl(self, best: Floats) -> bool:
         """Return whether the risk is convex in the score of each document, on a grid of scores."""
         steps = grid(_BOX * (1.0 + np.abs(best).max()))
         if self.loss.separable:
@@ -191,7 +195,7 @@ class NumericalRisk(ConditionalRisk):
             return lowest and self._are_bowls(steps, terms)
         return self._are_bowls_along(np.eye(self.n_documents), steps[::_EVERY])
 
-    def _is_bowl_towards(self, u):
+    def _is_bowl_towards(self, u: Floats) -> bool:
         """Return whether the risk is convex on the lines from its minimum to other scores.
 
         A sum over documents is known from :meth:`_is_bowl`.
@@ -202,16 +206,16 @@ class NumericalRisk(ConditionalRisk):
         ways = ways[np.abs(ways).max(axis=1) > 1e-9]
         return self._are_bowls_along(ways, grid(_BOX)[::_EVERY])
 
-    def _are_bowls_along(self, ways, steps):
+    def _are_bowls_along(self, ways: Floats, steps: Floats) -> bool:
         """Return whether the risk is convex on lines through its minimum."""
         u = self._best + steps[None, :, None] * ways[:, None]
         risk = self._risk(u.reshape(-1, self.n_documents)).reshape(len(ways), len(steps))
         return self._are_bowls(steps, risk)
 
-    def _are_bowls(self, steps, values):
+    def _are_bowls(self, steps: Floats, values: Floats) -> bool:
         return are_bowls(steps, values, self._frame.sizes(steps), _HIGH * self._scale)
 
-    def _terms(self, steps):
+    def _terms(self, steps: Floats) -> Floats:
         """Return the mean of the term of each document, for scores in the frame."""
         targets, which = np.unique(self.targets, return_inverse=True)
         scores = np.tile(self._frame.scores(steps), len(targets))
@@ -222,11 +226,11 @@ class NumericalRisk(ConditionalRisk):
         terms = terms[which.reshape(self.targets.shape)]
         return np.tensordot(self.probabilities, terms, 1)
 
-    def _solve(self, bases, lowest):
+    def _solve(self, bases: Floats, lowest: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the smallest risk of ``steps @ basis``, a certain lower bound, and the scores."""
         starts = self._random[:, None, : bases.shape[1]] * _STARTS[:, None, None]
         starts = np.where(lowest < 0, starts, np.abs(starts))
-        best = slack = u = None
+        best: Any = None
         for start in starts if not self.convex else starts[:1]:
             start = np.repeat(start, len(bases), axis=0)
             # Scores diverge for a loss that is not bounded below, or not finite.
@@ -243,27 +247,27 @@ class NumericalRisk(ConditionalRisk):
         best = self._risk(scores)
         return best, best - (slack if self.convex else np.inf), scores
 
-    def _descend(self, bases, lowest, steps):
+    def _descend(self, bases: Floats, lowest: Floats, steps: Floats) -> tuple[Floats, Floats]:
         """Minimize by Newton's method on every cone; return the steps and the slack of tangents."""
 
-        def scores_of(steps):
+        def scores_of(steps: Floats) -> Floats:
             return _scores(steps, bases)
 
-        def risk(steps):
+        def risk(steps: Floats) -> Floats:
             return self._risk(scores_of(steps))
 
-        def derivatives(steps):
+        def derivatives(steps: Floats) -> tuple[Floats, Floats]:
             gradient, hessian = self._derivatives(scores_of(steps))
             inner = np.einsum("nki,nij,nlj->nkl", bases, hessian, bases)
             return np.einsum("nki,ni->nk", bases, gradient), inner
 
-        def model(steps):
+        def model(steps: Floats) -> tuple[Floats, Floats]:
             gradient, hessian = derivatives(steps)
             if not self._shifts:
                 gradient[:, 0] = hessian[:, 0] = hessian[:, :, 0] = 0.0
             return gradient, hessian
 
-        def loose(steps):
+        def loose(steps: Floats) -> tuple[Floats, tuple[Floats, Floats, Bools]]:
             gradient, hessian = derivatives(steps)
             bound = (steps <= lowest) & (gradient > 0)
             box = _BOX * (1.0 + largest(scores_of(steps)))
@@ -283,7 +287,7 @@ class NumericalRisk(ConditionalRisk):
                 old[better] = new[better]
         return steps, slack + _ROUNDING * self._scale
 
-    def _derivatives(self, u):
+    def _derivatives(self, u: Floats) -> tuple[Floats, Floats]:
         """Return gradients, and Hessians by differences, made positive semidefinite."""
         width = 1e-6 * (1.0 + np.abs(u))
         moved = u[:, None] + width[:, :, None] * np.eye(self.n_documents)
@@ -296,13 +300,13 @@ class NumericalRisk(ConditionalRisk):
         bent = np.einsum("nik,nk,njk->nij", axes, np.abs(size), axes)
         return np.nan_to_num(gradient), bent
 
-    def _search(self, basis, lowest, start):
+    def _search(self, basis: Floats, lowest: Floats, start: Floats) -> Floats:
         """Return steps found from values alone, for a loss with corners."""
 
-        def inside(steps):
+        def inside(steps: Floats) -> Floats:
             return np.where(lowest < 0, steps, np.abs(steps))
 
-        def risk(steps):
+        def risk(steps: Floats) -> float:
             return self._risk(inside(steps)[None] @ basis)[0]
 
         options = {"xatol": 1e-9, "fatol": 1e-13 * self._scale, "maxfev": 300 * len(start)}
@@ -310,6 +314,6 @@ class NumericalRisk(ConditionalRisk):
         return inside(result.x) if result.fun < risk(start) else start
 
 
-def _scores(steps, bases):
+def _scores(steps: Any, bases: Floats) -> Floats:
     """Return the scores ``steps @ basis`` of every cone."""
     return np.einsum("nk,nki->ni", steps, bases)

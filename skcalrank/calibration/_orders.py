@@ -6,6 +6,7 @@ from itertools import permutations
 import numpy as np
 
 from ..data import PART_CELLS
+from ..data.types import Bools, Floats, Ints
 
 # Largest number of documents whose orders are enumerated: 8! = 40,320.
 _LARGEST = 8
@@ -39,7 +40,7 @@ def values_of_scores(values: np.ndarray, scores: np.ndarray, ties: str) -> np.nd
     return np.concatenate([_over(values, _predicted(s, positions, ties), ties) for s in parts])
 
 
-def _predicted(scores, positions, ties):
+def _predicted(scores: Floats, positions: Ints, ties: str) -> Bools:
     """Return which orders a sort of each row of scores can give, as (n_scores, n_orders)."""
     order = np.argsort(positions, axis=1)
     first, second = order[:, :-1], order[:, 1:]
@@ -52,7 +53,7 @@ def _predicted(scores, positions, ties):
     return ((before > behind) | tied).all(axis=2)
 
 
-def _over(values, which, ties):
+def _over(values: Floats, which: Bools, ties: str) -> Floats:
     """Return the mean, smallest or largest value over the orders that each row can give."""
     if ties == "worst":
         return np.where(which, values, np.inf).min(axis=1)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..data import check
-from ..data.types import ArrayLike, Matrix
-from ..preds import Pred, get_pred, preds_for, sort_positions
+from ..data.types import ArrayLike, Floats, Matrix
+from ..preds import Pred, PredResult, get_pred, preds_for, sort_positions
 from ..rankers import measure_of
 from ._conditions import CONDITIONS, score_condition
 
@@ -170,7 +170,9 @@ def noise_report(
     )
 
 
-def _sorted(score_ranker, X, qid, values, condition, best, solve):
+def _sorted(
+    score_ranker: Any, X: Any, qid: Any, values: Any, condition: Any, best: Any, solve: Any
+) -> Any:
     """Return for each query whether P_f holds, and the value of the sort by scores."""
     scores = score_ranker.predict(X, qid)
     if np.ndim(scores) == 1:
@@ -186,7 +188,7 @@ def _sorted(score_ranker, X, qid, values, condition, best, solve):
     return out
 
 
-def _maps(pred, objective):
+def _maps(pred: Any, objective: str) -> tuple[Pred, Pred]:
     """Return the cheap map, and the best map for any number of documents."""
     known = preds_for(objective)
     if pred is None:
@@ -203,7 +205,7 @@ def _maps(pred, objective):
     return cheap, next(exact, known["auto"])
 
 
-def _holds(condition, u):
+def _holds(condition: Any, u: Floats) -> bool:
     """Return whether the condition of a map holds for surrogate values."""
     if condition is None:
         return False
@@ -211,7 +213,7 @@ def _holds(condition, u):
     return bool(CONDITIONS[condition](u))
 
 
-def _solve(pred, u, options, problem):
+def _solve(pred: Pred, u: Floats, options: dict[str, float], problem: Any) -> PredResult:
     """Run a prediction map of a problem on one matrix, with the options that the map accepts."""
     options = {name: options[name] for name in options if name in pred.options}
     return pred.solve(u, **options, **problem)

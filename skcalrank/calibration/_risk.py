@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
+from ..data.types import Floats, Ints
+
 
 class ConditionalRisk(ABC):
     """Expected surrogate loss under a distribution of the labels, up to a term without u."""
@@ -15,25 +17,26 @@ class ConditionalRisk(ABC):
     # Targets of each outcome, and the factor by which the squared distance from their mean is the
     # regret (None for other losses). None for a surrogate of single preferences.
     aims: tuple[Any, float | None] | None = None
+    loss: Any  # of single documents or preferences, if it has one
     error: float  # gaps up to this are rounding errors
 
     @abstractmethod
-    def risk(self, u):
+    def risk(self, u: Floats) -> Floats:
         """Return the risk of every row of a stack of surrogate values."""
 
     @abstractmethod
-    def minimizer(self):
+    def minimizer(self) -> Floats:
         """Return surrogate values of the smallest risk."""
 
     @abstractmethod
-    def least(self, positions, pred):
+    def least(self, positions: Ints, pred: str) -> tuple[Floats, Floats, Floats]:
         """Return the smallest risk from which each order can be predicted.
 
         Ties of u may be broken in any way, so that the sets of u are closed. The result is a tuple
         of the risks, certain lower bounds of them, and the surrogate values u.
         """
 
-    def certify(self, least, lower, u):  # noqa: ARG002
+    def certify(self, least: Floats, lower: Floats, u: Floats) -> tuple[float, str]:  # noqa: ARG002
         """Return the gap of the smallest of these risks, and what it is based on.
 
         The arguments are the result of :meth:`least`. The closed forms and convex programs of the

@@ -179,23 +179,24 @@ class SharedRows:
         risks = self._risks(surrogate, get_measure(measure))
         share = self.probabilities
 
-        def by_query(scores):
+        def by_query(scores: Floats) -> Floats:
             return np.transpose([one.risk(scores[:, d]) for one, d in zip(risks, self.documents)])
 
         with np.errstate(all="ignore"):
             frame = frame_of(by_query, share, self.n_kinds)
 
-        def risk(scores):
+        def risk(scores: Floats) -> Floats:
             return by_query(frame.scores(scores)) @ share
 
-        def gradient(scores):
+        def gradient(scores: Floats) -> Floats:
             out = np.zeros(scores.shape)
             for p, one, d in zip(share, risks, self.documents):
                 slopes = one.gradient(frame.scores(scores)[:, d])
-                np.add.at(out, (slice(None), d), frame.unit * p * slopes)
+                of_row: Any = (slice(None), d)
+                np.add.at(out, of_row, frame.unit * p * slopes)
             return out
 
-        def derivatives(scores):
+        def derivatives(scores: Floats) -> tuple[Floats, Floats]:
             width = 1e-6 * (1.0 + np.abs(scores))
             moved = scores + width[0][:, None] * np.eye(self.n_kinds)
             slopes = gradient(scores)
@@ -219,7 +220,7 @@ class SharedRows:
             )
         return frame.scores(scores[0])
 
-    def _risks(self, surrogate, measure):
+    def _risks(self, surrogate: Any, measure: Any) -> list[Any]:
         """Return the conditional risk of each query, with one loss for all of them."""
         if not isinstance(surrogate, str) or surrogate in LOSSES:
             surrogate = get_loss(surrogate)

@@ -1,9 +1,14 @@
 """Where the losses of scores vary, in which units, and whether they are convex there."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+
+from ..data.types import Bools, Floats
 
 # Scores that are tried as origins, and distances that are tried as units.
 _REACH = 10.0 ** np.arange(-15.0, 15.01, 0.1)
@@ -37,16 +42,16 @@ class Frame(NamedTuple):
     scale: float
     size: float
 
-    def scores(self, u):
+    def scores(self, u: Floats) -> Floats:
         """Return the scores that are u in this frame."""
         return self.origin + self.unit * u
 
-    def sizes(self, u):
+    def sizes(self, u: Floats) -> Floats:
         """Return the size of the losses, and of what cancels in them, if one score is u."""
         return self.size + self.scale * (np.abs(u) + abs(self.origin) / self.unit)
 
 
-def frame_of(losses, probabilities, n_documents):
+def frame_of(losses: Callable[..., Any], probabilities: Any, n_documents: int) -> Frame:
     """Return the frame of losses, a function from scores to their loss under each outcome."""
     origin = _lowest(losses, probabilities, n_documents)
     here, ahead, behind = _moved(losses, origin, n_documents)
@@ -67,7 +72,7 @@ def frame_of(losses, probabilities, n_documents):
     return Frame(origin, unit, scale, float(size[0]))
 
 
-def _are_rays(side, probabilities, size):
+def _are_rays(side: Floats, probabilities: Floats, size: Floats) -> Bools:
     """Return whether changes are proportional to the distances, or too small to tell."""
     double = 3  # places of a distance on the grid for one about twice as large
     further = _REACH[double:] / _REACH[:-double]
@@ -80,14 +85,14 @@ def _are_rays(side, probabilities, size):
     return rays
 
 
-def _after(near):
+def _after(near: Bools) -> int:
     """Return the number of the distance after the last near one; of distance 1 if there is none."""
     last = np.flatnonzero(near)
     ends = len(last) and last[-1] + 1 < len(_REACH)
     return int(last[-1]) + 1 if ends else int(np.abs(_REACH - 1.0).argmin())
 
 
-def _moved(losses, origin, n_documents):
+def _moved(losses: Callable[..., Any], origin: float, n_documents: int) -> tuple[Floats, ...]:
     """Return the losses at equal scores, and their changes if the score of one document moves."""
     here = losses(np.full((1, n_documents), origin))
     moves = _REACH[:, None, None] * np.eye(n_documents)
@@ -96,10 +101,10 @@ def _moved(losses, origin, n_documents):
     return here, ahead, behind
 
 
-def _lowest(losses, probabilities, n_documents):
+def _lowest(losses: Callable[..., Any], probabilities: Floats, n_documents: int) -> float:
     """Return a score with nearly the smallest risk if all documents have it, if possible near 0."""
 
-    def tied(scores):
+    def tied(scores: Floats) -> Floats:
         risk = losses(np.repeat(scores[:, None], n_documents, axis=1)) @ probabilities
         return np.where(np.isnan(risk), np.inf, risk)
 
@@ -123,7 +128,7 @@ def _lowest(losses, probabilities, n_documents):
     return float(result.x if result.fun <= values[at] else scores[at])
 
 
-def grid(span):
+def grid(span: float) -> Floats:
     """Return increasing scores around 0, even up to the span and geometric beyond."""
     even = np.linspace(0.0, span, _STEPS)
     beyond = span * _RATIO ** np.arange(1, int(np.log(_FAR) / np.log(_RATIO)))
@@ -131,7 +136,7 @@ def grid(span):
     return np.concatenate([-positive[::-1], [0.0], positive])
 
 
-def are_bowls(steps, values, size, level):
+def are_bowls(steps: Floats, values: Floats, size: Floats, level: float) -> bool:
     """Return whether functions on a grid are convex up to a level, and above it elsewhere.
 
     The level is above the smallest value of each function, a row of the values. A minimum of a

@@ -6,12 +6,16 @@ Each class computes the smallest value of its function on the closed set of u fr
 prediction map can give an order.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..data import Queries
+from ..data.types import Floats, Ints
 from ..losses import (
     LOSSES,
     PreferenceExponential,
@@ -20,11 +24,14 @@ from ..losses import (
     PreferenceSquaredHinge,
     get_loss,
 )
-from ..measures import PairwiseDisagreement, get_measure
+from ..measures import Measure, PairMeasure, PairwiseDisagreement, get_measure
 from ._cones import algorithm_cones, distance_to_cone, minimize_hinge, minimize_smooth, sorted_cones
 from ._numeric import NumericalRisk
 from ._orders import all_positions, pooled
 from ._risk import ConditionalRisk
+
+if TYPE_CHECKING:
+    from ._distribution import LabelDistribution
 
 
 class TargetRisk(ConditionalRisk):
@@ -32,7 +39,7 @@ class TargetRisk(ConditionalRisk):
 
     smooth = True
 
-    def __init__(self, loss, targets, probabilities):
+    def __init__(self, loss: Any, targets: Floats, probabilities: Floats) -> None:
         self.loss = loss.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
         squared = {"squared": 1.0, "pairwise_squared": float(targets.shape[1])}
         self.aims = targets, squared.get(loss.name)
@@ -42,31 +49,31 @@ class TargetRisk(ConditionalRisk):
         self.infimum = float(self._infima(self.targets[None])[0])
         self.error = 1e-13 * float(self.risk(np.zeros((1, len(self.targets))))[0])
 
-    def _infima(self, targets):
+    def _infima(self, targets: Floats) -> Floats:
         return self.loss.infimum(targets.ravel(), Queries.equal(*targets.shape))
 
-    def _minimizers(self, targets):
+    def _minimizers(self, targets: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
             out = self.loss.minimizer(targets.ravel(), Queries.equal(*targets.shape))
         return out.reshape(targets.shape)
 
-    def _evaluate(self, targets, scores):
+    def _evaluate(self, targets: Floats, scores: Floats) -> Floats:
         targets = np.broadcast_to(targets, scores.shape).ravel()
         return self.loss.evaluate(targets, scores.ravel(), Queries.equal(*scores.shape))
 
-    def risk(self, u):
+    def risk(self, u: Floats) -> Floats:
         return self._evaluate(self.targets, u)
 
-    def gradient(self, u):
+    def gradient(self, u: Floats) -> Floats:
         """Return the gradient of the risk for every row of a stack of scores."""
         targets = np.broadcast_to(self.targets, u.shape).ravel()
         queries = Queries.equal(*u.shape)
         return self.loss.derivatives(targets, u.ravel(), queries)[0].reshape(u.shape)
 
-    def minimizer(self):
+    def minimizer(self) -> Floats:
         return self._minimizers(self.targets[None])[0]
 
-    def least(self, positions, pred):
+    def least(self, positions: Ints, pred: str) -> tuple[Floats, Floats, Floats]:
         # On {u sorted as sigma} the best u is constant over blocks of documents. The loss is affine
         # in the targets, convex, order-preserving and symmetric in the documents, so on such u it
         # depends on the mean target of each block, and the best blocks are those of isotonic
@@ -84,7 +91,9 @@ class TargetRisk(ConditionalRisk):
 class PreferenceRisk(ConditionalRisk):
     """Risk of convex losses of single preferences, ``sum_t weight_t f(s_i - s_j - margin_t)``."""
 
-    def __init__(self, loss, minimize, preferences, probabilities, margin):
+    def __init__(
+        self, loss: Any, minimize: Any, preferences: Floats, probabilities: Floats, margin: bool
+    ) -> None:
         self.loss, self._minimize = loss, minimize
         self.smooth = minimize is minimize_smooth
         matrices = preferences if margin else np.tensordot(probabilities, preferences, 1)[None]
@@ -99,21 +108,21 @@ class PreferenceRisk(ConditionalRisk):
         self.infimum = float(self.risk(self._best[None])[0])
         self.error = 1e-10 * self.infimum
 
-    def _solve(self, cones, free=False):
+    def _solve(self, cones: Floats, free: bool = False) -> Floats:
         return self._minimize(self.loss, cones, self.ahead, self.weight, self.margin, free)
 
-    def risk(self, u):
+    def risk(self, u: Floats) -> Floats:
         return self.loss.terms(u @ self.ahead.T - self.margin) @ self.weight
 
-    def gradient(self, u):
+    def gradient(self, u: Floats) -> Floats:
         """Return the gradient of the risk for every row of a stack of scores."""
         slopes = self.loss.slopes(u @ self.ahead.T - self.margin)
         return (slopes * self.weight) @ self.ahead
 
-    def minimizer(self):
+    def minimizer(self) -> Floats:
         return self._best
 
-    def least(self, positions, pred):
+    def least(self, positions: Ints, pred: str) -> tuple[Floats, Floats, Floats]:
         scores = self._solve(sorted_cones(positions))
         least = self.risk(scores)
         return least, least, scores
@@ -122,7 +131,7 @@ class PreferenceRisk(ConditionalRisk):
 class PairRisk(ConditionalRisk):
     """Risk of least squares on the targets of pairs, the squared distance from their means."""
 
-    def __init__(self, measure, targets, probabilities):
+    def __init__(self, measure: PairMeasure, targets: Floats, probabilities: Floats) -> None:
         self.measure, self.means = measure, np.tensordot(probabilities, targets, 1)
         self.basis = measure.pair_basis(all_positions(len(self.means)))
         # Ignore entries that the prediction does not depend on.
@@ -133,37 +142,37 @@ class PairRisk(ConditionalRisk):
         self._nearest = {"exact": PairRisk.exact, **_NEAREST.get(self.objective, {})}
         self.preds = tuple(self._nearest)
 
-    def risk(self, u):
+    def risk(self, u: Floats) -> Floats:
         return (((u - self.means) ** 2) * self.entries).sum(axis=(1, 2))
 
-    def minimizer(self):
+    def minimizer(self) -> Floats:
         return self.means
 
-    def least(self, positions, pred):
+    def least(self, positions: Ints, pred: str) -> tuple[Floats, Floats, Floats]:
         nearest = np.array([self._nearest[pred](self, sigma) for sigma in positions])
         least = self.risk(nearest)
         return least, least, nearest
 
-    def exact(self, sigma):
+    def exact(self, sigma: Ints) -> Floats:
         """Return the nearest u for which no order is better than sigma."""
         better = self.measure.pair_basis(sigma) - self.basis
         return distance_to_cone(self.means, better[np.abs(better).max(axis=(1, 2)) > 0])
 
-    def diagonal(self, sigma):
+    def diagonal(self, sigma: Ints) -> Floats:
         """Return the nearest u with a diagonal sorted by sigma, other entries unchanged."""
         order = np.argsort(sigma)
         out = self.means.copy()
         out[order, order] = pooled(self.means[order, order][None])[0]
         return out
 
-    def topological(self, sigma):
+    def topological(self, sigma: Ints) -> Floats:
         """Return the nearest u from which Algorithm 1 can give sigma."""
         candidates = [distance_to_cone(self.means, cone) for cone in algorithm_cones(sigma)]
         return candidates[np.argmin(self.risk(np.array(candidates)))]
 
 
 # Prediction maps other than the exact ones with known cones, by objective and name.
-_NEAREST = {
+_NEAREST: dict[Any, dict[str, Any]] = {
     "map": {"diagonal": PairRisk.diagonal},
     "disagreement": {"topological": PairRisk.topological},
 }
@@ -172,7 +181,7 @@ _NEAREST = {
 class _SharpHinge(PreferenceHinge):
     """The hinge ``(1 - x)_+`` with its corner, which linear programs can handle."""
 
-    def terms(self, ahead):
+    def terms(self, ahead: Floats) -> Floats:
         return np.maximum(1.0 - ahead, 0.0)
 
 
@@ -185,7 +194,7 @@ _OF_PREFERENCES = {
 }
 
 
-def _preferences(distribution, measure):
+def _preferences(distribution: LabelDistribution, measure: PairwiseDisagreement) -> Floats:
     """Return the preferences of each outcome, of the measure or differences of its labels."""
     if measure.reads_preferences:
         return distribution.targets(measure, pairs=True)
@@ -195,7 +204,7 @@ def _preferences(distribution, measure):
     return disagreement.pair_targets(labels)
 
 
-def targets_of(distribution, measure, loss):
+def targets_of(distribution: LabelDistribution, measure: Measure, loss: Any) -> Floats:
     """Return the targets of each outcome, in the form that the loss requires."""
     targets = distribution.targets(measure)
     if get_measure(measure).shape != "pairs":
@@ -203,7 +212,7 @@ def targets_of(distribution, measure, loss):
     return loss.standardize(targets.ravel(), distribution.queries).reshape(targets.shape)
 
 
-def _of_targets(distribution, measure, loss):
+def _of_targets(distribution: LabelDistribution, measure: Measure, loss: Any) -> ConditionalRisk:
     loss = get_loss(loss)
     # The theorems hold for the losses of the package, not for custom ones or subclasses.
     known = type(loss) in LOSSES.values()
@@ -211,12 +220,14 @@ def _of_targets(distribution, measure, loss):
     return risk(loss, targets_of(distribution, measure, loss), distribution.probabilities)
 
 
-def _of_preferences(distribution, measure, loss, margin):
+def _of_preferences(
+    distribution: LabelDistribution, measure: PairwiseDisagreement, loss: str, margin: bool
+) -> PreferenceRisk:
     preferences = _preferences(distribution, measure)
     return PreferenceRisk(*_OF_PREFERENCES[loss], preferences, distribution.probabilities, margin)
 
 
-def _of_values(distribution, measure):
+def _of_values(distribution: LabelDistribution, measure: PairwiseDisagreement) -> TargetRisk:
     """Return the risk ``sum_{i->j} y_ij (s_j - s_i) + sum_i s_i^2``.
 
     It is least squares on half the net preference.
@@ -226,7 +237,7 @@ def _of_values(distribution, measure):
     return TargetRisk(get_loss("squared"), net / 2, distribution.probabilities)
 
 
-def _of_pairs(distribution, measure):
+def _of_pairs(distribution: LabelDistribution, measure: PairMeasure) -> PairRisk:
     targets = distribution.targets(measure, pairs=True)
     return PairRisk(measure, targets, distribution.probabilities)
 
@@ -244,7 +255,9 @@ SURROGATES: dict[str, Callable[..., ConditionalRisk]] = {
 }
 
 
-def conditional_risk(surrogate, distribution, measure) -> ConditionalRisk:
+def conditional_risk(
+    surrogate: Any, distribution: LabelDistribution, measure: Any
+) -> ConditionalRisk:
     """Return the risk of a surrogate, a name or a loss, under a distribution of the labels."""
     measure = distribution.resolve(measure)
     if isinstance(surrogate, str) and surrogate in SURROGATES:

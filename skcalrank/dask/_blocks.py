@@ -3,6 +3,7 @@
 This module does not depend on rankers, and imports dask only when a dask collection is given.
 """
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -12,6 +13,7 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 
 from ..data import Queries, plain
+from ..data.types import Array
 
 # Number of partial results that one task combines.
 _SPLIT_EVERY = 8
@@ -25,10 +27,10 @@ class Partitions(NamedTuple):
     # Delayed parts of arrays, parts of columns in memory, and None for missing ones.
     others: list[dict[str, Any]]
     X: Any  # the collection that defines the blocks, with all features in one chunk
-    divisions: tuple | None  # of the blocks, if X is a data frame
+    divisions: tuple[Any, ...] | None  # of the blocks, if X is a data frame
     rerun: bool  # whether rows may come in a different order each time they are computed
 
-    def map(self, function, *shared, of=None) -> list:
+    def map(self, function: Any, *shared: Any, of: list[str] | None = None) -> list[Any]:
         """Return delayed results of ``function(*shared, number, **block)`` for every block.
 
         `of` names the collections that are passed to the function. If None, all of them.
@@ -64,14 +66,14 @@ class Partitions(NamedTuple):
         ]
 
 
-def _on_block(function, of, number, frames, *shared, **others):
+def _on_block(function: Any, of: Any, number: int, frames: Any, *shared: Any, **others: Any) -> Any:
     """Call a function with the parts of a block."""
     block = frames | others
     _check_rows(number, frames, block)
     return function(*shared, number, **{name: block[name] for name in of})
 
 
-def _check_rows(number, frames, block):
+def _check_rows(number: int, frames: Any, block: dict[str, Any]) -> None:
     """Raise if the parts of a block cannot be the same rows."""
     sizes = {n: v.shape[0] for n, v in block.items() if getattr(v, "shape", ())}
     if len(set(sizes.values())) > 1:
@@ -90,7 +92,7 @@ def _check_rows(number, frames, block):
             )
 
 
-def _may_be_one(index, other):
+def _may_be_one(index: Any, other: Any) -> bool:
     """Return whether two indexes may label the same rows; a default index fits every other."""
     import pandas as pd
 
@@ -100,7 +102,7 @@ def _may_be_one(index, other):
     return ("qid" in index.names) != ("qid" in other.names) or index.equals(other)
 
 
-def _in_one_order(frames, others):
+def _in_one_order(frames: Any, others: dict[str, None]) -> dict[str, Any]:
     """Return the rows of a block sorted by their contents, whatever order they came in."""
     from pandas import DataFrame
     from pandas.util import hash_pandas_object
@@ -117,48 +119,48 @@ def _in_one_order(frames, others):
 class OnPartition:
     """``function(*shared, *parts)``, with a token so that dask does not inspect what is shared."""
 
-    def __init__(self, function, *shared):
+    def __init__(self, function: Callable[..., Any], *shared: Any) -> None:
         self.function, self.shared = function, shared
         self.__name__ = function.__name__
         self.token = uuid4().hex
 
-    def __call__(self, *parts):
+    def __call__(self, *parts: Any) -> Any:
         return self.function(*self.shared, *parts)
 
-    def __dask_tokenize__(self):
+    def __dask_tokenize__(self) -> str:
         return self.token
 
 
-def is_array(values) -> bool:
+def is_array(values: Any) -> bool:
     """Return whether a dask collection is an array."""
     return type(values).__module__.startswith("dask.array")
 
 
-def is_frame(values) -> bool:
+def is_frame(values: Any) -> bool:
     """Return whether a dask collection is a DataFrame or a Series."""
     return isinstance(getattr(values, "divisions", None), tuple)
 
 
-def sizes_of(values):
+def sizes_of(values: Any) -> tuple[int, ...] | None:
     """Return the number of rows of each block, or None if unknown."""
     if not is_array(values) or np.isnan(values.chunks[0]).any():
         return None
     return values.chunks[0]
 
 
-def in_one_piece(array):
+def in_one_piece(array: Any) -> Any:
     """Return a dask array with all columns in one chunk."""
     return array.rechunk({1: -1}) if is_array(array) and array.ndim == 2 else array
 
 
-def compute(value):
+def compute(value: Any) -> Any:
     """Compute one delayed value, with the current scheduler."""
     import dask
 
     return dask.compute(value)[0]
 
 
-def tree(values, combine):
+def tree(values: list[Any], combine: Callable[..., Any]) -> Any:
     """Return the delayed result of an associative ``combine(list)``, a few values at a time."""
     from dask import delayed
 
@@ -169,7 +171,7 @@ def tree(values, combine):
     return values[0]
 
 
-def collect(values, parts: Partitions, *, width=None, dtype=float):
+def collect(values: Any, parts: Partitions, *, width: int | None = None, dtype: Any = float) -> Any:
     """Return a lazy collection of the results of all blocks: an array, or a Series for a DataFrame.
 
     `values` holds, for every block, a delayed array or what :func:`like` makes of it. Without a
@@ -182,7 +184,7 @@ def collect(values, parts: Partitions, *, width=None, dtype=float):
     return lazy_array(values, sizes_of(parts.X), np.empty((0,) * (1 + len(ends)), dtype), ends)
 
 
-def like(values, X):
+def like(values: Array, X: Any) -> Any:
     """Return one value for each row of X, as a Series with its index if X is a DataFrame."""
     if values.ndim > 1 or not hasattr(X, "iloc"):
         return values
@@ -191,7 +193,7 @@ def like(values, X):
     return pd.Series(values, index=X.index)
 
 
-def lazy_frame(values, meta, divisions=None):
+def lazy_frame(values: Any, meta: Any, divisions: tuple[int | None, ...] | None = None) -> Any:
     """Return a DataFrame or Series of delayed blocks; `meta` is an empty one of its kind."""
     import dask.dataframe as dd
 
@@ -199,7 +201,7 @@ def lazy_frame(values, meta, divisions=None):
     return dd.from_delayed(values, meta=meta, divisions=divisions)
 
 
-def lazy_array(values, sizes, meta, ends):
+def lazy_array(values: Any, sizes: Sequence[int] | None, meta: Any, ends: tuple[int, ...]) -> Any:
     """Return an array of delayed blocks of shapes ``(size, *ends)``; sizes may be None."""
     import dask.array as da
 
@@ -208,7 +210,7 @@ def lazy_array(values, sizes, meta, ends):
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
-def join(pieces):
+def join(pieces: list[Any]) -> Any:
     """Concatenate blocks of rows."""
     if len(pieces) == 1:
         return pieces[0]
@@ -221,9 +223,9 @@ def join(pieces):
     return np.concatenate(pieces)
 
 
-def check_disjoint(parts) -> dict:
+def check_disjoint(parts: Sequence[dict[Any, int]]) -> dict[str, Any]:
     """Return the number of the partition by name of the query; raise for a query in two of them."""
-    owners: dict = {}
+    owners: dict[Any, int] = {}
     for names in parts:
         for name in owners.keys() & names.keys():
             first, second = sorted((owners[name], names[name]))
@@ -236,6 +238,6 @@ def check_disjoint(parts) -> dict:
     return owners
 
 
-def names_of(queries: Queries, number: int) -> dict:
+def names_of(queries: Queries, number: int) -> dict[Any, int]:
     """Return the number of a partition by name of its queries."""
     return {} if queries.names is None else dict.fromkeys(queries.names.tolist(), number)

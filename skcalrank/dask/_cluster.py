@@ -28,7 +28,9 @@ def client_in_use() -> Any:
     return client if hasattr(client, "who_has") else None
 
 
-def run_on_holders(client: Any, function: Callable[..., Any], given: Any, blocks: list) -> list:
+def run_on_holders(
+    client: Any, function: Callable[..., Any], given: Any, blocks: list[Any]
+) -> list[Any]:
     """Return ``function(given, place, blocks)`` of each worker that holds some of the blocks.
 
     * `function`: what all workers run at once.
@@ -59,7 +61,7 @@ def run_on_holders(client: Any, function: Callable[..., Any], given: Any, blocks
         return _results(client, tasks)
 
 
-def _places(client, addresses):
+def _places(client: Any, addresses: Any) -> Any:
     """Return the place of each worker."""
     import dask
     from dask.utils import parse_timedelta
@@ -75,7 +77,7 @@ def _places(client, addresses):
     return {address: place(rank) for rank, address in enumerate(addresses)}
 
 
-def _results(client, tasks):
+def _results(client: Any, tasks: Any) -> Any:
     """Return the results of tasks by the address of the worker; raise if a worker fails."""
     gone, deadline = set(), float("inf")
     while pending := {a: task for a, task in tasks.items() if not task.done()}:
@@ -101,14 +103,14 @@ def _results(client, tasks):
     return [task.result() for task in tasks.values()]
 
 
-def _wait_for(tasks):
+def _wait_for(tasks: Any) -> None:
     from distributed import wait
 
     with suppress(TimeoutError, CancelledError):  # what a dead worker had to do is cancelled
         wait(list(tasks), timeout=_LOOK, return_when="FIRST_COMPLETED")
 
 
-def _restart(client, addresses):
+def _restart(client: Any, addresses: Any) -> None:
     """Restart workers that wait inside a library for one that has failed."""
     with suppress(ValueError):  # they have no nanny
         client.restart_workers(list(addresses), timeout=_GRACE, raise_for_error=False)

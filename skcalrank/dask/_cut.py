@@ -1,11 +1,13 @@
 """Cut collections into blocks of the same rows, or compute them; raise if that is not possible."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from ..data import Judgments, MissingQidError, check, is_lazy, qid_array
+from ..data.types import Array, Ints
 from ._blocks import (
     Partitions,
     check_disjoint,
@@ -20,7 +22,7 @@ from ._blocks import (
 from ._graph import check_one_order, lineage, together
 
 
-def partitions(X, lazily=False, **columns) -> Partitions:
+def partitions(X: Any, lazily: bool = False, **columns: Any) -> Partitions:
     """Cut X into its blocks of rows, and all other columns into the same blocks, or raise.
 
     Columns are dask collections, array-likes, numbers or None; those in memory can be cut only if
@@ -43,7 +45,7 @@ def partitions(X, lazily=False, **columns) -> Partitions:
     return assembled({"X": X, **columns}, in_one_piece(X), lazily)
 
 
-def assembled(columns, X, lazily=False) -> Partitions:
+def assembled(columns: dict[str, Any], X: Any, lazily: bool = False) -> Partitions:
     """Cut collections and columns in memory into the blocks of X, one of the collections."""
     lazy = {name: _aligned(name, v, X) for name, v in columns.items() if is_lazy(v)}
     frames = {name: values for name, values in lazy.items() if is_frame(values)}
@@ -63,7 +65,7 @@ def assembled(columns, X, lazily=False) -> Partitions:
     return Partitions(list(columns), blocks, of_block, X, divisions, rerun)
 
 
-def _blocks_of(arrays, lazily) -> dict[str, list]:
+def _blocks_of(arrays: dict[str, Any], lazily: bool) -> dict[str, list[Any]]:
     """Return delayed blocks of arrays, from one graph."""
     import dask
 
@@ -76,9 +78,9 @@ def _blocks_of(arrays, lazily) -> dict[str, list]:
     return dict(zip(names, blocks, strict=True))
 
 
-def _cut(name, values, sizes, n_blocks, rerun):
+def _cut(name: str, values: Any, sizes: tuple[int, ...] | None, n_blocks: int, rerun: bool) -> Any:
     """Return the blocks of a column in memory."""
-    if values is None or not np.iterable(values):
+    if values is None or not bool(np.iterable(values)):
         return [values] * n_blocks
     if rerun:
         raise ValueError(
@@ -105,17 +107,17 @@ def _cut(name, values, sizes, n_blocks, rerun):
     return [rows[end - size : end] for size, end in zip(sizes, ends)]
 
 
-def as_rows(name, values) -> np.ndarray:
+def as_rows(name: str, values: Any) -> np.ndarray:
     """Return a column in memory as an array; only names of queries may be tuples."""
     return qid_array(values) if name == "qid" else np.asarray(values)
 
 
-def _check_length(name, n, n_rows):
+def _check_length(name: str, n: int, n_rows: int) -> None:
     if n != n_rows:
         raise ValueError(f"X and {name} must have equally many rows, got {n_rows} and {n}.")
 
 
-def _aligned(name, values, X):
+def _aligned(name: str, values: Any, X: Any) -> Any:
     """Return a dask collection in the partitions of X."""
     if not (is_array(values) or is_frame(values)) or not values.ndim:
         raise ValueError(
@@ -156,11 +158,11 @@ def gather(columns: dict[str, Any]) -> dict[str, Any]:
     return columns | {name: join([block[name] for block in blocks]) for name in lazy}
 
 
-def _block(number, **block):
+def _block(number: int, **block: Any) -> dict[str, Any]:
     return block
 
 
-def results_of_blocks(function, qid, columns: dict[str, Any]) -> list[Any]:
+def results_of_blocks(function: Callable[..., Any], qid: Any, columns: dict[str, Any]) -> list[Any]:
     """Return what a function makes of each partition that has rows, all computed in one graph.
 
     Raise ValueError if a query is in two partitions, or no partition has rows.
@@ -176,7 +178,9 @@ def results_of_blocks(function, qid, columns: dict[str, Any]) -> list[Any]:
     return list(results)
 
 
-def _result(function, number, *, X, qid, **columns):
+def _result(
+    function: Callable[..., Any], number: int, *, X: Any, qid: Any, **columns: Ints | None
+) -> tuple[dict[str, int], tuple[int, dict[str, Array]]] | None:
     """Return the number of the partition by query, and the result; None without rows."""
     n_rows = X.shape[0]
     if not n_rows:

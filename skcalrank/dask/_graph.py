@@ -5,6 +5,9 @@ arrival, which differs between runs. Collections that are optimized separately a
 separate shuffles; here one task computes a partition of all of them.
 """
 
+from __future__ import annotations
+
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 
@@ -17,7 +20,9 @@ class Lineage(NamedTuple):
     shuffles: frozenset[str]
 
 
-def together(frames: dict[str, Any], *, may_recut: bool) -> tuple[list[Any], tuple, Lineage]:
+def together(
+    frames: dict[str, Any], *, may_recut: bool
+) -> tuple[list[Any], tuple[Any, ...], Lineage]:
     """Compute each partition of several data frames by one task.
 
     Return, for each partition, a delayed dict of the parts of all frames; the divisions of the
@@ -36,7 +41,7 @@ def together(frames: dict[str, Any], *, may_recut: bool) -> tuple[list[Any], tup
     return _as_written(packed), packed.divisions, _one_lineage(packed)
 
 
-def _packed(frames):
+def _packed(frames: Any) -> Any:
     """Return a collection whose partitions are dicts of the partitions of frames."""
     from dask.dataframe import map_partitions
 
@@ -50,7 +55,7 @@ def _packed(frames):
     )
 
 
-def _as_written(packed) -> list:
+def _as_written(packed: Any) -> list[Any]:
     """Return delayed partitions unoptimized; to_delayed of dask 2024.8 always optimizes."""
     from dask.core import flatten
     from dask.delayed import Delayed
@@ -59,32 +64,32 @@ def _as_written(packed) -> list:
     return [Delayed(key, graph) for key in flatten(packed.__dask_keys__())]
 
 
-def _pack(*parts, names):
+def _pack(*parts: Any, names: list[str]) -> dict[str, Any]:
     return dict(zip(names, parts, strict=True))
 
 
-def lineage(collection) -> Lineage:
+def lineage(collection: Any) -> Lineage:
     """Return the tasks that a collection comes from, without optimization."""
     from dask.core import flatten
 
     return _traced(_calls(collection), {_name(key) for key in flatten(collection.__dask_keys__())})
 
 
-def _lineages(packed) -> set[Lineage]:
+def _lineages(packed: Any) -> set[Lineage]:
     """Return the lineage of each collection that :func:`_packed` combined."""
     calls = _calls(packed)
     (task,) = {_name(key) for key in packed.__dask_keys__()}
     return {_traced(calls, {name}) for name in calls[task]}
 
 
-def _one_lineage(packed) -> Lineage:
+def _one_lineage(packed: Any) -> Lineage:
     """Return the lineage of all combined collections, or raise if shuffles differ."""
     lineages = _lineages(packed)
     check_one_order(lineages)
     return next(iter(lineages))
 
 
-def check_one_order(lineages) -> None:
+def check_one_order(lineages: Collection[Lineage]) -> None:
     """Raise unless all rows come from the same shuffles, or from none."""
     if len({lineage.shuffles for lineage in lineages}) > 1:
         raise ValueError(
@@ -96,11 +101,11 @@ def check_one_order(lineages) -> None:
         )
 
 
-def _name(key) -> str:
+def _name(key: Any) -> str:
     return str(key[0] if isinstance(key, tuple) else key)
 
 
-def _calls(collection) -> dict[str, set[str]]:
+def _calls(collection: Any) -> dict[str, set[str]]:
     """Return the names of the tasks that the tasks of each name depend on."""
     from dask.core import get_dependencies
 
@@ -111,7 +116,7 @@ def _calls(collection) -> dict[str, set[str]]:
     return calls
 
 
-def _traced(calls, starts) -> Lineage:
+def _traced(calls: dict[str, set[str]], starts: set[str]) -> Lineage:
     """Return the lineage of the tasks of some names."""
     seen, todo = set(starts), list(starts)
     while todo:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import check, is_lazy
+from ..data.types import Ints
 from ._blocks import compute, is_frame, join, lazy_array, lazy_frame, sizes_of
 from ._cut import as_rows, partitions
 
@@ -83,7 +84,7 @@ def partition_by_query(X: Any, y: Any, qid: Any, sample_weight: Any = None) -> t
     return tuple(_rebuilt(name, values, blocks, plan) for name, values in collections.items())
 
 
-def _as_column(name, values):
+def _as_column(name: str, values: Any) -> Any:
     """Return a column in memory as an array, a lazy one unchanged."""
     if is_lazy(values):
         return values
@@ -93,21 +94,21 @@ def _as_column(name, values):
     return column
 
 
-def _count(number, *, qid, **_others):
+def _count(number: int, *, qid: Any, **_others: Any) -> dict[Any, int]:
     """Return the number of rows of each query of a block."""
-    queries = check.queries(qid, len(qid))
+    queries: Any = check.queries(qid, len(qid))
     return dict(zip(queries.names.tolist(), queries.sizes.tolist()))
 
 
 class _Plan(NamedTuple):
     """A plan of where rows move."""
 
-    homes: list[dict]  # for each old partition, the new partition of its queries
+    homes: list[dict[Any, int]]  # for each old partition, the new partition of its queries
     sources: dict[int, list[int]]  # old partitions that send rows to each new one
     sizes: dict[int, int]  # number of rows of each new partition
 
 
-def _plan(counts) -> _Plan:
+def _plan(counts: list[dict[Any, int]]) -> _Plan:
     """Choose a partition for every query, given its number of rows in each."""
     home_of = _homes(counts)
     homes = [{name: home_of[name] for name in names} for names in counts]
@@ -124,7 +125,7 @@ def _plan(counts) -> _Plan:
     return _Plan(homes, sources, sizes)
 
 
-def _homes(counts) -> dict:
+def _homes(counts: list[dict[Any, int]]) -> dict[Any, int]:
     """Return the partition of every query: with most of its rows, then with fewest rows in all."""
     places = defaultdict(list)
     for number, names in enumerate(counts):
@@ -142,14 +143,14 @@ def _homes(counts) -> dict:
     return homes
 
 
-def _destinations(qid, homes):
+def _destinations(qid: Any, homes: dict[Any, int]) -> Ints:
     """Return the new partition of each row."""
-    queries = check.queries(qid, len(qid))
+    queries: Any = check.queries(qid, len(qid))
     to = np.array([homes[name] for name in queries.names.tolist()])
     return to[queries.codes]
 
 
-def _rebuilt(name, values, blocks, plan):
+def _rebuilt(name: str, values: Any, blocks: list[dict[str, Any]], plan: _Plan) -> Any:
     """Return a collection in its new partitions."""
     from dask import delayed
 
@@ -163,7 +164,7 @@ def _rebuilt(name, values, blocks, plan):
         for number, (block, homes) in enumerate(zip(blocks, plan.homes))
     ]
 
-    def piece(number, home):
+    def piece(number: int, home: int) -> Any:
         rows, to = blocks[number][name], going[number]
         return rows if to is None else pick(rows, to, home)
 
@@ -175,5 +176,5 @@ def _rebuilt(name, values, blocks, plan):
     return lazy_array(parts, list(plan.sizes.values()), like, values.shape[1:])
 
 
-def _pick(values, to, home):
+def _pick(values: Any, to: Ints, home: int) -> Any:
     return values[to == home]

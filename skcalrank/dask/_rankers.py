@@ -1,9 +1,12 @@
 """Rankers on dask collections: statistics per partition, and predictions that stay lazy."""
 
+from __future__ import annotations
+
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -12,12 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from ..data import MissingQidError, check, is_lazy
 from ..linear_model import GramRidge, refit
 from ..metrics import measure_score, undefined_mean
-from ..rankers import check_partitions, require_qid, scored_by
+from ..rankers import BaseRanker, ScoreRanker, check_partitions, require_qid, scored_by
 from ._blocks import OnPartition, check_disjoint, collect, compute, is_frame, like, names_of, tree
 from ._cut import partitions
 
+if TYPE_CHECKING:
+    from ._blocks import Partitions
 
-def check_named(parts, y, qid):
+
+def check_named(parts: Partitions, y: Any, qid: Any) -> None:
     """Raise if all rows are one query, which is cut by several partitions."""
     if is_lazy(y):
         carried = getattr(getattr(y, "index", None), "name", None) == "qid"
@@ -35,10 +41,12 @@ class _Fitted(NamedTuple):
     """A ranker fitted to some partitions (None if all weights are zero), and their queries."""
 
     ranker: Any
-    owners: dict
+    owners: dict[Any, int]
 
 
-def fit_by_partition(ranker, X, y, qid, sample_weight):
+def fit_by_partition(
+    ranker: ScoreRanker, X: Any, y: Any, qid: Any, sample_weight: Any
+) -> ScoreRanker:
     """Fit a score ranker to the sum of the statistics of all partitions."""
     from dask import delayed
 
@@ -65,16 +73,18 @@ def fit_by_partition(ranker, X, y, qid, sample_weight):
     learned["estimator_"] = refit(gram, other)
     learned["record_"] = replace(learned["record_"], names=frozenset(fitted.owners))
     # Assign last: nothing below can fail.
-    vars(ranker).pop("feature_names_in_", None)
-    vars(ranker).update(learned)
+    ranker.__dict__.pop("feature_names_in_", None)
+    ranker.__dict__.update(learned)
     return ranker
 
 
-def _is_weightless(sample_weight):
+def _is_weightless(sample_weight: Any) -> bool:
     return sample_weight is not None and not np.any(sample_weight)
 
 
-def _fit_part(template, number, *, X, y, qid, sample_weight):
+def _fit_part(
+    template: ScoreRanker, number: int, *, X: Any, y: Any, qid: Any, sample_weight: Any
+) -> _Fitted:
     """Return the statistics of one partition."""
     if not X.shape[0]:
         return _Fitted(None, {})
@@ -86,7 +96,7 @@ def _fit_part(template, number, *, X, y, qid, sample_weight):
     return _Fitted(None if weightless else ranker, owners)
 
 
-def _merge(parts):
+def _merge(parts: list[_Fitted]) -> _Fitted:
     """Return the sum of the statistics of some partitions."""
     owners = check_disjoint([part.owners for part in parts])
     rankers = [part.ranker for part in parts if part.ranker is not None]
@@ -95,7 +105,7 @@ def _merge(parts):
     return _Fitted(rankers[0].merge(*rankers[1:]), owners)
 
 
-def map_partitions(method, ranker, X, qid):
+def map_partitions(method: str, ranker: BaseRanker, X: Any, qid: Any) -> Any:
     """Return lazy predictions, or ranks, for which each partition must hold whole queries."""
     from dask import delayed
 
@@ -120,41 +130,43 @@ def map_partitions(method, ranker, X, qid):
     return collect(parts.map(_predict_part, *shared), parts, width=width)
 
 
-def _light(ranker):
+def _light(ranker: BaseRanker) -> BaseRanker:
     """Return a copy of a ranker without names of queries, unaffected by later fits."""
     return copy.deepcopy(_forget_names(copy.copy(ranker)))
 
 
-def _forget_names(ranker):
+def _forget_names(ranker: BaseRanker) -> BaseRanker:
     """Remove the names of queries from the record of a ranker."""
     ranker.record_ = replace(ranker.record_, names=frozenset())
     return ranker
 
 
-def _names_part(number, *, qid):
+def _names_part(number: int, *, qid: Any) -> dict[Any, int]:
     """Return the partition of each query in it."""
     return {} if qid is None else names_of(check.queries(qid, len(qid)), number)
 
 
-def _predict_rows(ranker, method, X, qid=None):
+def _predict_rows(ranker: BaseRanker, method: str, X: Any, qid: Any = None) -> Any:
     """Return the predictions for one partition, as a Series."""
     return like(_predict_part(ranker, method, 0, X=X, qid=qid), X)
 
 
-def _predict_part(ranker, method, number, *, X, qid):
+def _predict_part(ranker: BaseRanker, method: str, number: int, *, X: Any, qid: Any) -> Any:
     """Return the predictions for one partition."""
     if not X.shape[0]:
         return np.zeros((0,) if ranker.n_items_ is None else (0, ranker.n_items_))
     return getattr(ranker, method)(X, qid)
 
 
-def _rank_part(ranker, method, named, number, *, X, qid):
+def _rank_part(
+    ranker: BaseRanker, method: str, named: int, number: int, *, X: Any, qid: Any
+) -> Any:
     """Return the ranks for one partition."""
     places = _predict_part(ranker, method, number, X=X, qid=qid)
     return like(np.asarray(places, dtype=np.intp), X)
 
 
-def score_by_partition(ranker, X, y, qid, sample_weight):
+def score_by_partition(ranker: BaseRanker, X: Any, y: Any, qid: Any, sample_weight: Any) -> float:
     """Compute the mean of the measure over the queries from sums of the partitions."""
     check_is_fitted(ranker)
     check.same_items(ranker, y)
@@ -175,7 +187,9 @@ def score_by_partition(ranker, X, y, qid, sample_weight):
     return total / weight
 
 
-def _score_part(ranker, measure, number, *, X, y, qid, sample_weight):
+def _score_part(
+    ranker: BaseRanker, measure: Any, number: int, *, X: Any, y: Any, qid: Any, sample_weight: Any
+) -> tuple[float, float, int, dict[Any, int]]:
     """Return sum of values, sum of weights, number of defined queries, and names of queries."""
     if not X.shape[0]:
         return 0.0, 0.0, 0, {}
@@ -196,14 +210,14 @@ def _score_part(ranker, measure, number, *, X, y, qid, sample_weight):
     return total, float(weight[defined].sum()), int(defined.sum()), names_of(queries, number)
 
 
-def _add_scores(parts):
+def _add_scores(parts: list[tuple[float, float, int, dict[Any, int]]]) -> tuple[Any, ...]:
     """Return the sums of some partitions."""
     totals, weights, defined, names = zip(*parts)
     return sum(totals), sum(weights), sum(defined), check_disjoint(list(names))
 
 
 #: What does the work of each method of a ranker.
-METHODS = {
+METHODS: dict[str, Callable[..., Any]] = {
     "fit": fit_by_partition,
     "score": score_by_partition,
     **{name: partial(map_partitions, name) for name in ("predict", "decision_function", "rank")},

@@ -34,7 +34,7 @@ _OF_ALL = (EqualLabelsWarning, SingleDocumentsWarning)
 class _Asked(BaseException):
     """The question of a fit to all workers; no Exception, which the fit might catch."""
 
-    def __init__(self, part, combine, is_sum):
+    def __init__(self, part: Any, combine: Callable[..., Any] | type[Any], is_sum: bool) -> None:
         super().__init__()
         self.part, self.combine, self.is_sum = part, combine, is_sum
 
@@ -54,7 +54,7 @@ class _Partition(Workers):
     def deal(self, part: Callable[[], Any], combine: Callable[[list[Any]], list[Any]]) -> Any:
         return self._answer(part, combine, False)[self.rank]
 
-    def _answer(self, part, combine, is_sum):
+    def _answer(self, part: Callable[..., Any], combine: Any, is_sum: bool) -> Any:
         if self.size == 1:
             return combine([part()])
         for answer in self._answers:
@@ -66,7 +66,7 @@ class _Reply(NamedTuple):
     """What partitions say in a round: parts of the answer to their question, or the result."""
 
     used: list[int]  # numbers of partitions with rows of positive weight
-    owners: dict  # number of the partition by name of the query
+    owners: dict[Any, int]  # number of the partition by name of the query
     parts: list[Any]
     combine: Callable[[list[Any]], Any] | None  # None at the end
     is_sum: bool
@@ -102,14 +102,16 @@ def in_rounds(
     return reply.parts[0]
 
 
-def _round(function, parts, shared, used, answers) -> _Reply:
+def _round(function: Any, parts: Partitions, shared: Any, used: list[int], answers: Any) -> _Reply:
     tasks = parts.map(_reply, function, shared, used, answers)
     return compute(tree([tasks[number] for number in used], _of_several))
 
 
-def _reply(function, shared, used, answers, number, **block) -> _Reply:
+def _reply(
+    function: Any, shared: Any, used: list[int], answers: list[Any], number: int, **block: Any
+) -> _Reply:
     """Return what one partition has to say."""
-    owners: dict = {}
+    owners: dict[Any, int] = {}
     if not answers:
         qid: Any = check.carried_qid(block.get("y"), block.get("qid"))
         owners = {} if qid is None else names_of(check.queries(qid, len(qid)), number)
@@ -149,7 +151,7 @@ def _of_several(replies: list[_Reply]) -> _Reply:
     )
 
 
-def tell(told):
+def tell(told: Any) -> None:
     """Issue the warnings of all partitions once."""
     for message, category in sorted(set().union(*told), key=str):
         of_all = all((message, category) in of_one for of_one in told)
@@ -157,7 +159,7 @@ def tell(told):
             warn(message, category)
 
 
-def fit_in_rounds(estimator, X, *, eval_set=None, **columns):
+def fit_in_rounds(estimator: Any, X: Any, *, eval_set: Any = None, **columns: Any) -> Any:
     """Fit an estimator to all partitions, each of which has whole queries."""
     options = {} if eval_set is None else {"eval_set": eval_set}
     parts, params = partitions(X, **columns), estimator.get_params(deep=False)
@@ -172,5 +174,5 @@ def fit_in_rounds(estimator, X, *, eval_set=None, **columns):
     return estimator
 
 
-def _fitted(estimator, options, **block):
+def _fitted(estimator: Any, options: dict[Any, Any], **block: Any) -> Any:
     return clone(estimator).fit(**block, **options)

@@ -1,13 +1,15 @@
 """The door for methods of estimators that are called with collections."""
 
+from collections.abc import Callable
 from inspect import signature
+from typing import Any
 
 from ..preprocessing import TableEncoder
 from . import _rankers, _tables, _transformers
 from ._rounds import fit_in_rounds
 
 
-def run(estimator, method, *args, **kwargs):
+def run(estimator: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a method, decorated by ``lazy_aware``, that has lazy collections as arguments."""
     call = signature(method).bind(estimator, *args, **kwargs)
     call.apply_defaults()

@@ -1,18 +1,20 @@
 """Transformers on dask collections: fitted in rounds, and applied partition by partition."""
 
 import copy
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import check
+from ..data.types import Array, Floats, Ints
 from ..preprocessing import TableEncoder
 from ._blocks import OnPartition, check_disjoint, collect, is_frame, names_of, tree
 from ._cut import partitions
 from ._rounds import fit_in_rounds
 
 
-def transform_by_partition(transformer, X, qid=None):
+def transform_by_partition(transformer: Any, X: Any, qid: Any = None) -> Any:
     """Return lazy rows: a DataFrame for a DataFrame, else an array."""
     check_is_fitted(transformer)
     # Later fits do not change a copy, as they set new attributes.
@@ -30,7 +32,7 @@ def transform_by_partition(transformer, X, qid=None):
     return collect(values, parts, width=len(names), dtype=like.dtype)
 
 
-def _whole(qid):
+def _whole(qid: Any) -> Any:
     """Return a Series of one partition, which is computed if no query is in two partitions."""
     import pandas as pd
 
@@ -40,18 +42,18 @@ def _whole(qid):
     return names.map_partitions(OnPartition(_checked), meta=like, enforce_metadata=False)
 
 
-def _boxed_names(qid):
+def _boxed_names(qid: Any) -> Any:
     import pandas as pd
 
     return pd.Series([check.queries(qid, len(qid)).names])
 
 
-def _checked(names):
+def _checked(names: Any) -> Any:
     check_disjoint([dict.fromkeys(of.tolist(), number) for number, of in enumerate(names)])
     return names[:0]
 
 
-def _made_of_one_row(transformer, X, names, has_qid):
+def _made_of_one_row(transformer: Any, X: Any, names: Array, has_qid: bool) -> Any:
     """Return what becomes of a row of zeros, as a frame for a frame."""
     if is_frame(X):
         import pandas as pd
@@ -65,7 +67,7 @@ def _made_of_one_row(transformer, X, names, has_qid):
     return _named(_transformed(transformer, X, np.zeros(1) if has_qid else None), X, names)
 
 
-def _named(rows, X, names):
+def _named(rows: Floats, X: Any, names: Any) -> Any:
     """Return rows as a frame if X is one."""
     if not hasattr(X, "iloc") or hasattr(rows, "iloc"):
         return rows
@@ -74,34 +76,34 @@ def _named(rows, X, names):
     return pd.DataFrame(rows, X.index, names)
 
 
-def _transformed(transformer, X, qid):
+def _transformed(transformer: Any, X: Any, qid: Any) -> Floats:
     return transformer.transform(X, **({} if qid is None else {"qid": qid}))
 
 
-def _names_part(number, *, qid):
+def _names_part(number: int, *, qid: Ints) -> dict[Any, int]:
     """Return the partition of each query in it."""
     return names_of(check.queries(qid, len(qid)), number)
 
 
-def _count(owners):
+def _count(owners: Any) -> Any:
     """Return a small delayed value that is known once queries are known to be whole."""
     from dask import delayed
 
     return delayed(len)(owners)
 
 
-def _as_frame(transformer, like, X, qid=None, _whole=None):
+def _as_frame(transformer: Any, like: Any, X: Any, qid: Any = None, _whole: Any = None) -> Any:
     """Return the transformed rows of one partition as a frame."""
     return _named(_transformed(transformer, X, qid), X, like.columns) if len(X) else like
 
 
-def _as_array(transformer, like, *rest, X, qid):
+def _as_array(transformer: Any, like: Floats, *rest: int, X: Any, qid: Any) -> Floats:
     """Return the transformed rows of one partition."""
     del rest
     return np.asarray(_transformed(transformer, X, qid)) if X.shape[0] else like
 
 
-def _fit_transform(transformer, X, y=None, qid=None, **_):
+def _fit_transform(transformer: Any, X: Any, y: Any = None, qid: Any = None, **_: Any) -> Any:
     columns = {"y": y} if qid is None else {"y": y, "qid": qid}
     fit_in_rounds(transformer, X, **columns)
     return transform_by_partition(transformer, X, *([] if qid is None else [qid]))

@@ -5,6 +5,8 @@ held-out scores stay where they are.
 """
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -19,18 +21,18 @@ from ._rounds import tell
 
 
 def fit_trees(
-    ranker,
-    X,
-    y,
-    qid,
-    sample_weight,
+    ranker: Any,
+    X: Any,
+    y: Any,
+    qid: Any,
+    sample_weight: Any,
     *,
-    eval_set=None,
-    X_val=None,
-    y_val=None,
-    qid_val=None,
-    callbacks=None,
-):
+    eval_set: tuple[Any, Any, Any] | dict[str, tuple[Any, Any, Any]] | None = None,
+    X_val: Any = None,
+    y_val: Any = None,
+    qid_val: Any = None,
+    callbacks: list[Callable[..., Any]] | None = None,
+) -> Any:
     """Fit a ranker whose trees are grown by the workers that hold the rows."""
     evals = {
         name: EvalSet(*in_memory(X=X, y=y, qid=qid, sample_weight=weight))
@@ -50,12 +52,12 @@ def fit_trees(
     return ranker
 
 
-def _asks_workers(ranker):
+def _asks_workers(ranker: Any) -> bool:
     """Return whether a fit asks the workers of its context, as that of a stack does."""
     return getattr(ranker, "fits_in_rounds", False)
 
 
-def _numbers_of_threads(ranker):
+def _numbers_of_threads(ranker: Any) -> list[str]:
     """Return the names of parameters that leave the number of threads of trees open."""
     params = ranker.get_params(deep=True)
     names = [name for name in params if name.split("__")[-1] == "n_jobs" and params[name] is None]
@@ -63,7 +65,7 @@ def _numbers_of_threads(ranker):
     return [name for name in names if name != "n_jobs" or params.get("rankers") is None]
 
 
-def _trained(given, blocks):
+def _trained(given: Any, blocks: list[Any]) -> list[tuple[Any, set[Any]]]:
     """Return the results of all workers; without a cluster this process is the only one."""
     client = client_in_use()
     if client is None:
@@ -75,18 +77,18 @@ def _trained(given, blocks):
     return run_on_holders(client, _train, given, [b for b, size in zip(blocks, sizes) if size])
 
 
-def _block(number, *, X, y, qid, sample_weight):
+def _block(number: int, *, X: Any, y: Any, qid: Any, sample_weight: Any) -> dict[str, Any]:
     """Return the columns of a partition, with the qid that its labels may carry."""
     return {"X": X, "y": y, "qid": check.carried_qid(y, qid), "sample_weight": sample_weight}
 
 
-def _described(number, block):
+def _described(number: int, block: dict[str, Any]) -> tuple[int, dict[Any, int]]:
     """Return the number of rows of a partition, and the number of the partition by query."""
     qid, n_rows = block["qid"], block["X"].shape[0]
     return n_rows, {} if qid is None else names_of(check.queries(qid, n_rows), number)
 
 
-def _check_whole(described):
+def _check_whole(described: list[tuple[int, dict[Any, int]]]) -> tuple[int, ...]:
     """Return the number of rows of each partition; raise for a query in two of them."""
     sizes, names = zip(*described)
     check_disjoint(names)
@@ -95,7 +97,7 @@ def _check_whole(described):
     return sizes
 
 
-def _train(given, place, blocks):
+def _train(given: Any, place: Place, blocks: list[dict[str, Any]]) -> tuple[Any, set[Any]]:
     """Return the ranker, fitted if this is the first worker, and what it would warn of."""
     ranker, evals = given
     ranker = clone(ranker)
@@ -114,7 +116,7 @@ def _train(given, place, blocks):
     return (None if place.rank else ranker), told
 
 
-def _n_threads():
+def _n_threads() -> Any:
     """Return the number of threads of this worker, None for another process."""
     from distributed import get_worker
 
@@ -124,7 +126,7 @@ def _n_threads():
         return None
 
 
-def _joined(values):
+def _joined(values: list[Any]) -> Any:
     """Return a column of several partitions; None and numbers are those of each of them."""
     return join(values) if np.iterable(values[0]) else values[0]
 

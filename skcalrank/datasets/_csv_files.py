@@ -1,31 +1,39 @@
 """CSV files as frames of pandas, in chunks, with checks of what pandas takes without a word."""
 
+from __future__ import annotations
+
 import csv
 import re
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._files import LARGE_BYTES, OPENERS, UnpackedFile, needs, refuse_pipe
 
+if TYPE_CHECKING:
+    from ._table_files import Columns
+
 # A file is searched in pieces that overlap by the length of a long number.
 _PIECE_BYTES, _OVERLAP = 1 << 20, 1 << 12
 
 
-def refuse_twins(path, names):
+def refuse_twins(path: Any, names: Any) -> None:
     """Raise for columns of one name."""
     twins = [name for name, count in Counter(names).items() if count > 1]
     if twins:
         raise ValueError(f"{path} has several columns {twins[0]!r}: give every column one name.")
 
 
-def csv_frames(path, columns, chunk_rows, separator=","):
+def csv_frames(
+    path: Path, columns: Columns, chunk_rows: int | None, separator: str = ","
+) -> Iterator[Any]:
     """Yield the frames of a CSV file, of about `chunk_rows` rows; None = all rows at once."""
     if isinstance(path, Path):
         refuse_pipe(path)
@@ -37,7 +45,7 @@ def csv_frames(path, columns, chunk_rows, separator=","):
         options["float_precision"] = "round_trip"
     options |= {"sep": separator, "index_col": False}
 
-    def read_csv(file=None, **more):
+    def read_csv(file: Any = None, **more: Any) -> Any:
         return pandas.read_csv(_source(path) if file is None else file, **options, **more)
 
     # pandas gives columns of one name different ones.
@@ -63,14 +71,14 @@ def csv_frames(path, columns, chunk_rows, separator=","):
                 file.begin_chunk()
 
 
-def _source(path, *limit):
+def _source(path: Path, *limit: int) -> Any:
     """Return what pandas reads, the path of a plain file."""
     if not isinstance(path, Path):
         return path.open(compression="infer")
     return UnpackedFile(path, *limit) if path.suffix in OPENERS else path
 
 
-def _codes(path, separator, frame, read_csv) -> list[str]:
+def _codes(path: Any, separator: str, frame: Any, read_csv: Callable[..., Any]) -> list[str]:
     """Return the columns of digits, some of which begin with a zero, as those of zip codes do."""
     digits = {name for name in frame.columns if _is_whole(frame[name])}
     codes: set[str] = set()
@@ -86,7 +94,7 @@ def _codes(path, separator, frame, read_csv) -> list[str]:
     return [name for name in frame.columns if name in codes & digits]
 
 
-def _may_have_codes(path, separator) -> bool:
+def _may_have_codes(path: Any, separator: str) -> bool:
     """Return whether some field of a file may be digits that begin with a zero."""
     from pandas.io.common import get_handle  # opens whatever read_csv opens
 
@@ -108,13 +116,13 @@ def _may_have_codes(path, separator) -> bool:
     return False
 
 
-def _is_whole(column) -> bool:
+def _is_whole(column: Any) -> bool:
     """Return whether a column holds whole numbers, which are floats beside missing values."""
     numbers = column.dropna()
     return column.dtype.kind in "iuf" and bool(((numbers >= 0) & (numbers % 1 == 0)).all())
 
 
-def _version(package) -> tuple[int, ...]:
+def _version(package: Any) -> tuple[int, ...]:
     return tuple(map(int, package.__version__.split(".")[:2]))
 
 
@@ -125,10 +133,10 @@ class _Widths:
     index or drops the last field.
     """
 
-    def __init__(self, path, separator):
+    def __init__(self, path: Path, separator: str) -> None:
         self.path, self.separator, self.are_right = path, separator, False
 
-    def checked(self, read):
+    def checked(self, read: Callable[..., Any]) -> Any:
         """Return the frame that a function reads."""
         from pandas.errors import ParserError, ParserWarning
 
@@ -143,7 +151,7 @@ class _Widths:
             self.check()
         return frame
 
-    def check(self):
+    def check(self) -> None:
         """Raise for the first row of another length than the header."""
         from pandas.io.common import get_handle  # opens whatever read_csv opens
 
@@ -155,7 +163,7 @@ class _Widths:
                 self._check(rows)
         self.are_right = True
 
-    def _check(self, rows):
+    def _check(self, rows: Any) -> None:
         lines = ((rows.line_num, row) for row in rows if len(row) > 1 or "".join(row).strip())
         _, header = next(lines)
         for line, row in lines:

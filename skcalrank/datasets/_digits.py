@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..data import check
-from ..data.types import Seed
+from ..data.types import Floats, Seed
 from ._container import RankingData
 
 _DESCRIPTION = """Query by example on the handwritten digits of scikit-learn.
@@ -87,7 +87,7 @@ def load_digits_queries(
     )
 
 
-def _compare(a, b):
+def _compare(a: Floats, b: Floats) -> Floats:
     """Return features of pairs of images of 8 x 8 pixels with values in [0, 1]."""
     rows_a, rows_b = a.reshape(-1, 8, 8).sum(axis=2), b.reshape(-1, 8, 8).sum(axis=2)
     columns_a, columns_b = a.reshape(-1, 8, 8).sum(axis=1), b.reshape(-1, 8, 8).sum(axis=1)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import check
+from ..data.types import Array
 
 #: How to open a file, by its suffix; all others are plain.
 OPENERS: dict[str, Callable[..., Any]] = {
@@ -60,14 +61,14 @@ def without_packing(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in OPENERS else path
 
 
-def needs(package) -> Any:
+def needs(package: str) -> Any:
     """Return a module that tables need, or raise an error with the remedy."""
     name = package.partition(".")[0]
     remedy = f'Reading tables needs {name}: pip install "skcalrank[files]"'
     return check.installed(package, remedy)
 
 
-def refuse_pipe(path: Path):
+def refuse_pipe(path: Path) -> None:
     """Raise for a pipe or a device, which cannot be read a second time."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(
@@ -75,14 +76,14 @@ def refuse_pipe(path: Path):
         )
 
 
-def refuse_damaged(path: Path):
+def refuse_damaged(path: Path) -> None:
     """Raise for a compressed file that is damaged, which may be known only at its end."""
     if path.suffix in OPENERS and path.is_file():
         deque(_pieces(path, _BLOCK_BYTES), maxlen=0)
 
 
 @contextmanager
-def reading(path: Path):
+def reading(path: Any) -> Iterator[None]:
     """Turn the errors that readers raise for a damaged file into a ValueError that names it.
 
     Errors of the system, such as that there is no such file, stay as they are.
@@ -230,7 +231,7 @@ def whole_queries(blocks: Iterable[tuple[np.ndarray, Any]], n_rows: int) -> Iter
         yield chunk
 
 
-def refuse_cut_queries(qid, seen: set, where):
+def refuse_cut_queries(qid: Array, seen: set[Any], where: str) -> None:
     """Raise for a query of an earlier chunk, and add the queries of this chunk."""
     names = set(np.unique(qid).tolist())
     again = names & seen

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.types import Floats
 from ._container import LabelRankingData
 from ._files import needs, reading, text_lines, to_float
 from ._table_files import COMMAS
@@ -20,11 +21,11 @@ _MISSING = ("", "?", "NA")
 
 class _Table(NamedTuple):
     name: str
-    header: list
-    rows: list
-    line_numbers: list
+    header: list[Any]
+    rows: list[Any]
+    line_numbers: list[Any]
 
-    def column(self, name):
+    def column(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the cells of a column, each after its place in the file."""
         number = self.header.index(name)
         for line, row in zip(self.line_numbers, self.rows):
@@ -144,7 +145,7 @@ def load_label_ranking(
     )
 
 
-def _features(table, columns, categorical):
+def _features(table: Any, columns: list[str], categorical: Any) -> dict[str, Any]:
     """Return columns by name: arrays of numbers, or lists of categories with None for missing."""
     unknown = [name for name in categorical or () if name not in columns]
     if unknown:
@@ -156,13 +157,13 @@ def _features(table, columns, categorical):
     for name in columns:
         cells = [cell for _, cell in table.column(name)]
         text = [None if cell in _MISSING else cell for cell in cells]
-        words = set(text) - {None}
+        words = {cell for cell in cells if cell not in _MISSING}
         is_text = name in (categorical or ()) or (words and not any(map(_like_a_number, words)))
         values[name] = text if is_text else numbers_of(table, [name])[:, 0]
     return values
 
 
-def _like_a_number(cell):
+def _like_a_number(cell: str) -> bool:
     """Return whether a cell is a number, or may have been meant for one."""
     try:
         float(cell)
@@ -171,7 +172,7 @@ def _like_a_number(cell):
     return True
 
 
-def _encoded(columns, n_rows):
+def _encoded(columns: dict[str, Any], n_rows: int) -> tuple[Floats, list[str]]:
     """Return features and their names, with a column of 0 and 1 for every category."""
     blocks, names = [np.empty((n_rows, 0))], []
     for name, values in columns.items():
@@ -185,7 +186,7 @@ def _encoded(columns, n_rows):
     return np.hstack(blocks), names
 
 
-def _frame(columns):
+def _frame(columns: dict[str, Any]) -> Any:
     """Return features as a DataFrame, in which text is a column of categories."""
     pandas = needs("pandas")
     for name, values in columns.items():
@@ -195,7 +196,7 @@ def _frame(columns):
     return pandas.DataFrame(columns)
 
 
-def read_cells(path, needed):
+def read_cells(path: Path, needed: list[str]) -> _Table:
     """Return the cells of a CSV file, without blank lines."""
     rows, line_numbers = [], []
     with reading(path):
@@ -217,7 +218,7 @@ def read_cells(path, needed):
     return _Table(path.name, header, rows, line_numbers[1:])
 
 
-def _check_header(path, header, needed):
+def _check_header(path: Path, header: list[str], needed: list[str]) -> None:
     """Raise unless every column has a name of its own, and those that are needed are there."""
     for name in [*needed, *header]:
         if header.count(name) != 1:
@@ -232,7 +233,7 @@ def _check_header(path, header, needed):
         )
 
 
-def order_of(where, cell):
+def order_of(where: str, cell: str) -> list[list[str]]:
     """Return the groups of tied items of an order such as ``a>b=c``."""
     if not cell:
         return []
@@ -241,13 +242,13 @@ def order_of(where, cell):
     return groups
 
 
-def _sorted_names(names):
+def _sorted_names(names: set[str]) -> list[str]:
     # "10" comes after "9" where all names are numbers.
     numeric = all(name.isdecimal() for name in names)
     return sorted(names, key=(lambda name: (int(name), name)) if numeric else None)
 
 
-def numbers_of(table, columns):
+def numbers_of(table: Any, columns: list[str]) -> Floats:
     """Return columns as a matrix, in which a missing value is NaN."""
     X = np.empty((len(table.rows), len(columns)))
     for number, name in enumerate(columns):
@@ -255,7 +256,7 @@ def numbers_of(table, columns):
     return X
 
 
-def _number(where, cell):
+def _number(where: str, cell: str) -> float:
     if cell in _MISSING:
         return np.nan
     try:
@@ -270,7 +271,7 @@ def _number(where, cell):
     return number
 
 
-def check_groups(groups, where):
+def check_groups(groups: Any, where: str) -> None:
     """Raise if an order has an empty item or one item twice, and name its place in the file."""
     counts = Counter(item for group in groups for item in group)
     if "" in counts:
@@ -280,7 +281,7 @@ def check_groups(groups, where):
         raise ValueError(f"{where}: the order ranks {twice!r} {counts[twice]} times.")
 
 
-def positions_of_orders(orders, items):
+def positions_of_orders(orders: Any, items: Any) -> Floats:
     """Return positions from 1, one row per order; tied items share the mean, NaN is unranked.
 
     An order is a list of groups of tied items, the best first. With mean positions the net

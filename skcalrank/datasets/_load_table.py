@@ -138,12 +138,12 @@ def load_table(
     files = _typed(source) if dtype is None and not whole else source
     names, chunks = read_table(files, chosen, chunk_rows=chunk_rows, dtype=dtype)
     name = "a data frame" if tables.is_frame(source) else _name_of(source)
-    about = {"description": f"Read from {name}.", "feature_names": names}
+    about: dict[str, Any] = {"description": f"Read from {name}.", "feature_names": names}
     data = (RankingData(X, y, qid, **about) for X, y, qid, _ in chunks)
     return next(data) if whole else data
 
 
-def _typed(source) -> TableFiles:
+def _typed(source: Path) -> TableFiles:
     """Return the files of a table if they tell the types of its columns, or raise."""
     files = table_files(source)
     if files is None or not files.kind.packed:
@@ -154,7 +154,7 @@ def _typed(source) -> TableFiles:
     return files
 
 
-def _name_of(source) -> str:
+def _name_of(source: Any) -> str:
     """Return the name of a file, or of the first of several."""
     several = isinstance(source, (list, tuple))
     return f"{_name_of(source[0])} and others" if several else Path(source).name

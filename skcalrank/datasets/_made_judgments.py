@@ -19,7 +19,7 @@ from ..data import (
     check,
     check_qid,
 )
-from ..data.types import ArrayLike, Seed
+from ..data.types import ArrayLike, Floats, Ints, Seed
 
 
 def sample_comparisons(
@@ -195,7 +195,9 @@ def sample_sessions(
     return ClickSessions.unchecked(qid, rows, ptr, clicked)
 
 
-def _orders(scores, queries, query, n_shown, rng):
+def _orders(
+    scores: Floats, queries: Queries, query: Ints, n_shown: int | None, rng: np.random.RandomState
+) -> tuple[Ints, Ints]:
     """Return the documents of each session in the order shown, and pointers to the sessions."""
     sizes = queries.sizes[query]
     taken = sizes if n_shown is None else np.minimum(sizes, n_shown)
@@ -216,7 +218,7 @@ def _orders(scores, queries, query, n_shown, rng):
     return shown, ptr
 
 
-def _first_only(values, ptr):
+def _first_only(values: Any, ptr: Any) -> Any:
     """Return the values of ranges with the first true value of each range alone."""
     before = np.cumsum(values) - values
     return values & (before == np.repeat(before[ptr[:-1]], np.diff(ptr)))

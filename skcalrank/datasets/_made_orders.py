@@ -119,7 +119,7 @@ class OrderMixture:
             )
         return np.array(best)[self.types]
 
-    def _mean(self, values):
+    def _mean(self, values: Floats) -> Floats:
         """Return the mean over the orders of each type."""
         weights = self.probabilities.reshape(*self.probabilities.shape, *[1] * (values.ndim - 2))
         return (weights * values).sum(axis=1)
@@ -223,18 +223,22 @@ def make_label_ranking(
     )
 
 
-def _permutations(rng, *shape):
+def _permutations(rng: np.random.RandomState, *shape: int) -> Ints:
     return np.argsort(rng.uniform(size=shape), axis=-1)
 
 
-def _majority_orders(rng, n_types, n_orders, n_items):
+def _majority_orders(
+    rng: np.random.RandomState, n_types: int, n_orders: int, n_items: int
+) -> tuple[Ints, Floats]:
     """Draw orders, of which the first of each type has a probability above 1/2."""
     probabilities = 0.5 * rng.dirichlet(np.ones(n_orders), size=n_types)
     probabilities[:, 0] += 0.5
     return 1 + _permutations(rng, n_types, n_orders, n_items), probabilities
 
 
-def _cyclic_orders(rng, n_types, n_orders, n_items):
+def _cyclic_orders(
+    rng: np.random.RandomState, n_types: int, n_orders: int, n_items: int
+) -> tuple[Ints, Floats]:
     """Draw rotations within triples, the first order of which is the most probable one."""
     start = np.arange(n_items)
     place = np.tile(start, (n_orders, 1))

@@ -1,12 +1,15 @@
 """MovieLens-100K: ratings of films."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from ..data.types import Array, Self
+from ..data.types import Array, Ints, Self
 from ._container import RankingData
 from ._files import plain_or_compressed, text_lines, to_int
 
@@ -73,7 +76,7 @@ class MovieLensData(RankingData):
         out.users, out.films = users, films
         return out
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"MovieLensData({len(self.y)} ratings, {len(self.users.number)} users, "
             f"{len(self.films.number)} films)"
@@ -157,7 +160,7 @@ def load_movielens(path: str | Path) -> MovieLensData:
     )
 
 
-def _refuse_twice(name, user, film):
+def _refuse_twice(name: str, user: Ints, film: Ints) -> None:
     """Raise for a user who rated a film twice."""
     pairs = user * (film.max() + 1) + film
     first, inverse = np.unique(pairs, return_index=True, return_inverse=True)[1:]
@@ -169,9 +172,9 @@ def _refuse_twice(name, user, film):
         )
 
 
-def _paths(folder):
+def _paths(folder: Path) -> dict[str, Path]:
     """Return the files, compressed or not."""
-    stored = {name: plain_or_compressed(folder / name) for name in _FILES}
+    stored: dict[str, Any] = {name: plain_or_compressed(folder / name) for name in _FILES}
     missing = [name for name, file in stored.items() if file is None]
     if missing:
         raise FileNotFoundError(
@@ -185,9 +188,9 @@ class _Columns(NamedTuple):
     """Cells of a file, by column."""
 
     name: str
-    columns: dict
+    columns: dict[str, Any]
 
-    def convert(self, column, of, what, dtype=None):
+    def convert(self, column: str, of: Callable[..., Any], what: str, dtype: Any = None) -> Array:
         """Return a column as an array, or raise an error that names the line."""
         out = []
         for line, cell in enumerate(self.columns[column], 1):
@@ -199,21 +202,21 @@ class _Columns(NamedTuple):
                 ) from None
         return np.array(out, dtype=dtype)
 
-    def integers(self, column):
+    def integers(self, column: str) -> Ints:
         return self.convert(column, to_int, "a whole number", np.int64)
 
-    def rows(self, numbers):
+    def rows(self, numbers: Ints) -> dict[int, int]:
         """Return the row of each number, or raise an error that names a line that repeats one."""
-        out = {}
+        out: dict[int, int] = {}
         for line, number in enumerate(numbers.tolist(), 1):
             if out.setdefault(number, line - 1) != line - 1:
                 raise ValueError(f"{self.name}, line {line} lists {number} a second time.")
         return out
 
 
-def _read(path, separator, names):
+def _read(path: Path, separator: str, names: list[str]) -> _Columns:
     # Titles are in Latin-1; u.genre ends with an empty line.
-    cells: list = []
+    cells: list[Any] = []
     for number, text in text_lines(path, "latin-1"):
         row, line = text.rstrip("\r\n").split(separator), len(cells) + 1
         if row == [""]:
@@ -226,14 +229,14 @@ def _read(path, separator, names):
     return _Columns(path.name, dict(zip(names, zip(*cells))))
 
 
-def _not_cells(path, line, row, names) -> ValueError:
+def _not_cells(path: Path, line: int, row: list[str], names: list[str]) -> ValueError:
     return ValueError(
         f"{path.name}, line {line} has {len(row)} cells instead of {len(names)}: "
         f"{', '.join(names)}."
     )
 
 
-def _users(path):
+def _users(path: Path) -> tuple[Any, dict[int, int]]:
     table = _read(path, "|", ["number", "age", "gender", "occupation", "zip code"])
     number = table.integers("number")
     users = Bunch(
@@ -246,7 +249,7 @@ def _users(path):
     return users, table.rows(number)
 
 
-def _films(path, genres):
+def _films(path: Path, genres: list[str]) -> tuple[Any, dict[int, int]]:
     table = _read(path, "|", ["number", "title", "date", "video date", "address", *genres])
     number = table.integers("number")
     flags = {"0": 0.0, "1": 1.0}
@@ -259,14 +262,14 @@ def _films(path, genres):
     return films, table.rows(number)
 
 
-def _time(cell):
+def _time(cell: str) -> Any:
     seconds = to_int(cell)
     if not 0 <= seconds < 253_402_300_800:  # the year 10000, where datetime ends
         raise ValueError
     return np.datetime64(seconds, "s")
 
 
-def _date(cell):
+def _date(cell: str) -> Any:
     # Months by their English names, whatever the locale.
     if not cell:
         return np.datetime64("NaT", "D")

@@ -1,7 +1,9 @@
 """Orders in files of PrefLib."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +110,7 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     )
 
 
-def _lines(path):
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the places and the text of lines of the header and of orders."""
     for number, line in text_lines(path):
         text = line.strip()
@@ -116,9 +118,10 @@ def _lines(path):
             yield f"{path.name}, line {number}", text
 
 
-def _read_header(lines):
+def _read_header(lines: list[tuple[str, str]]) -> tuple[dict[str, Any], dict[int, str]]:
     """Return the values of the header by key, and the names of the alternatives."""
-    values, names = {}, {}
+    values: dict[str, Any] = {}
+    names: dict[int, str] = {}
     for where, line in lines:
         match = _HEADER.fullmatch(line)
         if match is None:
@@ -135,13 +138,13 @@ def _read_header(lines):
     return values, names
 
 
-def _set_once(values, key, value, where, called):
+def _set_once(values: Any, key: int | str, value: str | int, where: str, called: str) -> None:
     if key in values:
         raise ValueError(f"{where}: the header has {called} a second time.")
     values[key] = value
 
 
-def _data_type(path, said):
+def _data_type(path: Path, said: str | None) -> str | None:
     """Return the data type in the header, else that of the file name, else None."""
     kind = (said or without_packing(path).suffix.lstrip(".")).lower()
     if kind in _OTHER_TYPES or (said and kind not in _TYPES):
@@ -151,7 +154,7 @@ def _data_type(path, said):
     return kind if kind in _TYPES else None
 
 
-def _read_orders(path, lines):
+def _read_orders(path: Path, lines: list[tuple[str, str]]) -> tuple[Any, ...]:
     """Return the counts, and the orders with their places in the file."""
     counts, orders = [], []
     for where, line in lines:
@@ -175,7 +178,7 @@ def _read_orders(path, lines):
     return counts, orders
 
 
-def _n_alternatives(path, said, names, orders):
+def _n_alternatives(path: Path, said: int | None, names: dict[int, str], orders: Any) -> int:
     """Return the number in the header, else the largest that is named or ranked."""
     ranked = (item for _, groups in orders for group in groups for item in group)
     r = max([*names, *ranked]) if said is None else said
@@ -184,7 +187,7 @@ def _n_alternatives(path, said, names, orders):
     return r
 
 
-def _check_names(path, names, r):
+def _check_names(path: Path, names: dict[int, str], r: int) -> None:
     for number, name in names.items():
         if not 1 <= number <= r:
             raise ValueError(
@@ -199,7 +202,7 @@ def _check_names(path, names, r):
             )
 
 
-def _check_sizes(path, counts, r, expand):
+def _check_sizes(path: Path, counts: list[int], r: int, expand: bool) -> None:
     """Raise for arrays that would fill the memory, before they are made."""
     # A name and the number of a column take some 200 bytes.
     if r * (8 * len(counts) + 200) > LARGE_BYTES:
@@ -215,7 +218,7 @@ def _check_sizes(path, counts, r, expand):
         )
 
 
-def _check_order(where, groups, data_type, r):
+def _check_order(where: str, groups: list[list[int]], data_type: str | None, r: int) -> None:
     check_groups(groups, where)
     items = [item for group in groups for item in group]
     unknown = [item for item in items if not 1 <= item <= r]

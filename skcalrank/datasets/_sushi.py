@@ -1,10 +1,13 @@
 """The SUSHI preference data."""
 
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from ..data.types import Floats
 from ._container import LabelRankingData
 from ._files import plain_or_compressed
 from ._label_ranking import numbers_of, order_of, positions_of_orders, read_cells
@@ -108,7 +111,7 @@ def load_sushi(path: str | Path, *, prefectures: bool = False) -> LabelRankingDa
     )
 
 
-def _sushi_file(path):
+def _sushi_file(path: Path) -> Path:
     if not path.is_dir():
         return path
     file = plain_or_compressed(path / _SUSHI_FILE)
@@ -117,7 +120,7 @@ def _sushi_file(path):
     return file
 
 
-def _sushi_positions(table):
+def _sushi_positions(table: Any) -> Floats:
     orders = [order_of(where, cell) for where, cell in table.column("ranking")]
     for (where, cell), groups in zip(table.column("ranking"), orders):
         if sorted(chain.from_iterable(groups)) != list(_SUSHI) or len(groups) != len(_SUSHI):
@@ -125,7 +128,7 @@ def _sushi_positions(table):
     return positions_of_orders(orders, _SUSHI)
 
 
-def _place(where, cell):
+def _place(where: str, cell: str) -> tuple[int, str]:
     """Return the number and the name of a place such as ``6:Kinki``."""
     number, colon, name = cell.partition(":")
     if not (number.isdecimal() and colon and name):
@@ -133,7 +136,7 @@ def _place(where, cell):
     return int(number), name
 
 
-def _one_hot(table, kind):
+def _one_hot(table: Any, kind: str) -> Iterator[tuple[Floats, list[str]]]:
     """Yield columns of 0 and 1 of childhood and of today, for the places of either."""
     columns = [f"lived_in_{kind}", f"lives_in_{kind}"]
     cells = [[_place(*cell) for cell in table.column(column)] for column in columns]

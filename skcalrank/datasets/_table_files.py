@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import PART_CELLS, arrays, tables, warn
+from ..data.types import Array, Floats
 from ._csv_files import csv_frames, refuse_twins
 from ._files import is_larger_unpacked, needs, reading, refuse_cut_queries, to_float, whole_queries
 from ._table_sources import PartitionColumns, Shard, shards_of
@@ -35,7 +36,7 @@ class Columns(NamedTuple):
     text: tuple[str, ...] = ()  # columns of CSV that hold text, whatever it looks like
     codes: bool = False  # whether columns of digits that begin with a zero are text in CSV
 
-    def read_of(self, names) -> list[str]:
+    def read_of(self, names: list[str]) -> list[str]:
         """Return those of the names of columns that are read."""
         out = {*self.drop} if self.labelled else {self.label, *self.drop}
         kept = None if self.features is None else {*self.features, self.qid, self.document}
@@ -56,7 +57,9 @@ class TableRows(NamedTuple):
     documents: Any
 
 
-def read_table(source, columns: Columns, *, chunk_rows=None, dtype=np.float64):
+def read_table(
+    source: Any, columns: Columns, *, chunk_rows: int | None = None, dtype: Any = np.float64
+) -> tuple[list[str], Any]:
     """Return the names of the features of files or a frame, and an iterator over ``TableRows``.
 
     These are about `chunk_rows` rows, up to where a query ends; None = all rows at once. Features
@@ -74,7 +77,7 @@ def read_table(source, columns: Columns, *, chunk_rows=None, dtype=np.float64):
     return names, _whole_queries(name, blocks, chunk_rows)
 
 
-def _refuse_shared(columns: Columns):
+def _refuse_shared(columns: Columns) -> None:
     roles = [columns.qid, columns.document, *([columns.label] * columns.labelled)]
     shared = [name for name, count in Counter(roles).items() if count > 1]
     if shared:
@@ -83,7 +86,7 @@ def _refuse_shared(columns: Columns):
         raise ValueError(f"{columns.label!r} cannot be a feature: it holds the labels.")
 
 
-def _frames(source, columns, chunk_rows):
+def _frames(source: Any, columns: Columns, chunk_rows: int | None) -> tuple[str, Any]:
     """Return the name of a table, and an iterator over its files and frames of pandas."""
     _refuse_shared(columns)
     if tables.is_frame(source):
@@ -98,12 +101,12 @@ def _frames(source, columns, chunk_rows):
     return files.name, files.frames(columns, chunk_rows)
 
 
-def table_format(path) -> TableFormat | None:
+def table_format(path: Any) -> TableFormat | None:
     """Return the format that the suffix of a file names; None if it is not a table."""
     return next((TABLES[s] for s in reversed(PurePath(path).suffixes) if s in TABLES), None)
 
 
-def table_files(source) -> TableFiles | None:
+def table_files(source: Any) -> TableFiles | None:
     """Return the files of a table; None for one file that is none by its suffix."""
     shards = shards_of(source, table_format)
     kinds = {table_format(shard.path) for shard in shards}
@@ -134,7 +137,7 @@ class TableFiles(NamedTuple):
         n_rows, n_columns = zip(*(self.kind.shape(shard.path) for shard in self.shards))
         return sum(n_rows), max(n_columns)
 
-    def is_larger(self, n_bytes) -> bool:
+    def is_larger(self, n_bytes: int) -> bool:
         """Return whether the content, unpacked, has more bytes."""
         if sum(shard.n_bytes for shard in self.shards) > n_bytes:
             return True
@@ -143,7 +146,7 @@ class TableFiles(NamedTuple):
         paths = [shard.path for shard in self.shards]
         return any(is_larger_unpacked(path, n_bytes) for path in paths if isinstance(path, Path))
 
-    def frames(self, columns: Columns, chunk_rows) -> Iterator[tuple[Any, Any]]:
+    def frames(self, columns: Columns, chunk_rows: int | None) -> Iterator[tuple[Any, Any]]:
         """Return an iterator over the frames, each behind its file."""
         frames = self._frames(columns, chunk_rows)
         if chunk_rows is not None or len(self.shards) == 1 or self.kind.packed:
@@ -154,7 +157,7 @@ class TableFiles(NamedTuple):
         again = columns._replace(text=(*columns.text, *text))
         return self._frames(again, chunk_rows) if text else iter(frames)
 
-    def _frames(self, columns, chunk_rows):
+    def _frames(self, columns: Columns, chunk_rows: int | None) -> Iterator[tuple[Any, Any]]:
         several, paths = len(self.shards) > 1, [shard.path for shard in self.shards]
         partitions = PartitionColumns(self.shards, columns.text)
         schema = self.kind.schema(paths, columns, partitions.names) if self.kind.schema else None
@@ -169,12 +172,13 @@ class TableFiles(NamedTuple):
                     if not first and not schema:
                         _refuse_unknown(path, [*frame.columns, *partitions.names], columns)
                     first = first or (path, frame.columns)
-                    known = known or _refuse_others(*first, path, frame.columns, columns)
+                    known = known or _refuse_others(first, path, frame.columns, columns)
                     yield path, frame.assign(**dict(partitions.of(shard, len(frame))))
 
 
-def _refuse_others(first, names, path, others, columns: Columns) -> bool:
+def _refuse_others(known: tuple[Any, Any], path: Any, others: Any, columns: Columns) -> bool:
     """Raise for columns to be read that only one of two files has; return True."""
+    first, names = known
     wanted = columns.read_of([*names, *others])
     for name in wanted:
         if (name in names) != (name in others):
@@ -187,7 +191,7 @@ def _refuse_others(first, names, path, others, columns: Columns) -> bool:
     return True
 
 
-def _text_in_some(frames) -> list[str]:
+def _text_in_some(frames: Any) -> list[str]:
     """Return the columns that are text, or of several types, in some of the frames alone."""
     kinds: dict[str, set[bool]] = {}
     for frame in frames:
@@ -200,7 +204,7 @@ def _text_in_some(frames) -> list[str]:
 # -- Parquet -----------------------------------------------------------------------
 
 
-def _parquet_frames(path, columns, chunk_rows, schema):
+def _parquet_frames(path: Path, columns: Columns, chunk_rows: Any, schema: Any) -> Iterator[Any]:
     needs("pandas")
     # Small reads, one after the other, of what is read in chunks.
     small = {"pre_buffer": False, "buffer_size": 1 << 16}
@@ -220,13 +224,13 @@ def _parquet_frames(path, columns, chunk_rows, schema):
 
 
 @contextmanager
-def _parquet_file(path, **options):
+def _parquet_file(path: Path, **options: bool | int) -> Iterator[Any]:
     with ExitStack() as stack:
         source = path if isinstance(path, Path) else stack.enter_context(path.open())
         yield stack.enter_context(needs("pyarrow.parquet").ParquetFile(source, **options))
 
 
-def _parquet_schema(paths, columns: Columns, partitions):
+def _parquet_schema(paths: list[Any], columns: Columns, partitions: list[str]) -> Any:
     """Return the columns to be read from all files, each with a type that holds those of all."""
     pyarrow, fields, schemas = needs("pyarrow"), [], []
     for path in paths:
@@ -235,14 +239,15 @@ def _parquet_schema(paths, columns: Columns, partitions):
             refuse_twins(path, file.schema_arrow.names)
             if len(schemas) == 1:
                 _refuse_unknown(path, [*schemas[0].names, *partitions], columns)
-            _refuse_others(paths[0], schemas[0].names, path, file.schema_arrow.names, columns)
+            first = paths[0], schemas[0].names
+            _refuse_others(first, path, file.schema_arrow.names, columns)
     for name in columns.read_of(schemas[0].names):
         types = {schema.field(name).type: path for schema, path in zip(schemas, paths)}
         fields.append(pyarrow.field(name, _type_of_all(pyarrow, name, types, columns)))
     return pyarrow.schema(fields, schemas[0].metadata)
 
 
-def _type_of_all(pyarrow, name, types, columns):
+def _type_of_all(pyarrow: Any, name: str, types: dict[Any, Any], columns: Columns) -> Any:
     """Return the type for the values of all types, which are given with a file of each."""
     if len(types) == 1:
         return next(iter(types))
@@ -259,12 +264,12 @@ def _type_of_all(pyarrow, name, types, columns):
     raise ValueError(f"Column {name!r} must be of one type in all files, got {listed}.")
 
 
-def _parquet_shape(path) -> tuple[int, int]:
+def _parquet_shape(path: Path) -> tuple[int, int]:
     with _parquet_file(path) as file:
         return file.metadata.num_rows, file.metadata.num_columns
 
 
-def _with_index(frame, columns: Columns):
+def _with_index(frame: Any, columns: Columns) -> Any:
     """Return a frame in which the levels of the index that are asked for are columns."""
     wanted = {columns.qid, columns.label, columns.document, *(columns.features or [])}
     levels = [name for name in frame.index.names if name in wanted - set(frame.columns)]
@@ -288,8 +293,8 @@ class TableFormat(NamedTuple):
     schema: Callable[[list[Any], Columns, list[str]], Any] | None = None
 
 
-def _of_text(separator) -> TableFormat:
-    def frames(path, columns, chunk_rows, _):
+def _of_text(separator: str) -> TableFormat:
+    def frames(path: Path, columns: Columns, chunk_rows: int | None, _: Any) -> Iterator[Any]:
         return csv_frames(path, columns, chunk_rows, separator)
 
     return TableFormat(frames)
@@ -304,7 +309,7 @@ TABLES = {".csv": _of_text(","), ".tsv": _of_text("\t"), ".parquet": _PARQUET, "
 # -- columns -----------------------------------------------------------------------
 
 
-def _feature_names(path, frame, columns: Columns, *, of_numbers) -> list[str]:
+def _feature_names(path: str, frame: Any, columns: Columns, *, of_numbers: bool) -> list[str]:
     """Return the names of the features: those asked for, or all others or those of numbers."""
     if columns.features is not None:
         return [name for name in columns.features if name not in columns.drop]
@@ -331,7 +336,7 @@ def _feature_names(path, frame, columns: Columns, *, of_numbers) -> list[str]:
     return list(numeric)
 
 
-def _refuse_unknown(path, names, columns: Columns):
+def _refuse_unknown(path: Any, names: Any, columns: Columns) -> None:
     """Raise for columns that are asked for and are not among the names of a table."""
     roles = [columns.qid, *([columns.label] * columns.labelled)]
     names = list(map(str, names))
@@ -348,7 +353,7 @@ def _refuse_unknown(path, names, columns: Columns):
     )
 
 
-def _refuse_commas(path, name, values):
+def _refuse_commas(path: str, name: str, values: Any) -> None:
     """Raise for numbers such as 0,5, which are text."""
     texts = [value for value in values.head(1000) if isinstance(value, str)]
     with_comma = [text for text in texts if "," in text]
@@ -359,7 +364,7 @@ def _refuse_commas(path, name, values):
         )
 
 
-def _blocks(frames, names, columns, dtype) -> Iterator[TableRows]:
+def _blocks(frames: Any, names: list[str], columns: Columns, dtype: Any) -> Iterator[TableRows]:
     file, n_rows = None, 0
     for path, frame in frames:
         n_rows = n_rows if path == file else 0
@@ -375,14 +380,14 @@ class _Place(NamedTuple):
     path: Path
     n_before: int
 
-    def refuse(self, bad, name, why):
+    def refuse(self, bad: Any, name: str, why: str) -> None:
         """Raise for the first row of those marked as bad."""
         if np.any(bad):
             row = self.n_before + int(np.argmax(bad)) + 1
             raise ValueError(f"{self.path}, row {row}, column {name!r} {why}")
 
 
-def _rows_of(frame, names, columns, dtype, place) -> TableRows:
+def _rows_of(frame: Any, names: Any, columns: Columns, dtype: Any, place: _Place) -> TableRows:
     """Return the rows of a frame, with the columns `names` as features."""
     labels, qid = _labels_and_queries(frame, columns, place)
     documents = np.full(len(frame), None)
@@ -395,7 +400,7 @@ def _rows_of(frame, names, columns, dtype, place) -> TableRows:
     return TableRows(needs("pandas").DataFrame(numbers, columns=names), labels, qid, documents)
 
 
-def _labels_and_queries(frame, columns: Columns, place):
+def _labels_and_queries(frame: Any, columns: Columns, place: _Place) -> tuple[Floats | None, Array]:
     """Return the labels, or None, and the queries; raise for a row without one."""
     place.refuse(
         frame[columns.qid].isna(),
@@ -413,7 +418,7 @@ def _labels_and_queries(frame, columns: Columns, place):
     return labels, frame[columns.qid].to_numpy()
 
 
-def _numbers(frame, names, dtype, place):
+def _numbers(frame: Any, names: list[str], dtype: Any, place: _Place) -> Floats:
     """Return columns as numbers, or raise an error that names the row and the column."""
     for name in frame[names].select_dtypes(exclude=["number", "bool"]).columns:
         _check_texts(frame[name], name, place)
@@ -428,7 +433,7 @@ def _numbers(frame, names, dtype, place):
     return numbers
 
 
-def _check_texts(column, name, place):
+def _check_texts(column: Any, name: str, place: _Place) -> None:
     for row in np.flatnonzero(column.notna()):
         value = column.iloc[row]
         try:
@@ -437,8 +442,8 @@ def _check_texts(column, name, place):
             place.refuse(np.arange(len(column)) == row, name, f"is not a number: {error}")
 
 
-def _whole_queries(name, blocks, chunk_rows) -> Iterator[TableRows]:
-    seen: set = set()
+def _whole_queries(name: str, blocks: Iterator[Any], chunk_rows: int) -> Iterator[TableRows]:
+    seen: set[Any] = set()
     for chunk in whole_queries(((block.qid, block) for block in blocks), chunk_rows):
         joined = _joined([(block, rows) for _, block, rows in chunk])
         chunk.clear()  # not in memory beside what is made of it
@@ -446,7 +451,7 @@ def _whole_queries(name, blocks, chunk_rows) -> Iterator[TableRows]:
         yield joined
 
 
-def _joined(blocks) -> TableRows:
+def _joined(blocks: list[tuple[TableRows, Any]]) -> TableRows:
     """Return some rows of each block, one after the other; a single block as it is."""
     if len(blocks) == 1 and blocks[0][1] == slice(None):
         return blocks[0][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from glob import glob, has_magic
 from itertools import chain, takewhile
@@ -46,7 +46,7 @@ class RemoteFile(NamedTuple):
         """Return whether there is a file or folder of this name."""
         return bool(self.fs.exists(self.url))
 
-    def open(self, mode="rb", **options) -> Any:
+    def open(self, mode: str = "rb", **options: str) -> Any:
         """Open the file."""
         return self.fs.open(self.url, mode, **options)
 
@@ -64,7 +64,7 @@ class Shard(NamedTuple):
         return self.path.stat().st_size
 
 
-def shards_of(source, is_table) -> list[Shard]:
+def shards_of(source: Any, is_table: Callable[..., Any]) -> list[Shard]:
     """Return the files of a source, in natural order: part-2 before part-10.
 
     These are one file of whatever name; or those for whose name `is_table` is true in a folder, of
@@ -89,7 +89,7 @@ def shards_of(source, is_table) -> list[Shard]:
     return [Shard(path, _partition(str(path)[len(base) :])) for path in paths]
 
 
-def _paths(source, is_table) -> tuple[list[Any], str]:
+def _paths(source: Any, is_table: Callable[..., Any]) -> tuple[list[Any], str]:
     """Return the files of a source, and the part of their names without partitions."""
     arrays.refuse_unread(source=source)
     if not isinstance(source, (str, os.PathLike)):
@@ -119,7 +119,7 @@ def _paths(source, is_table) -> tuple[list[Any], str]:
     return [_like(path, name) for name in tables], base
 
 
-def _opened(source) -> Path | RemoteFile:
+def _opened(source: Any) -> Path | RemoteFile:
     """Return a path, or what fsspec reads by a URL."""
     if isinstance(source, os.PathLike) or "://" not in source:
         return Path(source)
@@ -128,12 +128,12 @@ def _opened(source) -> Path | RemoteFile:
     return RemoteFile(url, fs)
 
 
-def _like(path, name) -> Path | RemoteFile:
+def _like(path: Any, name: str) -> Path | RemoteFile:
     """Return the file of a name where another file is."""
     return Path(name) if isinstance(path, Path) else path._replace(url=name)
 
 
-def _below(path) -> list[str] | None:
+def _below(path: Any) -> list[str] | None:
     """Return the names of the files below a folder that hold data; None if it is no folder."""
     if isinstance(path, Path):
         if not path.is_dir():
@@ -147,19 +147,19 @@ def _below(path) -> list[str] | None:
     return [file for file in files if not any(map(_is_hidden, Path(file[start:]).parts))]
 
 
-def _is_hidden(name) -> bool:
+def _is_hidden(name: str) -> bool:
     """Return whether a file or folder holds no data, as writers of shards name it."""
     name = PurePath(name).name
     return name.startswith((".", "_")) and "=" not in name
 
 
-def _natural(name):
+def _natural(name: str) -> list[list[str | int]]:
     """Return what sorts names by their folders, and numbers in them by their size."""
     parts = (re.split("([0-9]+)", part) for part in Path(name).parts)
     return [[int(t) if i % 2 else t for i, t in enumerate(part)] for part in parts]
 
 
-def _partition(name) -> dict[str, str | None]:
+def _partition(name: str) -> dict[str, str | None]:
     pairs = (part.split("=", 1) for part in Path(name).parts[:-1] if "=" in part)
     return {unquote(key): None if v == _NULL else unquote(v) for key, v in pairs}
 

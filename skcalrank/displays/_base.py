@@ -1,5 +1,7 @@
 """Shared code of displays: constructors that plot, axes, styled artists, names of measures."""
 
+from __future__ import annotations
+
 import functools
 from collections.abc import Callable, Collection
 from inspect import signature
@@ -8,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..data import arrays, check, plain, texts
+from ..data.types import Array, Floats, Ints
 
 Shown = TypeVar("Shown")
 
@@ -32,13 +35,13 @@ def drawn(
     parameters of `options_of` in their place.
     """
 
-    def decorate(make):
+    def decorate(make: Callable[..., Any]) -> Any:
         made_of = signature(make).parameters
         public = _public_signature(make, options_of, plot, without)
         to_plot = signature(plot).parameters.keys() - made_of.keys()
 
         @functools.wraps(make)
-        def make_and_plot(cls, *args, **options):
+        def make_and_plot(cls: type[Any], *args: Any, **options: Any) -> Display:
             public.bind(cls, *args, **options)
             check_matplotlib_support(f"{cls.__name__}.{make.__name__}")
             style = {name: options.pop(name) for name in to_plot & options.keys()}
@@ -47,13 +50,14 @@ def drawn(
                 display.name = style.pop("name")
             return display.plot(**style)
 
-        make_and_plot.__signature__ = public
-        return make_and_plot
+        constructor: Any = make_and_plot
+        constructor.__signature__ = public
+        return constructor
 
     return decorate
 
 
-def _public_signature(make, options_of, plot, without):
+def _public_signature(make: Any, options_of: Any, plot: Any, without: Any) -> Any:
     """Return the signature of a constructor with the parameters of `options_of` and `plot`."""
     whole, options = signature(make), signature(options_of).parameters if options_of else {}
     style = {name: p.replace(kind=p.KEYWORD_ONLY) for name, p in signature(plot).parameters.items()}
@@ -69,7 +73,7 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def _open(self, ax):
+    def _open(self, ax: Any) -> Any:
         """Return the axes to plot on, `ax` or new ones, and store them."""
         check_matplotlib_support(f"{type(self).__name__}.plot")
         import matplotlib.pyplot as plt
@@ -89,14 +93,14 @@ def literal(name: Any) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def styled(artist: type, style: dict | None, **defaults) -> dict:
+def styled(artist: type, style: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
     """Return a style of an artist, with aliases resolved, over the defaults."""
     from matplotlib.cbook import normalize_kwargs
 
     return defaults | normalize_kwargs(style or {}, artist)
 
 
-def draw_line(ax, x, y, style, **defaults):
+def draw_line(ax: Any, x: Any, y: Any, style: dict[str, Any] | None, **defaults: Any) -> Any:
     """Return a new line through the points."""
     from matplotlib.lines import Line2D
 
@@ -104,7 +108,7 @@ def draw_line(ax, x, y, style, **defaults):
     return line
 
 
-def draw_band(line, low, high, style, **defaults):
+def draw_band(line: Any, low: Floats, high: Any, style: Any, **defaults: float) -> Any:
     """Return a new shaded band between two edges, in the color of a line."""
     from matplotlib.collections import PolyCollection
 
@@ -112,19 +116,19 @@ def draw_band(line, low, high, style, **defaults):
     return line.axes.fill_between(line.get_xdata(), low, high, **style)
 
 
-def draw_zeros(ax, x, marker, color):
+def draw_zeros(ax: Any, x: Array, marker: str, color: Any) -> Any:
     """Return markers at the lower end of a logarithmic axis, which cannot show zeros."""
     lower_end = {"transform": ax.get_xaxis_transform(), "clip_on": False}
     (markers,) = ax.plot(x, 0.0 * x, marker, color=color, **lower_end)
     return markers
 
 
-def measure_label(measure) -> str:
+def measure_label(measure: Any) -> str:
     """Return the name of a measure, with its cutoff, for axes and legends."""
     return str(getattr(measure, "full_name", measure))
 
 
-def check_regret(values, name: str, rounding: float = 1e-12) -> np.ndarray:
+def check_regret(values: Any, name: str, rounding: float = 1e-12) -> np.ndarray:
     """Return finite regrets, in which rounding errors are replaced by 0."""
     values = arrays.checked(values, name, ensure_2d=False)
     scale = max(1.0, values.max())
@@ -133,7 +137,7 @@ def check_regret(values, name: str, rounding: float = 1e-12) -> np.ndarray:
     return np.where(values > rounding * scale, values, 0.0)
 
 
-def paired_regrets(rounding: float = 1e-12, **values) -> dict[str, np.ndarray]:
+def paired_regrets(rounding: float = 1e-12, **values: Any) -> dict[str, np.ndarray]:
     """Return valid regrets of the same points, by name; `rounding` is that of the first."""
     (first, a), (second, b) = values.items()
     a, b = check_regret(a, first, rounding).ravel(), check_regret(b, second).ravel()
@@ -145,7 +149,7 @@ def paired_regrets(rounding: float = 1e-12, **values) -> dict[str, np.ndarray]:
     return {first: a, second: b}
 
 
-def rows_of_query(query, qid, n_rows):
+def rows_of_query(query: int | str | None, qid: Any, n_rows: int) -> Ints:
     """Return the rows of a query."""
     queries = check.queries(qid, n_rows)
     number = 0
@@ -160,7 +164,7 @@ def rows_of_query(query, qid, n_rows):
     return np.flatnonzero(queries.codes == number)
 
 
-def item_names_of(item_names, n):
+def item_names_of(item_names: Any, n: int) -> Array:
     """Return names of so many rows or items as an array."""
     names = np.asarray(item_names)
     if names.shape != (n,):

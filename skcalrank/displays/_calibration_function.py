@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -176,13 +177,15 @@ class CalibrationFunctionDisplay(Display):
         return cls(**_sorted(eps[possible], h[possible]), name=name)
 
 
-def _largest(measure, r):
+def _largest(measure: Any, r: int) -> float:
     """Return the largest target regret, which the worst order of certain labels has."""
-    labels = [np.tri(r, r, -1)] if measure.reads_preferences else product((0, 1), repeat=r)
-    return max(np.ptp(LabelDistribution([y]).order_values(measure)) for y in labels)
+    labels: Iterable[Any] = (
+        [np.tri(r, r, -1)] if measure.reads_preferences else product((0, 1), repeat=r)
+    )
+    return max(float(np.ptp(LabelDistribution([y]).order_values(measure))) for y in labels)
 
 
-def _sorted(target, surrogate):
+def _sorted(target: Any, surrogate: Any) -> dict[str, Any]:
     """Return valid regrets, sorted by the first, as parameters of a display."""
     regrets = paired_regrets(target_regret=target, surrogate_regret=surrogate)
     order = np.argsort(regrets["target_regret"])

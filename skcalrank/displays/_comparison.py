@@ -12,7 +12,7 @@ from ..data.types import Floats
 from ._base import Display, drawn, literal, styled
 
 
-def _measure_of(comparison, measure):
+def _measure_of(comparison: Any, measure: str | None) -> str:
     measure = comparison.measures[0] if measure is None else measure
     check.option("measure", measure, comparison.measures)
     return measure

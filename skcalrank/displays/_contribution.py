@@ -95,7 +95,7 @@ class ContributionDisplay(Display):
         ax.set(xlabel="contribution to the difference of scores", title=name or title)
         return self
 
-    def _bars(self, n_features):
+    def _bars(self, n_features: int) -> Any:
         """Return labels and lengths of the bars, from top to bottom."""
         explanation, by_size = self.explanation, self.explanation.order()
         widths, others = explanation.contributions, by_size[n_features:]

@@ -239,7 +239,7 @@ class MeasureAtKDisplay(Display):
         return cls(**_curve(y_true, y_score, **options))
 
 
-def _open_measure(measure):
+def _open_measure(measure: Any) -> Any:
     """Return the measure; raise unless it can have a cutoff and has none."""
     measure = get_measure(measure)
     if not measure.has_cutoff:
@@ -253,7 +253,7 @@ def _open_measure(measure):
     return measure
 
 
-def _mean_and_error(values, weight, empty):
+def _mean_and_error(values: Floats, weight: Floats, empty: str) -> tuple[Floats, Floats | None]:
     """Return the weighted mean over the queries (rows), and its standard error or None."""
     if empty == "skip":
         defined = ~np.isnan(values).any(axis=1)

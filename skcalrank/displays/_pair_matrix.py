@@ -83,7 +83,7 @@ class PairMatrixDisplay(Display):
         """Number of pairs against the order."""
         return len(self._against())
 
-    def _against(self):
+    def _against(self) -> Ints:
         """Return row and column, in the heat map, of each pair against the order."""
         order = np.argsort(self.positions)
         ranked = self.matrix[np.ix_(order, order)]
@@ -132,10 +132,10 @@ class PairMatrixDisplay(Display):
         self.colorbar_ = self.figure_.colorbar(self.im_, ax=ax, label=values) if colorbar else None
         return self
 
-    def _draw_frames(self, frame_kwargs):
+    def _draw_frames(self, frame_kwargs: Any) -> None:
         from matplotlib.collections import PolyCollection
 
-        cells = self._against()
+        cells: Any = self._against()
         self.against_ = None
         if not 0 < len(cells) <= _MOST_FRAMES:
             return
@@ -146,11 +146,11 @@ class PairMatrixDisplay(Display):
         frames = PolyCollection(cells[:, None, ::-1] + corners, **style)
         self.against_ = self.ax_.add_collection(frames, autolim=False)
 
-    def _label(self, order):
+    def _label(self, order: Ints) -> None:
         """Label the axes and as many documents as fit."""
         r = len(order)
         ticks = np.arange(0, r, -(-r // 30))
-        names = np.arange(r) if self.item_names is None else self.item_names
+        names: Any = np.arange(r) if self.item_names is None else self.item_names
         labels = [literal(names[i]) for i in order[ticks]]
         crowded = len(labels) * max(map(len, labels)) > 40
         self.ax_.set(xticks=ticks, yticks=ticks, yticklabels=labels, ylabel="i, in predicted order")

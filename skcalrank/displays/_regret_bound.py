@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from ..calibration import LabelDistribution, regret_bound
 from ..data import Queries, arrays, check
-from ..data.types import ArrayLike, Floats, Seed
+from ..data.types import ArrayLike, Floats, Ints, Seed
 from ..losses import Loss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import get_pred
@@ -90,9 +90,11 @@ class RegretBoundDisplay(Display):
         breaks = (bound == 0) & (target > 0)
         return float(np.where(breaks, np.inf, arrays.safe_divide(target, bound)).max())
 
-    def _bound_at(self, regret):
+    def _bound_at(self, regret: Floats) -> Floats:
         """Return the bound at each surrogate regret."""
-        bound = np.asarray(self.bound(regret), dtype=float)
+        if self.bound is None:
+            raise ValueError("largest_ratio needs a bound, got bound=None.")
+        bound: Floats = np.asarray(self.bound(regret), dtype=np.float64)
         if bound.shape != regret.shape:
             raise ValueError(
                 f"bound must return one number for each of {len(regret)} surrogate regrets, got "
@@ -142,7 +144,7 @@ class RegretBoundDisplay(Display):
             ax.legend()
         return self
 
-    def _draw_points(self, label, scale, scatter_kwargs):
+    def _draw_points(self, label: str | None, scale: str, scatter_kwargs: Any) -> None:
         from matplotlib.collections import PathCollection
 
         style = styled(PathCollection, scatter_kwargs, label=label, s=12, alpha=0.5, linewidth=0)
@@ -155,7 +157,7 @@ class RegretBoundDisplay(Display):
         color = [*self.scatter_.get_facecolor(), *self.scatter_.get_edgecolor()][0]
         self.zeros_ = draw_zeros(self.ax_, x[zero], "|", color)
 
-    def _draw_bound(self, scale, bound_kwargs):
+    def _draw_bound(self, scale: str, bound_kwargs: Any) -> None:
         x = self.surrogate_regret
         if scale == "log":
             grid = np.geomspace(x[x > 0].min(), x.max(), 201)
@@ -278,13 +280,13 @@ class RegretBoundDisplay(Display):
         return cls(**_regrets(*np.concatenate(points, axis=1)), bound=bound, name=name)
 
 
-def _regrets(surrogate, target):
+def _regrets(surrogate: Any, target: Any) -> dict[str, Any]:
     """Return validated regrets, as parameters of a display."""
     # Surrogate risks have no natural scale, so rounding errors cannot be recognized.
     return paired_regrets(0.0, surrogate_regret=surrogate, target_regret=target)
 
 
-def _random_law(measure, r, rng):
+def _random_law(measure: Measure, r: int, rng: np.random.RandomState) -> LabelDistribution:
     return LabelDistribution.random(
         r,
         n_labels=rng.randint(1, r + 2),
@@ -294,7 +296,7 @@ def _random_law(measure, r, rng):
     )
 
 
-def _points(measure, loss, law, rng):
+def _points(measure: Measure, loss: Any, law: LabelDistribution, rng: np.random.RandomState) -> Any:
     """Return surrogate and target regrets of random scores around those of smallest risk."""
     surrogate = "pairs" if measure.shape == "pairs" else loss
     best = law.surrogate_minimizer(surrogate, measure)
@@ -307,6 +309,6 @@ def _points(measure, loss, law, rng):
     return law.surrogate_regret(surrogate, measure, u), law.target_regret(measure, scores)
 
 
-def _exact_positions(measure, u):
+def _exact_positions(measure: Any, u: Floats) -> Ints:
     exact = "auto" if measure.objective == "pairs" else "exact"
     return get_pred(exact, measure.objective).solve(u, **measure.problem).positions

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..data import RankingTarget, arrays, check, timed, warning_once, warning_once_in_jobs
-from ..data.types import Array, ArrayLike, Floats, Seed
+from ..data.types import Array, ArrayLike, Floats, Ints, Seed
 from ..measures import Measure, get_measure
 from ..metrics import predict_with_queries
 from ._base import (
@@ -182,7 +182,7 @@ class RegretCurveDisplay(Display):
         ax.legend()
         return self
 
-    def _draw(self, key, label, style, band, band_kwargs):
+    def _draw(self, key: str, label: str, style: Any, band: float, band_kwargs: Any) -> None:
         log = self.quantity == "regret"
         slope = self.slopes[key] if log else np.nan
         label = label if np.isnan(slope) else f"{label} (slope {slope:.2f})"
@@ -318,7 +318,7 @@ class RegretCurveDisplay(Display):
         return cls(**_results(n_samples, values, quantity), measure_name=measure_name)
 
 
-def _results(n_samples, values, quantity):
+def _results(n_samples: Any, values: Any, quantity: str) -> dict[str, Any]:
     """Return validated results, as parameters of a display."""
     check.option("quantity", quantity, ("regret", "value"))
     if not isinstance(values, Mapping) or not values:
@@ -328,14 +328,14 @@ def _results(n_samples, values, quantity):
     return {"n_samples": sizes, "values": values, "quantity": quantity}
 
 
-def _check_sizes(n_samples):
+def _check_sizes(n_samples: Any) -> Ints:
     sizes = arrays.checked(n_samples, "n_samples", ensure_2d=False, dtype=None)
     if sizes.ndim != 1 or not (sizes > 0).all() or not (np.diff(sizes) > 0).all():
         raise ValueError(f"n_samples must be positive and increasing, got {n_samples!r}.")
     return sizes
 
 
-def _check_values(name, values, n_sizes, quantity):
+def _check_values(name: str, values: Any, n_sizes: int, quantity: str) -> Floats:
     name = f"values[{name!r}]"
     values = arrays.checked(values, name, ensure_2d=False)
     values = values[:, None] if values.ndim == 1 else values
@@ -347,7 +347,7 @@ def _check_values(name, values, n_sizes, quantity):
     return check_regret(values, name) if quantity == "regret" else values
 
 
-def _one_each(what, entries, values):
+def _one_each(what: str, entries: Any, values: dict[str, Floats]) -> Any:
     if isinstance(entries, str) or len(entries) != len(values):
         raise ValueError(
             f"{what} must be a list of {len(values)}, one for each curve, got {entries!r}."
@@ -355,7 +355,7 @@ def _one_each(what, entries, values):
     return entries
 
 
-def _curve(values, band, log):
+def _curve(values: Floats, band: float, log: bool) -> tuple[Floats, Floats | None, Floats | None]:
     """Return the mean over the repetitions, and the edges of a band or None."""
     n = values.shape[1]
     mean = values.mean(axis=1)
@@ -370,7 +370,7 @@ def _curve(values, band, log):
     return mean, mean / factor, mean * factor
 
 
-def _slope(sizes, values):
+def _slope(sizes: Ints, values: Floats) -> float:
     mean = values.mean(axis=1)
     positive = mean > 0
     if np.count_nonzero(positive) < 2:
@@ -378,7 +378,7 @@ def _slope(sizes, values):
     return float(np.polyfit(np.log(sizes[positive]), np.log(mean[positive]), 1)[0])
 
 
-def _best_value(test, measure) -> float:
+def _best_value(test: Any, measure: Measure) -> float:
     """Return the largest expected value of a ranking of the test data."""
     law = _law(test)
     try:
@@ -391,7 +391,7 @@ def _best_value(test, measure) -> float:
         ) from error
 
 
-def _law(data):
+def _law(data: Any) -> Any:
     law = getattr(data, "law", None)
     if law is None:
         raise ValueError(
@@ -402,19 +402,21 @@ def _law(data):
     return law
 
 
-def _rows(data):
+def _rows(data: Any) -> tuple[Array, Any, Ints]:
     """Return features, target and number of the query of each row."""
     if hasattr(data, "positions"):
         return data.X, -data.positions, np.arange(len(data.positions))
     return data.X, RankingTarget(data.y, data.qid), check.queries(data.qid, len(data.y)).codes
 
 
-def _timed_repeat(verbose, work, *args):
+def _timed_repeat(verbose: int, work: str, *args: Any) -> Floats:
     with timed(verbose, "RegretCurveDisplay", work):
         return _one_repeat(*args)
 
 
-def _one_repeat(estimators, X, y, place, test, measure, sizes):
+def _one_repeat(
+    estimators: list[Any], X: Any, y: Any, place: Ints, test: Any, measure: Measure, sizes: Ints
+) -> Floats:
     """Return the values of one repetition, of shape (n_estimators, n_sizes).
 
     A sample of size n consists of the rows with `place`, the random number of their query, below n.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import check
+from ..data import Queries, check
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed
 from ..metrics import binned_means, predict_with_queries
 from ..rankers import ranker_in
@@ -100,7 +100,7 @@ class ReliabilityDisplay(Display):
         ax.legend()
         return self
 
-    def _curves(self):
+    def _curves(self) -> tuple[Floats, Floats]:
         return self.documents, self.queries
 
     @classmethod
@@ -189,7 +189,7 @@ class ReliabilityDisplay(Display):
         return cls(**_means(labels, y_value, queries, n_bins))
 
 
-def _means(labels, y_value, queries, n_bins):
+def _means(labels: Floats, y_value: Any, queries: Queries, n_bins: int) -> dict[str, Any]:
     check.count("n_bins", n_bins, "the number of bins")
     values = check.labels(y_value, "y_value")
     if values.shape != labels.shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,7 +148,7 @@ class TrainingCurveDisplay(Display):
         return cls(values=values, best=best, measure_name=measure)
 
 
-def _boosted(title, estimator):
+def _boosted(title: str, estimator: Any) -> Iterator[tuple[str, Any]]:
     """Yield boosted rankers, by titles, inside of searches, pipelines and stacks."""
     if hasattr(estimator, "validation_scores_"):
         yield title, estimator

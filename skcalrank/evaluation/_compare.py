@@ -20,7 +20,7 @@ from ..data import (
     timed,
     warn,
 )
-from ..data.types import ArrayLike, Labels, Seed
+from ..data.types import Array, ArrayLike, Floats, Labels, Seed
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, Policies, check_several
 from ._comparison import Comparison
@@ -289,7 +289,7 @@ def named_measures(measures: Any, level: float | None = None) -> dict[str, Measu
     return {name: _measure(measure, level) for name, measure in zip(names, measures)}
 
 
-def _measure(measure, level) -> Measure:
+def _measure(measure: Any, level: Any) -> Measure:
     known = get_measure(measure)
     is_named = isinstance(measure, str) and known.is_binary and level is not None
     return get_measure(measure, relevance_level=level) if is_named else known
@@ -300,7 +300,7 @@ def query_names(queries: Queries) -> Any:
     return np.arange(queries.n_queries) if queries.names is None else queries.names
 
 
-def _checked_scores(target, name, scores):
+def _checked_scores(target: CheckedTarget, name: str, scores: Any) -> Floats:
     """Return valid scores; errors name their system."""
     try:
         return target.scores(scores)
@@ -309,13 +309,13 @@ def _checked_scores(target, name, scores):
         raise kind(str(error).replace("y_score", f"scores[{name!r}]")) from error
 
 
-def _queries_of(by_measure) -> Any:
+def _queries_of(by_measure: dict[str, dict[str, Any]]) -> Any:
     """Return the names of the queries of the first system, or their numbers."""
     values = next(iter(next(iter(by_measure.values())).values()))
     return qid_array(list(values.keys()) if hasattr(values, "keys") else list(range(len(values))))
 
 
-def _in_order(system, by_measure, measure, queries):
+def _in_order(system: str, by_measure: dict[str, Any], measure: str, queries: Array) -> Floats:
     """Return the values of a measure for a system, in the order of the queries."""
     place = f"values[{system!r}]"
     if measure not in by_measure:
@@ -339,7 +339,7 @@ def _in_order(system, by_measure, measure, queries):
     return out
 
 
-def _numbers(place, values):
+def _numbers(place: str, values: Any) -> Floats:
     """Return values as an array of floats, in which missing values are NaN."""
     array = np.asarray(values)
     if array.dtype == object:
@@ -351,7 +351,7 @@ def _numbers(place, values):
         raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
 
 
-def _refuse_other_queries(place, names, queries):
+def _refuse_other_queries(place: str, names: Any, queries: Array) -> None:
     wanted = set(queries.tolist())
     for sign, others in (("lacks", wanted - names), ("has in addition", names - wanted)):
         if others:
@@ -363,7 +363,7 @@ def _refuse_other_queries(place, names, queries):
             )
 
 
-def _warn_of_other_queries(values, systems, measures):
+def _warn_of_other_queries(values: Floats, systems: list[str], measures: list[str]) -> None:
     defined = ~np.isnan(values)
     for measure, of_measure in zip(measures, defined.transpose(1, 0, 2)):
         other = (of_measure != of_measure[0]).any(1)

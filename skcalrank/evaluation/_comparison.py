@@ -197,7 +197,7 @@ class Comparison:
         values = self.values.transpose(2, 1, 0).reshape(len(self.queries), -1)
         return pandas.DataFrame(values, index=index, columns=columns)
 
-    def _number_of(self, measure) -> int:
+    def _number_of(self, measure: str) -> int:
         check.option("measure", measure, self.measures)
         return self.measures.index(measure)
 

@@ -27,7 +27,7 @@ from ..data import (
     warning_once,
     warning_once_in_jobs,
 )
-from ..data.types import ArrayLike, Ints, Labels, Matrix
+from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix
 from ..measures import Measure, warn_of_amounts
 from ..metrics import CheckedTarget, Policies, predict_with_queries
 from ..model_selection import QueryKFold
@@ -187,7 +187,7 @@ class _Split(NamedTuple):
 class _Data:
     """Rows with a target that carries their queries."""
 
-    def __init__(self, X, y, qid):
+    def __init__(self, X: Any, y: Any, qid: Any) -> None:
         refuse_lazy(
             "cross_compare", "Its splitters draw from the queries of all rows.", X=X, y=y, qid=qid
         )
@@ -208,7 +208,7 @@ class _Data:
         of_rows = isinstance(self.target, Target) and self.target.n_items is None
         self.queries = self.target.queries() if of_rows else Queries.equal(len(self.target), 1)
 
-    def scaled(self, measures):
+    def scaled(self, measures: dict[str, Any]) -> dict[str, Any]:
         """Return measures scaled to all labels; a single fold may lack the largest one.
 
         Raise for a measure that does not take the labels, before anything is fitted.
@@ -222,12 +222,14 @@ class _Data:
             measure.labels(labels[~np.isnan(labels)])  # the fits say what NaN is in place of
         return scaled
 
-    def timed_values(self, work, verbose, *args):
+    def timed_values(self, work: str, verbose: int, *args: Any) -> Floats:
         """Return :meth:`held_out_values`; if `verbose`, print the time of this work."""
         with timed(verbose, "cross_compare", work):
             return self.held_out_values(*args)
 
-    def held_out_values(self, estimator, split, measures, policies):
+    def held_out_values(
+        self, estimator: Any, split: _Split, measures: dict[str, Any], policies: Policies
+    ) -> Floats:
         """Fit an estimator to a split; return test values of shape (n_measures, n_queries)."""
         X, y = _safe_indexing(self.X, split.train), self.target[split.train]
         fitted = clone(estimator).fit(X, y)
@@ -237,7 +239,7 @@ class _Data:
         (values,) = target.values(measures, [scores], policies)
         return np.array(list(values.values()))
 
-    def whole_queries(self, rows, what_rows):
+    def whole_queries(self, rows: Ints, what_rows: str) -> Ints:
         """Return the queries of rows, in order of appearance; raise if one is cut."""
         codes = self.queries.codes[rows]
         arrived = np.bincount(codes, minlength=self.queries.n_queries)
@@ -251,7 +253,7 @@ class _Data:
         _, first = np.unique(codes, return_index=True)
         return codes[np.sort(first)]
 
-    def over_splits(self, of_splits, splits):
+    def over_splits(self, of_splits: list[Floats], splits: list[_Split]) -> Floats:
         """Return the mean value of each query over the splits that hold it out."""
         sums, counts = np.zeros((2, len(of_splits[0]), self.queries.n_queries))
         for values, split in zip(of_splits, splits):

@@ -80,7 +80,7 @@ class _Options(TypedDict, total=False):
 
 
 @overload
-def evaluate_run(  # type: ignore[overload-overlap]
+def evaluate_run(
     run: Any,
     qrels: Any,
     measures: Iterable[str | Measure] | Mapping[str, str | Measure],
@@ -217,7 +217,7 @@ def run_measures(measures: Any, relevance_level: float, gain: str = "linear") ->
     return {name: _run_measure(measure, relevance_level, gain) for name, measure in pairs}
 
 
-def _run_measure(measure, level, gain) -> _OfRun:
+def _run_measure(measure: str, level: float, gain: str) -> _OfRun:
     name, _, k = measure.partition("@") if isinstance(measure, str) else ("", "", "")
     if measure == "bpref":
         return partial(JudgedRun.bpref, level=level)

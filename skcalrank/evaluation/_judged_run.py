@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 
-from ..data import Queries, Ranked, arrays, warn
-from ..data.types import Floats
+from ..data import Block, Queries, Ranked, arrays, warn
+from ..data.types import Floats, Ints
 from ..measures import Measure, warn_of_amounts
 from ..metrics import MeasuredLabels, fill_undefined
 from ._run_sources import Scores
@@ -102,7 +103,7 @@ class JudgedRun:
             self.queries.sum(first * self._is_judged), self.queries.sum(first * 1.0)
         )
 
-    def _refuse_shared_positions(self, name):
+    def _refuse_shared_positions(self, name: str) -> None:
         if self._ties == "average":
             raise ValueError(
                 f"ties must be 'trec', 'trec10' or 'stable' for {name}, which has no expectation "
@@ -110,7 +111,7 @@ class JudgedRun:
             )
 
 
-def _one_of_each(run, qrels, names) -> tuple[str, str] | None:
+def _one_of_each(run: Any, qrels: Any, names: list[str]) -> tuple[str, str] | None:
     """Return the name of a document of the run, and of the judgments of its query if they have any.
 
     Return None if no document was retrieved, or none was judged.
@@ -121,7 +122,7 @@ def _one_of_each(run, qrels, names) -> tuple[str, str] | None:
     )
 
 
-def _documents(scores, judged, ties) -> tuple[list[float], list[bool], list[int]]:
+def _documents(scores: Any, judged: Any, ties: str) -> tuple[list[float], list[bool], list[int]]:
     """Return the documents of a query: the retrieved ones, best first, then other judged ones.
 
     They are given by their relevances, whether they are judged, and their positions from 0, of
@@ -134,7 +135,7 @@ def _documents(scores, judged, ties) -> tuple[list[float], list[bool], list[int]
     return relevance, is_judged, places + list(range(len(places), len(documents)))
 
 
-def _ordered(scores, ties) -> tuple[list[str], list[int]]:
+def _ordered(scores: dict[str, float], ties: str) -> tuple[list[str], list[int]]:
     """Return documents, best first, and their places, shared by ties if ties="average"."""
     if ties in ("trec", "trec10"):
         values = np.fromiter(scores.values(), dtype=float)
@@ -159,11 +160,11 @@ class _Retrieved(Ranked):
 
     is_short = False  # without blocks, all documents would count
 
-    def __init__(self, scores, queries, ties, n_retrieved):
+    def __init__(self, scores: Floats, queries: Queries, ties: str, n_retrieved: Ints) -> None:
         super().__init__(scores, queries, ties=ties)
         self._n_retrieved = n_retrieved
 
-    def blocks(self, k=None):
+    def blocks(self, k: int | None = None) -> list[Block]:
         # The value of a query without a retrieved document is replaced later.
         sizes = np.maximum(self._n_retrieved, 1)
         return [replace(b, sizes=sizes[b.ids][:, None]) for b in super().blocks(k)]

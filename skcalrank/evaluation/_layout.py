@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from string import ascii_lowercase
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..data import check, texts
+
+if TYPE_CHECKING:
+    from ._comparison import Comparison
 
 
 class Cell(NamedTuple):
@@ -59,7 +62,7 @@ class Layout(NamedTuple):
         return cls(heads, rows, comparison.caption(interval=interval))
 
 
-def _names_and_marks(comparison) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
+def _names_and_marks(comparison: Comparison) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
     """Return the names of the rows, and the marks of significance by system and measure."""
     significant = [
         row for row in comparison.differences if row.p_adjusted < 1 - comparison.confidence_level
@@ -80,13 +83,13 @@ def _names_and_marks(comparison) -> tuple[dict[str, str], dict[tuple[str, str], 
     return {system: f"{letter} {system}" for system, letter in letters.items()}, marks
 
 
-def _letter(number) -> str:
+def _letter(number: int) -> str:
     """Return a, ..., z, aa, ab, ..."""
     head, last = divmod(number, len(ascii_lowercase))
     return (_letter(head - 1) if head else "") + ascii_lowercase[last]
 
 
-def _best(comparison, digits) -> dict[str, str]:
+def _best(comparison: Comparison, digits: int) -> dict[str, str]:
     """Return the largest mean of each measure as text; equal texts are all set in bold."""
     means: dict[str, float] = {}
     for row in comparison.estimates:
@@ -95,7 +98,7 @@ def _best(comparison, digits) -> dict[str, str]:
     return {m: _number(means[m], digits) if m in means else "" for m in comparison.measures}
 
 
-def _number(value, digits) -> str:
+def _number(value: float, digits: int) -> str:
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 

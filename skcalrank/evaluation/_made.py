@@ -71,14 +71,14 @@ def made(
     )
 
 
-def _test_title(methods, n_tests):
+def _test_title(methods: Methods, n_tests: int) -> str:
     title = TITLES["corrected t" if methods.shared else methods.test]
     if methods.correction is None or n_tests < 2:
         return title
     return f"{title}, {TITLES[methods.correction]}-corrected for {n_tests} tests"
 
 
-def _pairs(systems, baseline, pairs):
+def _pairs(systems: list[str], baseline: str, pairs: str) -> list[tuple[int, int]]:
     """Return pairs (system, other), as numbers, whose differences are tested."""
     first = systems.index(baseline)
     others = [number for number in range(len(systems)) if number != first]
@@ -86,13 +86,15 @@ def _pairs(systems, baseline, pairs):
     return [(number, first) for number in others] + among_others
 
 
-def _scale(values):
+def _scale(values: Floats) -> Floats:
     """Return a power of two for each measure, to divide by, so that squares stay finite."""
     largest = np.nanmax(np.abs(values), axis=(0, 2), initial=0.0)
     return np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023))
 
 
-def _estimates(systems, measures, columns, ends, scale):
+def _estimates(
+    systems: list[str], measures: list[str], columns: Floats, ends: Floats, scale: Floats
+) -> list[Estimate]:
     moments = Moments.of(columns)
     scaled = _times([moments.mean, *ends.T], np.tile(scale, len(systems)))
     return [
@@ -101,7 +103,9 @@ def _estimates(systems, measures, columns, ends, scale):
     ]
 
 
-def _differences(pairs, measures, columns, ends, scale, methods):
+def _differences(
+    pairs: Any, measures: list[str], columns: Floats, ends: Floats, scale: Floats, methods: Methods
+) -> list[Difference]:
     if not pairs:
         return []
     moments, p = Moments.of(columns), p_values(columns, methods)
@@ -110,18 +114,18 @@ def _differences(pairs, measures, columns, ends, scale, methods):
     corrected = adjusted(p, moments.n, methods.correction)
     cells = zip(product(pairs, measures), *scaled, effect_sizes(moments), *counts, p, corrected)
     return [
-        Difference(*pair, measure, *(value.item() for value in cell))
-        for (pair, measure), *cell in cells
+        Difference(first, second, measure, *(value.item() for value in cell))
+        for ((first, second), measure), *cell in cells
     ]
 
 
-def _times(values, units):
+def _times(values: list[Floats], units: Floats) -> Floats:
     """Return products, which may overflow to infinity (ends of intervals)."""
     with np.errstate(over="ignore"):
         return np.array(values) * units
 
 
-def _warn_of_few(values, measures):
+def _warn_of_few(values: Floats, measures: list[str]) -> None:
     counts = (~np.isnan(values)).sum(-1).min(0)
     fewest = int(np.argmin(counts))
     if counts[fewest] < _FEWEST_QUERIES:
@@ -132,7 +136,7 @@ def _warn_of_few(values, measures):
         )
 
 
-def _warn_of_equal(differences, pairs):
+def _warn_of_equal(differences: list[Floats], pairs: list[tuple[str, str]]) -> None:
     equal = [(np.nan_to_num(d) == 0).all() and (d == 0).any() for d in differences]
     if any(equal):
         names = ", ".join(f"{a!r} and {b!r}" for (a, b), same in zip(pairs, equal) if same)
@@ -142,7 +146,7 @@ def _warn_of_equal(differences, pairs):
         )
 
 
-def _warn_of_no_spread(differences):
+def _warn_of_no_spread(differences: list[Difference]) -> None:
     constant = [row for row in differences if row.spread == 0 and row.difference != 0]
     if constant:
         names = ", ".join(f"{d.system!r} and {d.other!r} by {d.measure!r}" for d in constant)

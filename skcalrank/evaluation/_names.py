@@ -43,7 +43,7 @@ def names_of(values: Collection[Any], place: str) -> list[str]:
     return [str(name_of(value, f"{place}[{value!r}]")) for value in values]
 
 
-def _whole(value, place) -> Any:
+def _whole(value: Any, place: str) -> Any:
     """Return a whole number as an integer, and other numbers unchanged."""
     if isinstance(value, (float, np.floating)):
         n_digits = np.finfo(value).nmant if isinstance(value, np.floating) else _MANTISSA

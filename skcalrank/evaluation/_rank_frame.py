@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Queries, check, positions, results_of_blocks, tables
-from ..data.types import ArrayLike, Floats, Ints, Matrix
+from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
 from ..metrics import predict_with_queries
 
 # Constructors of libraries whose frames are returned to those who pass them.
@@ -91,7 +91,7 @@ def rank_frame(
     return pandas.concat([pandas.DataFrame(of) for _, of in parts], ignore_index=True)
 
 
-def _ranked(model, k, *, X, qid, ids):
+def _ranked(model: Any, k: Any, *, X: Any, qid: Any, ids: Any) -> tuple[int, dict[str, Array]]:
     """Return the number of rows, and the columns of the rankings of the queries."""
     check.row_order(X=X, qid=qid, ids=ids)
     n_rows = tables.n_rows_of(X)

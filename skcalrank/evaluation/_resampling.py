@@ -6,7 +6,7 @@ threads.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,7 +71,7 @@ def bootstrap_deviations(values: Floats, n_resamples: int, random_state: Seed) -
     return out
 
 
-def _counts(generator, n_rows, n):
+def _counts(generator: np.random.Generator, n_rows: int, n: int) -> Floats:
     """Return how often each query is drawn, for `n_rows` resamples of n queries."""
     # Integers of 16 bits are drawn several times faster.
     drawn = generator.integers(0, n, size=(n_rows, n), dtype=np.uint16 if n <= 1 << 16 else int)
@@ -101,7 +101,7 @@ def can_enumerate(n: int, n_resamples: int) -> bool:
     return int(n) < n_resamples.bit_length()
 
 
-def _exact(differences):
+def _exact(differences: Floats) -> float:
     """Return the share of all assignments of signs whose sum is at least as far from 0."""
     if not len(differences):
         return 1.0
@@ -112,12 +112,12 @@ def _exact(differences):
     return float(np.mean(np.abs(sums) >= _least(differences)))
 
 
-def _least(differences):
+def _least(differences: Floats) -> Any:
     """Return the absolute value of the observed sum, minus rounding."""
     return np.abs(differences.sum(-1)) - _ROUNDING * np.abs(differences).sum(-1)
 
 
-def _drawn(differences, n_resamples, random_state):
+def _drawn(differences: Floats, n_resamples: int, random_state: Any) -> Floats:
     """Return p-values from random signs; the observed signs count as one more draw."""
     n = differences.shape[1]
     weights, sums = np.ascontiguousarray(2 * differences.T), differences.sum(1)
@@ -134,7 +134,7 @@ def _drawn(differences, n_resamples, random_state):
     return (1 + counts) / (1 + n_resamples)
 
 
-def _coins(generator, n_rows, n):
+def _coins(generator: np.random.Generator, n_rows: int, n: int) -> Floats:
     """Return a matrix of fair coin flips, 0.0 or 1.0."""
     n_bytes = -(-n_rows * n // 8)
     bits = np.unpackbits(np.frombuffer(generator.bytes(n_bytes), dtype=np.uint8), count=n_rows * n)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data import check, qid_array
-from ..data.types import ArrayLike
+from ..data.types import ArrayLike, Floats, Ints
 from ._names import name_of
 from ._rank_frame import top_rows
 from ._run_sources import QRELS, RUN, Scores, collected, loaded
@@ -184,7 +184,7 @@ def to_qrels(
     return load_qrels(_by_query(queries.ungroup(y), queries, ids, np.arange(len(y))))
 
 
-def _by_query(values, queries, ids, rows) -> Scores:
+def _by_query(values: Floats, queries: Any, ids: Any, rows: Ints) -> Scores:
     ids = np.arange(len(values)) if ids is None else qid_array(ids)
     if ids.shape != values.shape:
         raise ValueError(f"ids must have one name per row, got shape {ids.shape}.")

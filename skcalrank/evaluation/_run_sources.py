@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import in_memory, is_missing, tables
+from ..data.types import Array
 from ..datasets import Columns, byte_lines, table_format, to_float
 from ._names import name_of, names_of
 
@@ -39,7 +40,8 @@ def loaded(source: Any, kind: Kind) -> Scores:
     (source,) = in_memory(source=source)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
-        rows = _lines(path, kind) if table_format(path) is None else _of_table(path, kind)
+        table = table_format(path)
+        rows = _lines(path, kind) if table is None else _of_table(path, table.frames, kind)
         return collected(rows, f"cannot read {path}")
     if tables.is_frame(source):
         return collected(_of_frame(source, kind, kind.what), kind.what)
@@ -69,7 +71,7 @@ def collected(rows: Iterable[tuple[Any, str, float]], name: str) -> Scores:
     return out
 
 
-def _lines(path, kind) -> Iterator[tuple[str, str, float]]:
+def _lines(path: Path, kind: Kind) -> Iterator[tuple[str, str, float]]:
     n_words, value_at = len(kind.line.split()), kind.value_at
     for number, line in byte_lines(path):
         # Bytes are split at blanks of ASCII alone, as in trec_eval: names may hold others.
@@ -90,7 +92,7 @@ def _lines(path, kind) -> Iterator[tuple[str, str, float]]:
         yield query, document, value
 
 
-def _check_more_words(words, kind):
+def _check_more_words(words: list[bytes], kind: Kind) -> None:
     """Raise unless words follow the tag of a run, which trec_eval ignores.
 
     Where the rank is no number, a name has a blank, which would move all words behind it.
@@ -108,12 +110,12 @@ def _check_more_words(words, kind):
         ) from None
 
 
-def _of_table(path, kind):
+def _of_table(path: Path, read: Any, kind: Kind) -> Iterator[Any]:
     """Return the rows of a table, whose names are read as text.
 
     If the columns of names are not the default ones, the table is read a second time.
     """
-    read, columns = table_format(path).frames, Columns(verbatim=True)
+    columns = Columns(verbatim=True)
     (frame,) = read(path, columns, None, None)
     query, document, _ = _columns_of(frame, kind, str(path))
     if (query, document) != (columns.qid, columns.document):
@@ -121,7 +123,7 @@ def _of_table(path, kind):
     return _of_frame(frame, kind, str(path))
 
 
-def _columns_of(frame, kind, name) -> list[str]:
+def _columns_of(frame: Any, kind: Kind, name: str) -> list[str]:
     columns = []
     for role, names in (("query", _QUERIES), ("document", _DOCUMENTS), ("value", kind.values)):
         column = next((choice for choice in names if choice in frame.columns), None)
@@ -134,7 +136,7 @@ def _columns_of(frame, kind, name) -> list[str]:
     return columns
 
 
-def _of_frame(frame, kind, name) -> Iterator[tuple[Any, str, float]]:
+def _of_frame(frame: Any, kind: Kind, name: str) -> Iterator[tuple[Any, str, float]]:
     columns = _columns_of(frame, kind, name)
     *names, values = (np.asarray(frame[column]) for column in columns)
     rows = zip(*map(_cells, names), values.tolist())
@@ -143,13 +145,13 @@ def _of_frame(frame, kind, name) -> Iterator[tuple[Any, str, float]]:
         yield _entry(query, document, value, *places)
 
 
-def _cells(column) -> list[Any]:
+def _cells(column: Array) -> list[Any]:
     """Return the cells of a column; floats of few digits keep their type, which limits names."""
     is_wide = column.dtype.kind in "iu" or column.dtype == np.float64
     return column.tolist() if is_wide else list(column)
 
 
-def _of_dict(source, kind) -> Scores:
+def _of_dict(source: Any, kind: Kind) -> Scores:
     """Return the dict with names as strings and values as numbers."""
     out: Scores = {}
     _check_keys(source, kind.what, "queries")
@@ -170,7 +172,7 @@ def _of_dict(source, kind) -> Scores:
     return out
 
 
-def _check_keys(keys, place, names):
+def _check_keys(keys: Iterable[Any], place: str, names: str) -> None:
     if set(map(type, keys)) <= {str, int}:
         return  # fast path of most dicts
     for key in keys:
@@ -178,7 +180,7 @@ def _check_keys(keys, place, names):
             raise ValueError(f"The keys of {place} must name {names}, got {key!r}: drop this key.")
 
 
-def _numbers(documents, place) -> list[float]:
+def _numbers(documents: Mapping[Any, Any], place: str) -> list[float]:
     """Return the values of a query as numbers; raise for the first that is not one."""
     try:
         values = np.fromiter(documents.values(), dtype=float, count=len(documents))
@@ -189,7 +191,7 @@ def _numbers(documents, place) -> list[float]:
     return [_value(value, f"{place}[{document!r}]") for document, value in documents.items()]
 
 
-def _of_tuples(source, kind) -> Iterator[tuple[Any, str, float]]:
+def _of_tuples(source: Any, kind: Kind) -> Iterator[tuple[Any, str, float]]:
     value = "score" if kind is RUN else "relevance"
     if not isinstance(source, Iterable):
         raise ValueError(
@@ -204,13 +206,15 @@ def _of_tuples(source, kind) -> Iterator[tuple[Any, str, float]]:
         yield _entry(row.query_id, row.doc_id, getattr(row, value), *places)
 
 
-def _entry(query, document, value, in_query, in_document, in_value):
+def _entry(
+    query: Any, document: Any, value: float, in_query: str, in_document: str, in_value: str
+) -> tuple[Any, str, float]:
     """Return checked names and a value; the other arguments are places for messages."""
     query, document = name_of(query, in_query), name_of(document, in_document)
     return query, str(document), _value(value, in_value)
 
 
-def _value(value, place) -> float:
+def _value(value: Any, place: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:

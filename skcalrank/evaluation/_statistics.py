@@ -139,7 +139,7 @@ def intervals(columns: Floats, methods: Methods) -> tuple[Floats, Floats]:
     return ends[0] * varies, ends[1] * varies
 
 
-def _bca(values, methods):
+def _bca(values: Floats, methods: Methods) -> Floats:
     """Return both ends of bias-corrected and accelerated intervals, of shape (2, n_columns)."""
     moments = Moments.of(values)
     deviations = bootstrap_deviations(values, methods.n_resamples, methods.random_state)
@@ -159,7 +159,7 @@ def _bca(values, methods):
     return moments.mean + ends * moments.error(0.0)
 
 
-def _quantiles(ordered, levels):
+def _quantiles(ordered: Floats, levels: Floats) -> Floats:
     """Return one quantile of each sorted row, at the level of that row, by interpolation."""
     place = levels * (ordered.shape[1] - 1)
     rows, lower = np.arange(len(ordered)), np.floor(place).astype(int)
@@ -186,7 +186,7 @@ def p_values(differences: Floats, methods: Methods) -> Floats:
     return np.where(moments.n < 2, np.nan, p)
 
 
-def _wilcoxon(differences, n_resamples):
+def _wilcoxon(differences: Floats, n_resamples: int) -> float:
     """Return the p-value of the signed-rank test of the differences other than 0."""
     differences = differences[differences != 0]
     # Differences that are equal up to rounding share a rank.
@@ -243,7 +243,7 @@ def n_needed(spread: float, difference: float, power: float, level: float) -> fl
     return bisect_left(range(most), power, most // 2 + 1, key=power_of)
 
 
-def _power(n, spread, difference, level):
+def _power(n: int, spread: float, difference: float, level: float) -> float:
     """Return the power of a two-sided paired t-test of n pairs."""
     shift, bound = math.sqrt(n) * difference / spread, stats.t.isf(level / 2, n - 1)
     power = 1 - nctdtr(n - 1, shift, bound) + nctdtr(n - 1, shift, -bound)

@@ -13,6 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
 from ..data import is_missing
+from ..data.types import Array
 from ..preprocessing import signed_log1p
 
 
@@ -150,7 +151,7 @@ def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
     return filled_in + [Additive(0.0, missing={features[number]: 1.0}) for number in flagged]
 
 
-def _refuse_unfilled(feature) -> NoReturn:
+def _refuse_unfilled(feature: str) -> NoReturn:
     raise ValueError(
         f"{feature} has None among its categories, which SimpleImputer does not fill, and no "
         "format distinguishes None from NaN: replace None by NaN, as by frame.fillna(np.nan) "
@@ -177,7 +178,9 @@ def indicators(step: OneHotEncoder, columns: list[Additive]) -> list[Additive]:
     return [column for feature in features for column in _of_feature(step, *feature)]
 
 
-def _of_feature(step, column, known, rare, dropped) -> list[Additive]:
+def _of_feature(
+    step: Any, column: Additive, known: Array, rare: Array | None, dropped: int | None
+) -> list[Additive]:
     """Return the columns of one feature, one for each group of categories that is not dropped."""
     feature, rare = _encoded_feature(column), [] if rare is None else list(rare)
     groups = [[c] for c in known if not _holds(rare, c)] + ([rare] if rare else [])
@@ -206,7 +209,7 @@ def _of_feature(step, column, known, rare, dropped) -> list[Additive]:
     return out
 
 
-def _group_of(value, groups, otherwise=None):
+def _group_of(value: float | str | None, groups: Any, otherwise: int | None = None) -> int | None:
     """Return the number of the group of categories that holds a value."""
     return next((n for n, group in enumerate(groups) if _holds(group, value)), otherwise)
 
@@ -221,7 +224,7 @@ def _encoded_feature(column: Additive) -> str:
     return feature
 
 
-def _check_missing(feature, groups) -> None:
+def _check_missing(feature: str, groups: list[list[Any]]) -> None:
     if sum(map(is_missing, chain(*groups))) > 1:
         raise ValueError(
             f"{feature} has both None and NaN among its categories, and no format tells them "

@@ -11,7 +11,8 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from ..preprocessing import LinearColumns, QuantileHinges, signed_log1p
+from ..data.types import Floats
+from ..preprocessing import LinearColumns, QuantileHinges, TableEncoder, signed_log1p
 from ._additive import Additive, Category, Value, check_finite, combined, filled, indicators, plain
 from ._score_tree import (
     Score,
@@ -49,7 +50,7 @@ def additive_score(tree: Score, names: list[str]) -> Additive:
     return score
 
 
-def _score(tree, columns) -> Additive:
+def _score(tree: Any, columns: list[Additive]) -> Additive:
     """Return a score of given columns."""
     if isinstance(tree, Steps):
         for step in tree.transformers:
@@ -68,7 +69,7 @@ def _score(tree, columns) -> Additive:
     )
 
 
-def _linear(model, columns) -> Additive:
+def _linear(model: Any, columns: list[Additive]) -> Additive:
     """Return the score of a model with coefficients."""
     coef = np.asarray(model.coef_, dtype=float)
     if coef.size != len(columns):
@@ -81,7 +82,7 @@ def _linear(model, columns) -> Additive:
     return combined(zip(coef.ravel().tolist(), columns), intercept)
 
 
-def _trees(tree: Trees, columns) -> Additive:
+def _trees(tree: Trees, columns: list[Additive]) -> Additive:
     """Return the score of boosted trees, and of the rankers that they begin at."""
     ensemble = ensemble_of(tree.model)
     starts = [(weight, _score(start, columns)) for weight, start in tree.starts]
@@ -98,7 +99,7 @@ def _trees(tree: Trees, columns) -> Additive:
     return combined([(1.0, Additive(ensemble.constant, trees=trees)), *starts])
 
 
-def _named(tree, columns, categories):
+def _named(tree: Any, columns: list[Additive], categories: dict[Any, Any]) -> Any:
     """Return a tree with the names of its features and categories."""
     if isinstance(tree, float):
         return tree
@@ -118,7 +119,7 @@ def _named(tree, columns, categories):
     return tree._replace(feature=line[0].feature, below=below, above=above)
 
 
-def _read_columns(encoder, columns) -> list[Any]:
+def _read_columns(encoder: TableEncoder | None, columns: list[Additive]) -> list[Any]:
     """Return the columns of the matrix that an encoder makes of a table.
 
     Columns of codes are the features themselves; what has no form is the error that says so.
@@ -128,7 +129,7 @@ def _read_columns(encoder, columns) -> list[Any]:
     return [_read_column(encoder.columns_[source], columns[source]) for source in encoder.sources_]
 
 
-def _read_column(column, score) -> Any:
+def _read_column(column: Any, score: Additive) -> Any:
     if column.kind == "category" or (column.kind in ("number", "flag") and not column.from_text):
         return combined([(1.0, score)], -getattr(column, "offset", 0.0))
     return ValueError(
@@ -138,19 +139,20 @@ def _read_column(column, score) -> Any:
     )
 
 
-def _refuse_unread(column) -> None:
+def _refuse_unread(column: Additive) -> None:
     if isinstance(column, ValueError):
         raise column
 
 
-def _of_table(step, columns) -> list[Additive]:
+def _of_table(step: LinearColumns, columns: list[Additive]) -> list[Additive]:
     """Return the columns that a LinearColumns makes of given ones."""
-    columns = _read_columns(step.encoder_, columns)
+    encoder: Any = step.encoder_
+    columns = _read_columns(encoder, columns)
     for column in columns:
         _refuse_unread(column)
     out = []
     for coded in step.indicators_:
-        levels = step.encoder_.categories_[coded.column].levels
+        levels = encoder.categories_[coded.column].levels
         out += _of_codes(columns[coded.column], levels, coded)
     if step.means_ is not None:
         means = zip(step.numbers_, step.means_)
@@ -159,9 +161,9 @@ def _of_table(step, columns) -> list[Additive]:
     return out
 
 
-def _of_codes(column, levels, coded) -> list[Additive]:
+def _of_codes(column: Additive, levels: list[str], coded: Any) -> list[Additive]:
     """Return the indicators of a column of categories."""
-    feature = column.feature()
+    feature: Any = column.feature()
     terms = [Category(feature, plain(level)) for level in levels[: coded.n_levels]]
     out = [Additive(0.0, {}, {}, {term: 1.0}, {feature: 0.0}) for term in terms]
     if coded.has_rare:  # all but the levels with an indicator
@@ -171,7 +173,7 @@ def _of_codes(column, levels, coded) -> list[Additive]:
     return out
 
 
-def _check_linear(model, coef, intercept):
+def _check_linear(model: Any, coef: Floats, intercept: float) -> None:
     """Raise for a link, such as the exponential function of PoissonRegressor."""
     points = np.random.default_rng(0).normal(size=(8, len(coef)))
     with warnings.catch_warnings():
@@ -186,7 +188,7 @@ def _check_linear(model, coef, intercept):
         )
 
 
-def _columns(step, columns) -> list[Additive]:
+def _columns(step: Any, columns: list[Additive]) -> list[Additive]:
     """Return the columns that a transformer makes of given ones."""
     refuse_queries(step)
     if hasattr(step, "get_support"):
@@ -200,20 +202,20 @@ def _columns(step, columns) -> list[Additive]:
     )
 
 
-def _of_parts(step, columns):
+def _of_parts(step: Any, columns: list[Additive]) -> list[Additive]:
     """Return the columns of a pipeline of transformers."""
     for transformer in steps_of(step):
         columns = _columns(transformer, columns)
     return columns
 
 
-def _beside(step, columns):
+def _beside(step: Any, columns: list[Additive]) -> list[Additive]:
     """Return the columns of a FeatureUnion."""
     _refuse_weights(step)
     return [c for _, beside in step.transformer_list for c in _part_columns(beside, columns)]
 
 
-def _by_columns(step, columns):
+def _by_columns(step: Any, columns: list[Additive]) -> list[Additive]:
     """Return the columns of a ColumnTransformer."""
     _refuse_weights(step)
     names = list(getattr(step, "feature_names_in_", range(len(columns))))
@@ -225,13 +227,13 @@ def _by_columns(step, columns):
     return out
 
 
-def _refuse_weights(step):
+def _refuse_weights(step: Any) -> None:
     if step.transformer_weights:
         name = type(step).__name__
         raise ValueError(f"{name} has transformer_weights: scale the columns in its parts.")
 
 
-def _numbers(chosen, names):
+def _numbers(chosen: Any, names: list[int | str]) -> Any:
     """Return the numbers of columns that are chosen by names, numbers, a mask or a slice."""
     if isinstance(chosen, slice):
         # A slice of names contains its end.
@@ -245,52 +247,52 @@ def _numbers(chosen, names):
     return [names.index(column) if isinstance(column, str) else int(column) for column in chosen]
 
 
-def _part_columns(transformer, columns):
+def _part_columns(transformer: Any, columns: list[Additive]) -> list[Additive]:
     if transformer == "drop":
         return []
     return columns if transformer == "passthrough" else _columns(transformer, columns)
 
 
-def _standard(step, columns):
+def _standard(step: Any, columns: list[Additive]) -> list[Additive]:
     scale = 1.0 if step.scale_ is None else 1.0 / step.scale_
     return _affine(columns, scale, -step.mean_ * scale if step.with_mean else 0.0)
 
 
-def _robust(step, columns):
+def _robust(step: Any, columns: list[Additive]) -> list[Additive]:
     scale = 1.0 if step.scale_ is None else 1.0 / step.scale_
     return _affine(columns, scale, 0.0 if step.center_ is None else -step.center_ * scale)
 
 
-def _largest(step, columns):
+def _largest(step: Any, columns: list[Additive]) -> list[Additive]:
     if getattr(step, "clip", False):
         return _clipped(step, columns, -step.scale_, step.scale_, (-1.0, 1.0))
     return _affine(columns, 1.0 / step.scale_, 0.0)
 
 
-def _min_max(step, columns):
+def _min_max(step: Any, columns: list[Additive]) -> list[Additive]:
     if step.clip:
         low, high = ((np.asarray(end) - step.min_) / step.scale_ for end in step.feature_range)
         return _clipped(step, columns, low, high, step.feature_range)
     return _affine(columns, step.scale_, step.min_)
 
 
-def _clipped(step, columns, low, high, ends):
+def _clipped(step: Any, columns: Any, low: Floats, high: Floats, ends: Any) -> list[Additive]:
     hinges = [_hinge(step, *column) for column in zip(columns, low, high)]
     return _affine(hinges, ends[1] - ends[0], ends[0])
 
 
-def _affine(columns, scale, shift):
+def _affine(columns: list[Additive], scale: Any, shift: Any) -> list[Additive]:
     scales, shifts = np.broadcast_to(scale, len(columns)), np.broadcast_to(shift, len(columns))
     affine = zip(scales.tolist(), columns, shifts.tolist())
     return [combined([(scale, column)], shift) for scale, column, shift in affine]
 
 
-def _hinges(step, columns):
+def _hinges(step: QuantileHinges, columns: list[Additive]) -> list[Additive]:
     ends = zip(step.features_, step.starts_, step.ends_)
     return [_hinge(step, columns[number], start, end) for number, start, end in ends]
 
 
-def _hinge(step, column, start, end) -> Additive:
+def _hinge(step: Any, column: Additive, start: float, end: float) -> Additive:
     hinge = column.hinge(float(start), float(end))
     if hinge is None:
         raise ValueError(
@@ -300,7 +302,7 @@ def _hinge(step, column, start, end) -> Additive:
     return hinge
 
 
-def _splines(step, columns):
+def _splines(step: Any, columns: list[Additive]) -> list[Additive]:
     """Return the columns of a SplineTransformer, curves that are straight between the knots."""
     out = []
     for column, knots in zip(columns, knots_of(step)):
@@ -336,10 +338,10 @@ def rises_of(step: preprocessing.SplineTransformer, knots: Any) -> Any:
     return np.diff(heights, axis=1)
 
 
-def _function(step, columns):
+def _function(step: Any, columns: list[Additive]) -> list[Additive]:
     if step.func is None:
         return columns
-    logs = [column.log() for column in columns] if step.func is signed_log1p else [None]
+    logs: list[Any] = [column.log() for column in columns] if step.func is signed_log1p else [None]
     if step.kw_args or None in logs:
         raise ValueError(
             f"FunctionTransformer({step.func!r}) cannot be written out: use signed_log1p of "
@@ -348,7 +350,7 @@ def _function(step, columns):
     return logs
 
 
-_FOLDS: dict[Any, Callable] = {
+_FOLDS: dict[Any, Callable[..., Any]] = {
     Pipeline: _of_parts,
     FeatureUnion: _beside,
     ColumnTransformer: _by_columns,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from ._folding import folded
@@ -112,7 +113,7 @@ def to_json(ranker: Any, *, feature_names: Any = None) -> str:
     )
 
 
-def _known_categories(trees) -> dict[str, dict[Any, None]]:
+def _known_categories(trees: Iterator[Any]) -> dict[str, dict[Any, None]]:
     """Return the categories of each feature that trees split by categories."""
     known: defaultdict[str, dict[Any, None]] = defaultdict(dict)
     for split in splits_of(trees):
@@ -121,7 +122,7 @@ def _known_categories(trees) -> dict[str, dict[Any, None]]:
     return known
 
 
-def _node(tree, known) -> dict[str, Any]:
+def _node(tree: Any, known: dict[Any, Any]) -> dict[str, Any]:
     if isinstance(tree, float):
         return {"value": tree}
     is_split = isinstance(tree, Split)
@@ -134,7 +135,7 @@ def _node(tree, known) -> dict[str, Any]:
     }
 
 
-def _below(split, known) -> list[Any]:
+def _below(split: Kinds, known: dict[str, None]) -> list[Any]:
     """Return the categories below a split, with those that only other trees know."""
     others = known.keys() - split.known if split.missing_below else ()
     return split.categories + [name for name in known if name in others]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -117,7 +118,7 @@ def _register() -> None:
     skl2onnx = _required()
     put = skl2onnx.update_registered_converter
 
-    def add(cls, shape, output_of):
+    def add(cls: Any, shape: Callable[..., Any], output_of: Callable[..., Any]) -> None:
         put(cls, f"Skcalrank{cls.__name__}", shape, _converter(output_of))
 
     for cls in (*RANKERS.values(), MultiLabelRanker, *_SCORERS, GramRidge):
@@ -129,27 +130,27 @@ def _register() -> None:
     known = import_module("skl2onnx.common._registration")
     before = known.get_shape_calculator(alias), known.get_converter(alias)
 
-    def shape(operator):
+    def shape(operator: Any) -> None:
         before[0](operator) if _is_known(operator) else _same_shape(operator)
 
-    def convert(scope, operator, container):
+    def convert(scope: Any, operator: Any, container: Any) -> None:
         one = before[1] if _is_known(operator) else _converter(_logs)
         one(scope, operator, container)
 
     put(FunctionTransformer, alias, shape, convert)
 
 
-def _is_known(operator) -> bool:
+def _is_known(operator: Any) -> bool:
     return operator.raw_operator.func is not signed_log1p
 
 
-def _put_shape(operator, n_columns):
+def _put_shape(operator: Any, n_columns: int) -> None:
     X, types = operator.inputs[0], import_module("skl2onnx.common.data_types")
     kind = types.DoubleTensorType if dtype_of(X) is np.float64 else types.FloatTensorType
     operator.outputs[0].type = kind([X.get_first_dimension(), n_columns])
 
 
-def _shape_of_scores(operator):
+def _shape_of_scores(operator: Any) -> None:
     model = operator.raw_operator
     n_items = getattr(model, "n_items_", None) if is_ranker(model) else None
     if not is_ranker(model) and np.ndim(model.coef_) == 2:
@@ -157,19 +158,19 @@ def _shape_of_scores(operator):
     _put_shape(operator, n_items or 1)
 
 
-def _shape_of_columns(operator):
+def _shape_of_columns(operator: Any) -> None:
     step = operator.raw_operator
     _put_shape(operator, len(step.get_feature_names_out()))
 
 
-def _same_shape(operator):
+def _same_shape(operator: Any) -> None:
     _put_shape(operator, operator.inputs[0].type.shape[1])
 
 
-def _converter(output_of):
+def _converter(output_of: Callable[..., Any]) -> Callable[..., Any]:
     """Return a converter for skl2onnx: `output_of` writes a fitted estimator to a graph."""
 
-    def convert(scope, operator, container):
+    def convert(scope: Any, operator: Any, container: Any) -> None:
         n_scores = operator.outputs[0].type.shape[1]
         graph = Graph(operator.inputs[0], n_scores, container.target_opset)
         output = output_of(operator.raw_operator, graph)
@@ -178,13 +179,13 @@ def _converter(output_of):
     return convert
 
 
-def _ranker(ranker, graph: Graph):
+def _ranker(ranker: Any, graph: Graph) -> Any:
     names = getattr(ranker, "feature_names_in_", [f"x{k}" for k in range(ranker.n_features_in_)])
     document = scorer_document(ranker, names)
     return _scores(score_tree(ranker), graph) if document is None else scorer_graph(document, graph)
 
 
-def _scores(score: Score, graph: Graph):
+def _scores(score: Score, graph: Graph) -> Any:
     """Return the operator that computes a score."""
     if isinstance(score, Sum):
         return sum_of([_weighted(*term, graph) for term in score.terms], graph)
@@ -203,11 +204,11 @@ def _scores(score: Score, graph: Graph):
     return graph.op("Reshape", sub(model, graph.X, op_version=graph.version), shape)
 
 
-def _weighted(weight, score: Score, graph: Graph):
+def _weighted(weight: float, score: Score, graph: Graph) -> Any:
     return graph.op("Mul", _scores(score, graph), graph.numbers([weight]))
 
 
-def _linear(model) -> LinearRegression:
+def _linear(model: Any) -> LinearRegression:
     """Return a regressor of scikit-learn with the coefficients of another."""
     regressor = LinearRegression()
     regressor.coef_ = np.asarray(model.coef_, dtype=float)
@@ -216,11 +217,11 @@ def _linear(model) -> LinearRegression:
     return regressor
 
 
-def _hinges(step, graph: Graph):
+def _hinges(step: QuantileHinges, graph: Graph) -> Any:
     return clipped(graph.X, step.features_, step.starts_, step.ends_, graph)
 
 
-def _splines(step, graph: Graph):
+def _splines(step: Any, graph: Graph) -> Any:
     knots = knots_of(step)
     features = np.repeat(np.arange(len(knots)), [len(of_feature) - 1 for of_feature in knots])
     starts = np.concatenate([of_feature[:-1] for of_feature in knots])
@@ -232,5 +233,5 @@ def _splines(step, graph: Graph):
     return graph.op("Add", product, graph.numbers(first))
 
 
-def _logs(_, graph: Graph):
+def _logs(_: Any, graph: Graph) -> Any:
     return logs_of(graph.X, graph)

@@ -17,17 +17,17 @@ class Graph(NamedTuple):
     n_scores: int
     version: int
 
-    def op(self, kind: str, *inputs, **attributes) -> Any:
+    def op(self, kind: str, *inputs: Any, **attributes: Any) -> Any:
         """Return an operator of ONNX."""
         make = getattr(import_module("skl2onnx.algebra.onnx_ops"), f"Onnx{kind}")
         return make(*inputs, **{"op_version": self.version, **attributes})
 
-    def numbers(self, values) -> np.ndarray:
+    def numbers(self, values: Any) -> np.ndarray:
         """Return constants in the precision of the input."""
         return np.array(values, dtype=dtype_of(self.X))
 
 
-def dtype_of(X) -> Any:
+def dtype_of(X: Any) -> Any:
     return np.float64 if type(X.type).__name__.startswith("Double") else np.float32
 
 
@@ -73,14 +73,14 @@ def trees_of(values: Any, trees: Ensemble, graph: Graph) -> Any:
     return graph.op("Cast", scores, to=proto.DOUBLE) if double else scores
 
 
-def _nodes(trees: Ensemble) -> dict[str, list]:
+def _nodes(trees: Ensemble) -> dict[str, list[Any]]:
     """Return the attributes that describe the nodes of trees."""
     fields = "treeids nodeids featureids values modes truenodeids falsenodeids"
     names = [*fields.split(), "missing_value_tracks_true"]
-    rows: list[tuple] = []
-    leaves: list[tuple] = []
+    rows: list[tuple[Any, ...]] = []
+    leaves: list[tuple[Any, ...]] = []
 
-    def add(tree_id, tree, number) -> int:
+    def add(tree_id: int, tree: Any, number: int) -> int:
         """Write a node and what is below it, and return the next number that is free."""
         if not isinstance(tree, Split):
             rows.append((tree_id, number, 0, 0.0, "LEAF", 0, 0, 0))

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import handed_to
-from ..rankers import is_ranker
+from ..rankers import NDCGRanker, is_ranker
 from ._trees import has_trees
 
 
@@ -81,7 +81,7 @@ def score_tree(model: Any) -> Score:
     return Regression(model)
 
 
-def _weighted(models):
+def _weighted(models: list[tuple[float, Any]]) -> list[tuple[float, Any]]:
     return [(float(weight), score_tree(model)) for weight, model in models]
 
 
@@ -106,7 +106,7 @@ def refuse_queries(step: Any) -> None:
         )
 
 
-def _reader(step):
+def _reader(step: Any) -> Any:
     """Return the part of a step that sees whole queries, or the step itself."""
     lists = ("transformers_", "transformer_list", "steps")
     for _, inner, *_ in next((getattr(step, name) for name in lists if hasattr(step, name)), []):
@@ -115,7 +115,7 @@ def _reader(step):
     return step
 
 
-def _members_of(stack):
+def _members_of(stack: Any) -> list[tuple[float, Any]]:
     """Return the weight and the ranker of each score that a stack adds up."""
     if stack.normalize_ == "query":
         raise ValueError(
@@ -127,7 +127,7 @@ def _members_of(stack):
     return [(weight, ranker) for weight, ranker in zip(weights, stack.rankers_) if weight > 0]
 
 
-def _exportable_members(stack) -> str:
+def _exportable_members(stack: Any) -> str:
     """Return the advice to export a ranker of a stack, if there are any that see one document."""
     names = []
     for name, ranker in stack.named_rankers_.items():
@@ -137,7 +137,7 @@ def _exportable_members(stack) -> str:
     return f"export one of its rankers, {', '.join(names)}, or " if names else ""
 
 
-def _starts_of(model):
+def _starts_of(model: Any) -> list[tuple[float, NDCGRanker]]:
     """Return the rankers at whose scores the trees begin, and their weights."""
     if not hasattr(model, "model_weights_"):
         return []

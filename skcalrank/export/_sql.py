@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..stacking import scorer_of
 from ._folding import folded
@@ -12,6 +12,9 @@ from ._score_tree import unwrapped
 from ._scorer import scorer_document
 from ._sql_text import hinge_of, literal, log_of, name_of, number, sum_of
 from ._statement import statement
+
+if TYPE_CHECKING:
+    from ._additive import Value
 
 
 def to_sql(
@@ -95,7 +98,7 @@ def to_sql(
     return f"SELECT {names}{score} AS score FROM {table} AS t"
 
 
-def _refuse_columns(qid, keep) -> None:
+def _refuse_columns(qid: str | None, keep: Sequence[str]) -> None:
     if qid is not None or keep:
         raise ValueError(
             f"qid and keep are columns of a table, got qid={qid!r} and keep={list(keep)!r} for an "
@@ -103,7 +106,7 @@ def _refuse_columns(qid, keep) -> None:
         )
 
 
-def _refuse_statements(ranker) -> None:
+def _refuse_statements(ranker: Any) -> None:
     """Raise for a ranker whose scores are no expression of a row, but are a statement."""
     model = unwrapped(ranker)
     scorer = scorer_of(model)
@@ -138,7 +141,7 @@ def _expression(ranker: Any, feature_names: Any, quote: str) -> str:
     return sum_of([number(score.constant), *summands])
 
 
-def _cases(feature, weights, quote) -> str:
+def _cases(feature: str, weights: dict[Any, float], quote: str) -> str:
     """Return the weight of the category of a column, NULL where the column is NULL."""
     column = name_of(feature, quote)
     # A comparison with NULL is not true, and the last branch is for the other categories.
@@ -147,13 +150,13 @@ def _cases(feature, weights, quote) -> str:
     return f"(CASE WHEN {column} IS NULL THEN NULL ELSE {cases} END)"
 
 
-def _summand(column, terms, missing) -> str:
+def _summand(column: str, terms: list[str], missing: float | None) -> str:
     added = sum_of(terms)
     if missing is None:
         return added
     return f"(CASE WHEN {column} IS NULL THEN {number(missing)} ELSE {added} END)"
 
 
-def _value(value, quote) -> str:
+def _value(value: Value, quote: str) -> str:
     column = name_of(value.feature, quote)
     return log_of(column) if value.log else column

@@ -117,7 +117,7 @@ def _renumbered(tree: Tree, sources: list[int]) -> Tree:
     return tree._replace(feature=sources[tree.feature], below=below, above=above)
 
 
-def _boosters(model) -> Iterator[tuple[Any, float]]:
+def _boosters(model: Any) -> Iterator[tuple[Any, float]]:
     """Yield the fitted boosters of a model, and their weights."""
     if hasattr(model, "encoder_") and hasattr(model, "estimator_"):
         yield from _boosters(model.estimator_)

@@ -138,7 +138,7 @@ class Explanation:
         return f"Explanation({self.first} against {self.second}: {self.total:+.4g})"
 
 
-def _said(value):
+def _said(value: Any) -> str:
     """Return a value as text; None becomes the empty text, and NaN says that it is missing."""
     if value is None:
         return ""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from ..boosting import has_tree_parts
 from ..data import MissingQidError, check, is_missing, tables
-from ..data.types import ArrayLike, Matrix
+from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
 from ._explanation import Explanation
 from ._parts import (
     check_linear,
@@ -135,7 +135,7 @@ def explain_order(
     return explain(ranker, steps, X, rows, first, said, feature_names, qid)
 
 
-def _compared_rows(ranker, X, first, second, qid):
+def _compared_rows(ranker: Any, X: Any, first: int, second: int | None, qid: Ints | None) -> Ints:
     """Return the row numbers to compare."""
     if second is None and qid is None and ranker.record_.has_qid:
         raise MissingQidError(
@@ -154,19 +154,30 @@ def _compared_rows(ranker, X, first, second, qid):
     return np.array([first, second])
 
 
-def _of_documents(ranker, steps, X, rows, first, said, names, qid):
+def _of_documents(
+    ranker: Any, steps: Any, X: Any, rows: Ints, first: int, said: Any, names: Any, qid: Any
+) -> Explanation:
     X, names = linear_rows(ranker, steps, X, rows, names, qid)
     values = X[np.flatnonzero(rows == first)[0]]
     coef = np.ravel(ranker.coef_)
     return Explanation(names, values, _other(X, said[1]), coef, 0.0, *said)
 
 
-def _other(values, against):
+def _other(values: Floats, against: str) -> Floats:
     """Return the row to compare with: the second of two rows, or the mean of a query."""
     return values[1] if against.startswith("row") else values.mean(axis=0)
 
 
-def _of_parts(ranker, steps, X, rows, first, said, names, qid):
+def _of_parts(
+    ranker: Any,
+    steps: Any,
+    X: Any,
+    rows: Ints,
+    first: int,
+    said: tuple[str, str],
+    names: Any,
+    qid: Any,
+) -> Explanation:
     whole, codes = np.unique(rows), None
     if reads_queries(ranker):
         codes = check.queries(qid, _num_samples(X)).codes
@@ -185,7 +196,7 @@ def _of_parts(ranker, steps, X, rows, first, said, names, qid):
     return Explanation(names, values, reference, weights, 0.0, *said, parts)
 
 
-def _cells(table, place, against, seen):
+def _cells(table: Any, place: int, against: str, seen: Array | None) -> tuple[Array, Array]:
     """Return the features of a row and of its reference, with values of any type.
 
     `seen` are the names of the columns in fit, or None.
@@ -202,7 +213,7 @@ def _cells(table, place, against, seen):
     return values, np.array([*others, None], dtype=object)[:-1]
 
 
-def _columns_seen(table, seen):
+def _columns_seen(table: Any, seen: Any) -> list[Any]:
     """Return the values of the columns of fit; those that fit left out may be missing."""
     names = tables.column_names(table)
     if names is None or seen is None:
@@ -212,13 +223,13 @@ def _columns_seen(table, seen):
     return [values.get(name, [np.nan] * _num_samples(table)) for name in seen]
 
 
-def _values_of(values):
+def _values_of(values: Any) -> list[Any]:
     """Return the values of a column as a list, NaN where they are missing."""
     rows = values.values() if isinstance(values, tables.Coded) else tables.listed(values)
     return [np.nan if is_missing(value) else value for value in rows]
 
 
-def _mean(rows):
+def _mean(rows: list[Any]) -> float | None:
     """Return the mean of numbers, without missing ones; None for other values."""
     if not all(isinstance(value, (Number, np.bool_)) for value in rows):
         return None
@@ -226,7 +237,9 @@ def _mean(rows):
     return float(np.mean(known)) if known else np.nan
 
 
-def _of_items(ranker, steps, X, first, second, instance, names):
+def _of_items(
+    ranker: Any, steps: list[Any], X: Any, first: int, second: Any, instance: int | None, names: Any
+) -> Explanation:
     if instance is None:
         raise ValueError(
             "instance must be a row number of X for a ranker fitted in the label-ranking form, got "

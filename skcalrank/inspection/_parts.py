@@ -11,13 +11,13 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..boosting import has_tree_parts, tree_parts
 from ..data import arrays, check, is_lazy, tables, transform_rows
-from ..data.types import Floats, Ints
+from ..data.types import Array, Floats, Ints
 
 # Largest error of a score that counts as linear in the features, relative to its terms.
 _TOLERANCE = 1e-6
 
 
-def refuse_lazy_rows(X):
+def refuse_lazy_rows(X: Any) -> None:
     """Raise for rows that are not in memory."""
     if is_lazy(X):
         raise ValueError(
@@ -26,7 +26,7 @@ def refuse_lazy_rows(X):
         )
 
 
-def unwrapped(ranker):
+def unwrapped(ranker: Any) -> tuple[Any, list[Any]]:
     """Return the ranker inside a pipeline or search, and the transformers before it."""
     check_is_fitted(ranker)
     steps = []
@@ -40,7 +40,7 @@ def unwrapped(ranker):
             return ranker, steps
 
 
-def _refuse_without(ranker, *attributes):
+def _refuse_without(ranker: Any, *attributes: str) -> None:
     if not all(hasattr(ranker, name) for name in attributes):
         raise ValueError(
             "ranker must have a score that is linear in the features (coef_), got "
@@ -49,7 +49,7 @@ def _refuse_without(ranker, *attributes):
         )
 
 
-def _refuse_nonlinear(ranker, X, gaps):
+def _refuse_nonlinear(ranker: Any, X: Any, gaps: Floats) -> None:
     """Raise if scores differ from those by coefficients by so much."""
     scale = 1.0 + np.abs(X).max() * np.abs(ranker.coef_).sum()
     if np.abs(gaps).max() > _TOLERANCE * scale:
@@ -59,7 +59,7 @@ def _refuse_nonlinear(ranker, X, gaps):
         )
 
 
-def check_linear(ranker):
+def check_linear(ranker: Any) -> None:
     """Raise unless a ranker has linear scores."""
     _refuse_without(ranker, "n_items_", "coef_")
     if ranker.record_.plan.surrogate != "score":
@@ -68,7 +68,7 @@ def check_linear(ranker):
         )
 
 
-def reads_queries(ranker):
+def reads_queries(ranker: Any) -> bool:
     """Return whether the contributions of a ranker are those within a query."""
     contributions = getattr(ranker, "contributions", None)
     return contributions is not None and "qid" in signature(contributions).parameters
@@ -104,7 +104,9 @@ def parts_of(ranker: Any, X: Any, scores: Any, codes: Ints | None = None) -> Flo
     return X * coef
 
 
-def linear_rows(ranker, steps, X, rows, names, qid=None):
+def linear_rows(
+    ranker: Any, steps: list[Any], X: Any, rows: Ints, names: Any, qid: Ints | None = None
+) -> tuple[Floats, Array]:
     """Return rows as the ranker gets them and names of features; raise if scores are not linear."""
     table = rows_behind(steps, X, rows, qid)
     X = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
@@ -116,7 +118,7 @@ def linear_rows(ranker, steps, X, rows, names, qid=None):
     return X, names
 
 
-def rows_behind(steps, X, rows, qid):
+def rows_behind(steps: list[Any], X: Any, rows: Ints, qid: Any) -> Any:
     """Return rows after the transformers of a pipeline."""
     # Steps that take the queries need whole ones.
     codes = None if qid is None else check.queries(qid, _num_samples(X)).codes
@@ -130,7 +132,7 @@ def rows_behind(steps, X, rows, qid):
     return table if codes is None else tables.take_rows(table, np.searchsorted(whole, rows))
 
 
-def names_of(ranker, steps, names, n_features):
+def names_of(ranker: Any, steps: list[Any], names: Any, n_features: int) -> Array:
     """Return the names of the features that the ranker gets, given those of X or None."""
     if names is None and hasattr(ranker, "feature_names_in_"):
         return ranker.feature_names_in_.astype(object)

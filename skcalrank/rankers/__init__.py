@@ -1,7 +1,8 @@
 """Rankers: each is a measure, a surrogate, a prediction map and a regressor."""
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._access import calibration_of as calibration_of
@@ -111,12 +112,12 @@ _NAMES = {
 
 if not TYPE_CHECKING:  # A type checker would believe that every name exists.
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> Any:
         module = next((m for m, names in _NAMES.items() if name in names.split()), None)
         if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
         return value
 
-    def __dir__():
+    def __dir__() -> Any:
         return sorted({*globals(), *" ".join(_NAMES.values()).split()})

@@ -14,12 +14,12 @@ from ._pair_base import PairRanker
 from ._score import ScoreRanker
 
 
-def is_ranker(estimator) -> bool:
+def is_ranker(estimator: Any) -> bool:
     """Return whether an estimator is a ranker of this package."""
     return isinstance(estimator, BaseRanker)
 
 
-def measure_of(estimator):
+def measure_of(estimator: Any) -> Any:
     """Return the measure of a ranker, or None for any other estimator."""
     return estimator._measure() if is_ranker(estimator) else None
 
@@ -81,7 +81,7 @@ def calibration_of(ranker: Any, measure: str | Measure | None = None) -> Calibra
     return calibration(ranker, ranker._theorem, ranker._plan())
 
 
-def ranker_in(estimator):
+def ranker_in(estimator: Any) -> Any:
     """Return the ranker at the end of pipelines, in fitted searches and in what is frozen."""
     while not is_ranker(estimator):
         if isinstance(estimator, Pipeline) and estimator.steps:
@@ -100,12 +100,12 @@ def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:
     return ranker._plan().why_weights_do_not_repeat
 
 
-def require_qid(ranker: BaseRanker, qid, method: str) -> None:
+def require_qid(ranker: BaseRanker, qid: Any, method: str) -> None:
     """Raise MissingQidError if `qid` is None and the ranker was fitted with one."""
     ranker._require_qid(qid, method)
 
 
-def scored_by(ranker: BaseRanker, y):
+def scored_by(ranker: BaseRanker, y: Any) -> tuple[Measure, Any]:
     """Return the measure that compares predictions with y, and y as the measure reads it."""
     return ranker._scored_by(y)
 
@@ -115,7 +115,7 @@ def reads_diagonal(ranker: PairRanker) -> bool:
     return ranker._diagonal
 
 
-def check_partitions(ranker: ScoreRanker):
+def check_partitions(ranker: ScoreRanker) -> Any:
     """Return the regressor of a ranker that can be fitted to partitions of rows; None means Ridge.
 
     Raises ValueError if parameters are invalid, the regressor cannot be fitted to sums over the

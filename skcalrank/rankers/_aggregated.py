@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -13,12 +13,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, mean_over_subsets
-from ..data import ClickCounts, ClickSessions, arrays, limits
+from ..data import ClickCounts, ClickSessions, Judgments, Rows, arrays, limits
 from ..data.types import Floats, Seed
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments
 from ._positional import DCGRanker, NDCGRanker
 from ._targets import TargetRanker
+
+if TYPE_CHECKING:
+    from ._judged import Rule
+    from ._plan import JudgmentPlan, Plan
 
 # Number of judgments that halve the weight of a document. With a sampling variance of v / e and an
 # error of the scorer of variance s, the best weight is e / (e + v / s); any from 1 to 20 does.
@@ -130,7 +134,7 @@ class AggregatedRanker(JudgmentRanker):
 
     _updated_by = ("ranker_", "partial_fit")
     _theorem: ClassVar[str] = "judgments"
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **JudgmentRanker._parameter_constraints,
         "ranker": limits.OWN_ERROR,
         "row_weight": [
@@ -159,7 +163,7 @@ class AggregatedRanker(JudgmentRanker):
         self.n_draws = n_draws
         self.random_state = random_state
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         ranker = self._given_ranker()
         if isinstance(ranker, BaseRanker):  # parameters are validated in fit
@@ -168,7 +172,7 @@ class AggregatedRanker(JudgmentRanker):
             tags.input_tags.string, tags.input_tags.categorical = inner.string, inner.categorical
         return tags
 
-    def _given_ranker(self):
+    def _given_ranker(self) -> Any:
         """Return the ranker passed by the user, or the one that None means."""
         if self.ranker is not None:
             return self.ranker
@@ -177,17 +181,17 @@ class AggregatedRanker(JudgmentRanker):
         is_of = vars(self).get("_is_of_clicks", False) or is_of_clicks(structure)
         return DCGRanker(gain="linear") if is_of else NDCGRanker()
 
-    def _plan(self):
+    def _plan(self) -> JudgmentPlan:
         return replace(super()._plan(), inner=self._given_ranker()._plan())
 
-    def _inner(self, plan):
+    def _inner(self, plan: Any) -> Plan:
         return plan.inner
 
-    def _reads(self, plan):
+    def _reads(self, plan: Plan) -> Any:
         reads = super()._reads(plan)
         return reads._replace(tables=True) if _reads_tables(self._given_ranker()) else reads
 
-    def _targets_of_scores(self, ranker, rows):
+    def _targets_of_scores(self, ranker: BaseRanker, rows: Rows) -> Callable[..., Any]:
         # The members of a stack learn targets of the measure, whatever weighs them.
         of_measure = ranker if isinstance(ranker, TargetRanker) else self
         plan = self._estimated(ranker._plan())
@@ -195,22 +199,24 @@ class AggregatedRanker(JudgmentRanker):
             plan, replace(rows, y=scores, queries=queries)
         )
 
-    def _measure(self):
+    def _measure(self) -> Any:
         return self._given_ranker()._measure()
 
-    def _fit_by(self, method, X, y, qid, sample_weight):
+    def _fit_by(
+        self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any
+    ) -> AggregatedRanker:
         # A function of the user does not tell what it aggregates.
         self._is_of_clicks = isinstance(y, (ClickSessions, ClickCounts))
         return super()._fit_by(method, X, y, qid, sample_weight)
 
-    def _check_params(self):
+    def _check_params(self) -> JudgmentPlan:
         ranker = self._given_ranker()
         _check_ranker(ranker)
         plan = super()._check_params()
         ranker._check_params()
         return plan
 
-    def _learn(self, plan, rows, judged, rule, method):
+    def _learn(self, plan: Any, rows: Rows, judged: Judgments, rule: Rule, method: str) -> None:
         ranker = self._new_ranker(plan, method)
         ranker._check_form(rows.n_items)
         weight = self._row_weights(rows, judged, rule, alone=method == "fit")
@@ -225,7 +231,7 @@ class AggregatedRanker(JudgmentRanker):
         )
         targets = rows.queries.group(np.ravel(aggregated.mean))
         inner = replace(plan.inner, measure=plan.measure, reads=plan.reads)
-        weighed = rows.with_weight(weight)
+        weighed: Any = rows.with_weight(weight)
         if not weighed.weight.any():
             raise ValueError(
                 "sample_weight must be positive for a document that was judged, got zeros only."
@@ -239,29 +245,30 @@ class AggregatedRanker(JudgmentRanker):
             )
         self.targets_, self.standard_error_ = aggregated
 
-    def _row_weights(self, rows, judged, rule, alone):
+    def _row_weights(self, rows: Rows, judged: Judgments, rule: Rule, alone: bool) -> Floats:
         counts = count_judgments(rows, judged, alone)
         if self.row_weight == "judgments":
             return (counts / rows.queries.sizes)[rows.codes]
         evidence = evidence_of(rule.structure, judged, rule.options).reshape(rows.n_rows, -1)
-        few = _FEW_JUDGMENTS if self.row_weight == "evidence" else self.row_weight
+        few: Any = _FEW_JUDGMENTS if self.row_weight == "evidence" else self.row_weight
         weight = arrays.safe_divide(evidence, evidence + few).mean(axis=1)
         return weight if weight.any() else np.ones(rows.n_rows)
 
-    def _new_ranker(self, plan, method):
+    def _new_ranker(self, plan: Any, method: str) -> BaseRanker:
         """Return the ranker to fit, with the state of `ranker_` if partial_fit continues it."""
-        ranker, state = clone(self._given_ranker()), {}
+        ranker = clone(self._given_ranker())
+        state: Mapping[str, Any] = {}
         if method == "partial_fit":
             plan.inner.check_chunks()
             state = vars(self.ranker_) if self._can_go_on() else {}
         # The inner ranker validates X in predictions, so it needs what validation stored here.
         seen = ("n_features_in_", "feature_names_in_")
-        state = state | {name: vars(self)[name] for name in seen if name in vars(self)}
+        state = {**state} | {name: vars(self)[name] for name in seen if name in vars(self)}
         params = ranker.get_params(deep=False)
         vars(ranker).update((name, value) for name, value in state.items() if name not in params)
         return ranker
 
-    def _scores(self, rows):
+    def _scores(self, rows: Rows) -> Floats:
         if _reads_tables(self.ranker_):
             return self.ranker_.predict(rows.as_given(), rows.qid if rows.named else None)
         return self.ranker_._scores(rows)
@@ -282,16 +289,16 @@ class AggregatedRanker(JudgmentRanker):
         return self.ranker_.feature_importances_
 
 
-def _reads_tables(ranker):
+def _reads_tables(ranker: BaseRanker) -> bool:
     """Return whether a ranker makes numbers of the columns of a table itself."""
     return get_tags(ranker).input_tags.string
 
 
-def _is_of_numbers(X):
+def _is_of_numbers(X: Any) -> bool:
     return issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf")
 
 
-def _check_ranker(ranker):
+def _check_ranker(ranker: Any) -> None:
     """Raise unless `ranker` can be fitted to given targets of documents."""
     if not isinstance(ranker, BaseRanker):
         raise TypeError(
@@ -307,7 +314,7 @@ def _check_ranker(ranker):
         )
 
 
-def _meant(argument):
+def _meant(argument: Any) -> str:
     """Return the parameter that the user may have meant by an argument that is not a ranker."""
     if isinstance(argument, type) and issubclass(argument, BaseRanker):
         return f"ranker={argument.__name__}()"

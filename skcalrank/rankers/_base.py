@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any, ClassVar
@@ -32,7 +32,7 @@ from ..data import (
     tables,
     workers_of_fit,
 )
-from ..data.types import Array, ArrayLike, Floats, Labels, Matrix
+from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix
 from ..measures import Measure, get_measure, warn_of_amounts
 from ..metrics import CheckedTarget
 from ._penalty import seen_in
@@ -46,10 +46,10 @@ _OF_QUERIES = ("rank", "top_k", "score")
 _LARGEST_LABEL = 1e290
 
 
-def planned(ability: str):
+def planned(ability: str) -> Callable[..., Any]:
     """Return whether the plan of a ranker has an ability, as a function of the ranker."""
 
-    def is_planned(self) -> bool:
+    def is_planned(self: BaseRanker) -> bool:
         try:
             plan = self._plan()
         except (ValueError, TypeError):
@@ -85,7 +85,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     PairRanker : Base class of rankers with a surrogate on pairs of documents.
     """
 
-    short_names: ClassVar[dict[str, dict]] = {}
+    short_names: ClassVar[dict[str, dict[str, Any]]] = {}
     regresses_targets: ClassVar[bool] = False
     takes_label_form: ClassVar[bool] = True
     takes_unranked: ClassVar[bool] = False
@@ -122,12 +122,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # Attribute that another chunk updates, and its method that does so.
     _updated_by: ClassVar[tuple[str, str]] = ("", "")
 
-    # Whether the scores of a document depend on the other documents of its query.
-    _scores_by_query = False
-
     record_: FitRecord
     n_features_in_: int
     feature_names_in_: Array
+
+    @property
+    def _scores_by_query(self) -> bool:
+        """Whether the scores of a document depend on the other documents of its query."""
+        return False
 
     def _measure(self) -> Measure:
         """Return the measure that the parameters describe; of several measures, the first one."""
@@ -157,7 +159,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         plan.check(self)
         return plan
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.estimator_type = "regressor"
         # Scores order the documents; their scale says nothing about y.
@@ -184,7 +186,16 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # -- validation ---------------------------------------------------------------
 
     def _check_problem(
-        self, plan: Any, X, y, qid, sample_weight, *, reset=True, name="y", whole=True
+        self,
+        plan: Any,
+        X: Any,
+        y: Any,
+        qid: Any,
+        sample_weight: Any,
+        *,
+        reset: bool = True,
+        name: str = "y",
+        whole: bool = True,
     ) -> tuple[Any, Rows]:
         """Validate the input of fit, or of another chunk if `reset` is False.
 
@@ -242,7 +253,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         rows = Rows(X, y, queries, weight, n_items, qid is not None, table, workers=workers)
         return plan, rows if n_items is None else replace(rows, items=check.item_names(labels))
 
-    def _check_form(self, n_items, name="y"):
+    def _check_form(self, n_items: int | None, name: str = "y") -> None:
         """Raise for the label-ranking form if the ranker does not take it."""
         if n_items is not None and not self.takes_label_form:
             raise ValueError(
@@ -255,7 +266,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Return how X is read."""
         return check.Reads.of(self, tables=plan.reads_tables)
 
-    def _check_judgments(self, X, y, reset):
+    def _check_judgments(self, X: Any, y: Judgments, reset: bool) -> int | None:
         """Return the number of items of judgments y, or raise if y does not suit."""
         if not isinstance(y, self._judgments):
             names = ["relevances", *(kind.__name__ for kind in self._judgments)]
@@ -269,14 +280,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         self._check_silent(y, reset)
         return y.n_items
 
-    def _check_silent(self, y, reset):
+    def _check_silent(self, y: Judgments, reset: bool) -> None:
         """Raise if y holds no judgment at all and there is no other chunk."""
         if y.is_silent and reset:
             raise ValueError(
                 f"y must hold at least one judgment, got {y!r}: there is nothing to learn from."
             )
 
-    def _check_rows(self, X, qid, method: str) -> Rows:
+    def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
         """Validate the rows to be ranked, for a method that ranks or scores them."""
         self._check_fitted()
         qid = qid if method == "score" else check.of_one_query(qid, X)
@@ -295,7 +306,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     # -- fitted state -------------------------------------------------------------
 
-    def _record(self, plan: Plan, rows: Rows, names=frozenset(), varied=False) -> FitRecord:
+    def _record(
+        self, plan: Plan, rows: Rows, names: Any = frozenset(), varied: bool = False
+    ) -> FitRecord:
         """Return the record of a fit; `names` are queries that must not occur again."""
         record = FitRecord(
             plan=plan.without_regressor(),
@@ -318,7 +331,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         attribute, method = self._updated_by
         return hasattr(vars(self).get(attribute), method)
 
-    def _check_fitted(self):
+    def _check_fitted(self) -> None:
         """Raise NotFittedError before fit; scikit-learn's function alone costs a small predict."""
         if "record_" not in vars(self):
             check_is_fitted(self)
@@ -336,7 +349,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             raise AttributeError("item_names_in_ exists only if y had columns with names.")
         return np.array(items, dtype=object)
 
-    def _require_qid(self, qid, method):
+    def _require_qid(self, qid: Any, method: str) -> None:
         """Raise MissingQidError if qid is None and fit had one."""
         self._check_fitted()
         if qid is None and self.record_.has_qid:
@@ -439,7 +452,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             places = self._places(self._check_rows(X, qid, "rank"))
         return tables.with_index_of(X, places, "rank", self.record_.items)
 
-    def _places(self, rows: Rows):
+    def _places(self, rows: Rows) -> Ints:
         """Return the position of each document, in row order."""
         scores, queries = self._scores(rows), rows.queries
         if scores.ndim == 2:
@@ -534,7 +547,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         check.warn_of_changed_queries(self.record_.sizes, y, rows.queries)
         return self._score_of(self._scores(rows), y, qid, rows.queries, sample_weight)
 
-    def _score_of(self, scores, y, qid, queries, sample_weight):
+    def _score_of(
+        self, scores: Floats, y: Any, qid: Any, queries: Queries, sample_weight: Any
+    ) -> float:
         """Return the mean of the measure for scores in row order."""
         measure, labels = self._scored_by(y)
         if labels is not y:
@@ -544,7 +559,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         values = target.evaluate({"score": measure}, scores, sample_weight=sample_weight)
         return values["score"]
 
-    def _scored_by(self, y):
+    def _scored_by(self, y: Any) -> tuple[Measure, Any]:
         """Return the measure that compares predictions with y, and y as the measure reads it."""
         return self.record_.measure, y
 
@@ -557,7 +572,7 @@ def _scaled(measure: Measure, y: Floats, workers: Workers) -> Measure:
     return measure.scaled_to(workers.total(lambda: y[[y.argmax()]], np.concatenate))
 
 
-def _check_size(y, name):
+def _check_size(y: Floats, name: str) -> None:
     """Raise if labels or targets are so large that their sums may overflow."""
     largest = np.fmax.reduce(np.abs(y), initial=0.0)
     if largest > _LARGEST_LABEL:

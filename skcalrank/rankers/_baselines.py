@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import ClassVar
 
 from ..data import limits
-from ..losses import PreferenceLogistic
+from ..losses import PreferenceLogistic, PreferenceLoss
 from ._edges import EdgeScorer, narrowing_hinges
 
 
@@ -19,7 +20,7 @@ class _PreferenceRanker(EdgeScorer):
         "margin": ["boolean"],
     }
 
-    def _loss_options(self):
+    def _loss_options(self) -> dict[str, bool]:
         return {"margin": bool(self.margin)}
 
 
@@ -107,7 +108,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
         self.weights = weights
         self.corner_width = corner_width
 
-    def _losses(self):
+    def _losses(self) -> Sequence[PreferenceLoss]:
         return narrowing_hinges(self.corner_width)
 
 
@@ -183,5 +184,5 @@ class PairwiseLogisticRanker(_PreferenceRanker):
         self.margin = margin
         self.weights = weights
 
-    def _losses(self):
+    def _losses(self) -> Sequence[PreferenceLogistic]:
         return [PreferenceLogistic()]

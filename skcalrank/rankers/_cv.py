@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.ma import MaskedArray
@@ -14,16 +14,20 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
-from .._solvers import check_features
-from ..data import all_or_nothing, arrays, check, lazy_aware, limits, timed, warn
-from ..data.types import ArrayLike, Labels, Matrix
-from ..linear_model import add_moments
-from ..measures import OfTargets
+from .._solvers import Moments, check_features
+from ..data import Rows, all_or_nothing, arrays, check, lazy_aware, limits, timed, warn
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
+from ..linear_model import GramRidge, add_moments
+from ..measures import OfTargets, PositionalMeasure
 from ._folds import held_out_scores, make_splits, training_moments
 from ._penalty import AUTO, gram_ridge, penalty
 from ._positional import LeastSquaresRanker, positional
 from ._regression import names_of
 from ._score import ScoreRanker
+
+if TYPE_CHECKING:
+    from ._plan import RegressionPlan
+    from ._record import FitRecord
 
 # Multiples of the penalty "auto".
 _MULTIPLES = np.logspace(-2, 2, 17)
@@ -163,7 +167,7 @@ class LeastSquaresRankerCV(ScoreRanker):
     # Each of several measures reads them.
     _reads_labels = False
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         with suppress(ValueError, TypeError):  # parameters are validated in fit
             measures = self._measures().values()
@@ -172,7 +176,7 @@ class LeastSquaresRankerCV(ScoreRanker):
             )
         return tags
 
-    def _measures(self):
+    def _measures(self) -> dict[str, PositionalMeasure]:
         """Return the measures by name."""
         measures = self.measure
         if not isinstance(measures, (list, tuple, Mapping)):
@@ -183,7 +187,7 @@ class LeastSquaresRankerCV(ScoreRanker):
             raise ValueError(f"measure must name at least one measure, got {self.measure!r}.")
         return {name: positional(m, LeastSquaresRanker()) for name, m in measures.items()}
 
-    def _checked_alphas(self):
+    def _checked_alphas(self) -> Floats:
         alphas = _MULTIPLES if self.alphas is None else np.asarray(self.alphas)
         one_list = alphas.ndim == 1 and len(alphas) and alphas.dtype.kind in "iuf"
         if not one_list or not ((alphas >= 0) & (alphas < np.inf)).all():
@@ -233,7 +237,9 @@ class LeastSquaresRankerCV(ScoreRanker):
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight)
         return self._choose(plan, rows, measures, check.carried_qid(y, qid))
 
-    def _fit_to_targets(self, plan, rows, targets, method="fit"):
+    def _fit_to_targets(
+        self, plan: RegressionPlan, rows: Rows, targets: Floats, method: str = "fit"
+    ) -> LeastSquaresRankerCV:
         measures = self._measures()
         if len(measures) > 1:
             raise ValueError(
@@ -244,7 +250,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         rows = replace(rows, y=targets)
         return self._choose(plan, rows, of_targets, rows.qid if rows.named else None)
 
-    def _choose(self, plan, rows, measures, qid):
+    def _choose(self, plan: RegressionPlan, rows: Rows, measures: Any, qid: Any) -> Self:
         """Choose the penalty of each measure of the labels in rows, and fit to all rows."""
         alphas, relative = self._checked_alphas(), self.alphas is None
         check_features(rows.X)
@@ -279,15 +285,17 @@ class LeastSquaresRankerCV(ScoreRanker):
         self.record_ = replace(record, plan=plan, names=frozenset())
         return self
 
-    def _timed(self, training, n_splits):
+    def _timed(self, training: Any, n_splits: int) -> Iterator[Moments]:
         """Yield the moments of each split, and print the time of what is done with them."""
         for number, moments in enumerate(training, 1):
             with timed(self.verbose, type(self).__name__, f"split {number} of {n_splits}"):
                 yield moments
 
-    def _ranker(self, measure, gram, moments, record):
+    def _ranker(
+        self, measure: PositionalMeasure, gram: GramRidge, moments: Moments, record: FitRecord
+    ) -> LeastSquaresRanker:
         """Return the ranker of one measure and penalty, fitted to the moments of all rows."""
-        settings = {"loss": self.loss, "query_weight": self.query_weight}
+        settings: Any = {"loss": self.loss, "query_weight": self.query_weight}
         ranker = LeastSquaresRanker(measure, estimator=clone(gram), **settings)
         plan = replace(ranker._plan(), reads=record.plan.reads)
         one_target = record.n_items is None
@@ -302,7 +310,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         return ranker
 
 
-def _results(alphas, scores):
+def _results(alphas: Floats, scores: dict[str, Floats]) -> tuple[dict[str, Any], dict[str, int]]:
     """Return results as in GridSearchCV, and the index of the best penalty of each measure."""
     results = {
         "param_alpha": MaskedArray(alphas, mask=np.zeros(len(alphas), dtype=bool)),
@@ -324,7 +332,7 @@ def _results(alphas, scores):
     return results, best
 
 
-def _mean(values):
+def _mean(values: Floats) -> Floats:
     """Return means over the splits on which the measure is defined, for all penalties."""
     defined = values[:, ~np.isnan(values).any(axis=0)]
     return defined.mean(axis=1) if defined.size else np.full(len(values), np.nan)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import limits
-from ..losses import PREFERENCE_LOSSES
+from ..data import Rows, limits
+from ..data.types import Floats, Ints
+from ..losses import PREFERENCE_LOSSES, PreferenceLoss
 from ._edges import EdgeScorer, narrowing_hinges
 
 
@@ -91,16 +93,16 @@ class DifferenceGraphRanker(EdgeScorer):
         self.edge_loss = edge_loss
         self.weights = weights
 
-    def _losses(self):
-        loss = PREFERENCE_LOSSES[self.edge_loss]()
+    def _losses(self) -> Sequence[PreferenceLoss]:
+        loss: Any = PREFERENCE_LOSSES[self.edge_loss]()
         return narrowing_hinges(loss.corner_width) if self.edge_loss == "hinge" else [loss]
 
-    def _edges(self, rows):
+    def _edges(self, rows: Rows) -> tuple[Ints, Ints, Floats]:
         # n_q times the mean over n_q judgments is their sum.
         return _net_edges(*super()._edges(rows), rows.queries.n_rows)
 
 
-def _net_edges(winner, loser, weight, n):
+def _net_edges(winner: Ints, loser: Ints, weight: Floats, n: int) -> tuple[Ints, Ints, Floats]:
     """Return the preferred document of each pair, the other one, and the net weight."""
     first, second = np.minimum(winner, loser), np.maximum(winner, loser)
     pairs, pair = np.unique(first * n + second, return_inverse=True)

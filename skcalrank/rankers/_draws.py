@@ -1,6 +1,6 @@
 """Batches of random subsets of judgments, for stochastic gradients (DMJ13, section 6.1)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from .._solvers import SQUARED_LOSSES, AveragedDescent
 from ..data import OutOfRangeError, Queries, Rows, arrays
+from ..data.types import Floats, Ints
 from ..losses import Loss
 
 # Largest numbers of draws, and of their documents, that are aggregated at a time.
@@ -35,14 +36,14 @@ class Batch:
     weight: np.ndarray | None
     loss: Loss
 
-    def slope(self, scores):
+    def slope(self, scores: Floats) -> Floats:
         """Return the gradient of the loss with respect to the scores, in their shape."""
         queries = self.queries
         slope = self.loss.value_and_gradient(self.targets, scores.ravel(), queries, self.weight)[1]
         slope *= queries.repeat(1.0 / (queries.n_queries * queries.sizes))
         return slope.reshape(scores.shape)
 
-    def curvature(self):
+    def curvature(self) -> float:
         """Return the largest curvature of a query at scores of 0."""
         zero = np.zeros(len(self.targets))
         curved = self.loss.derivatives(self.targets, zero, self.queries, self.weight)[1]
@@ -50,7 +51,15 @@ class Batch:
 
 
 def draw_batches(
-    rows: Rows, judgments, share, targets_of, loss: Loss, *, order, batch_size, rng
+    rows: Rows,
+    judgments: Any,
+    share: Floats,
+    targets_of: Callable[..., Any],
+    loss: Loss,
+    *,
+    order: int | None,
+    batch_size: int,
+    rng: np.random.RandomState,
 ) -> Iterator[Batch]:
     """Yield batches of random subsets of judgments without end.
 
@@ -65,7 +74,7 @@ def draw_batches(
     whole = judgments.counts <= order
     aggregated, is_done = np.empty(rows.queries.n_rows), np.zeros(len(whole), dtype=bool)
 
-    def targets_from(some):
+    def targets_from(some: Any) -> Floats:
         return targets_of(some.choose(np.arange(some.ptr[-1])), some.queries)
 
     while True:
@@ -94,7 +103,7 @@ def draw_batches(
             )
 
 
-def _rows_of(rows: Rows, ids, drawn):
+def _rows_of(rows: Rows, ids: Ints, drawn: Queries) -> tuple[Ints, Ints]:
     """Return the rows of the documents of the queries `ids`, and their places in grouped order."""
     queries = rows.queries
     places = np.repeat(queries.ptr[ids] - drawn.ptr[:-1], drawn.sizes) + np.arange(drawn.n_rows)
@@ -108,9 +117,19 @@ def new_descent(rows: Rows, loss: Loss, fit_intercept: bool) -> AveragedDescent:
     return AveragedDescent((rows.X.shape[1], *outputs), fit_intercept and sees_shift)
 
 
-def descend(descent, rows: Rows, batches, *, penalty, n_updates, step, verbose):
+def descend(
+    descent: AveragedDescent,
+    rows: Rows,
+    batches: Iterator[Any],
+    *,
+    penalty: float,
+    n_updates: int,
+    step: Any,
+    verbose: int,
+) -> None:
     """Update an averaged descent `n_updates` times, once per batch."""
-    last, lengths = descent.n_updates + n_updates, None
+    lengths: Any = None
+    last = descent.n_updates + n_updates
     for batch in batches:
         if lengths is None:
             lengths = step_lengths(batch, rows, penalty, step)
@@ -122,7 +141,7 @@ def descend(descent, rows: Rows, batches, *, penalty, n_updates, step, verbose):
             break
 
 
-def step_lengths(batch: Batch, rows: Rows, penalty, first=None):
+def step_lengths(batch: Batch, rows: Rows, penalty: float, first: Any = None) -> Any:
     """Return the function from the number of an update to the length of its step.
 
     Lengths fall as 1/t where the penalty makes the objective strongly convex, and as 1/sqrt(t) for
@@ -151,18 +170,18 @@ def step_lengths(batch: Batch, rows: Rows, penalty, first=None):
     first = first or 0.5 / max(curvature, np.finfo(float).tiny)
     slow = batch.loss.name not in SQUARED_LOSSES
 
-    def length(t):
+    def length(t: int) -> float:
         convex = np.sqrt(1.0 + t / _STEPS_BEFORE) if slow else 1.0
         return first / max(convex, 1.0 + 2.0 * first * penalty * t)
 
     return length
 
 
-def _no_step(_t):
+def _no_step(_t: Any) -> Any:
     return 0.0
 
 
-def _checked(loss, targets, queries):
+def _checked(loss: Any, targets: Floats, queries: Queries) -> Any:
     """Return the loss scaled to some targets; an ``eta`` of None becomes 1 if that suffices."""
     if getattr(loss, "eta", 0.0) is not None:
         return loss.scaled_to(targets, queries)

@@ -1,15 +1,22 @@
 """Base class of linear scorers on preferences, the edges of a graph of documents."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..data import PART_CELLS, PREFERENCE_WEIGHTS, PreferenceTarget, limits
+from ..data import PART_CELLS, PREFERENCE_WEIGHTS, PreferenceTarget, Rows, limits
+from ..data.types import Floats, Ints
 from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer
 from ._relevance_pairs import RelevancePairs
+
+if TYPE_CHECKING:
+    from ._plan import Plan
 
 # Factor by which the corner of the hinge narrows from fit to fit: quasi-Newton steps fail at a
 # sharp corner that is far from the starting point.
@@ -31,14 +38,14 @@ class EdgeScorer(LinearScorer):
     }
 
     @abstractmethod
-    def _losses(self) -> list[PreferenceLoss]:
+    def _losses(self) -> Sequence[PreferenceLoss]:
         """Return the loss, preceded by smoother ones whose minimizers approach its own."""
 
-    def _loss_options(self):
+    def _loss_options(self) -> dict[Any, Any]:
         """Return keyword arguments of the losses."""
         return {}
 
-    def _edges(self, rows):
+    def _edges(self, rows: Rows) -> tuple[Ints, Ints, Floats]:
         """Return winner, loser and weight of the preferences, documents in grouped order."""
         queries, y = rows.queries, rows.y
         if isinstance(y, PreferenceTarget):
@@ -49,7 +56,7 @@ class EdgeScorer(LinearScorer):
         )
         return y.winner, y.loser, y.weight
 
-    def _objective(self, rows):
+    def _objective(self, rows: Rows) -> Callable[..., Any]:
         """Return the function from grouped scores and a loss to value and gradient."""
         options, sizes = self._loss_options(), rows.queries.sizes.astype(float)
         few = (sizes * (sizes - 1)).sum() / 2 <= _HELD_PAIRS
@@ -61,18 +68,18 @@ class EdgeScorer(LinearScorer):
         options = {"factor": _pair_weights(rows, winner, loser), **options}
         return lambda s, loss: loss.value_and_gradient(s, winner, loser, stated, **options)
 
-    def _solve(self, plan, rows, start):
+    def _solve(self, plan: Plan, rows: Rows, start: Any) -> Any:
         return self._descend_along(self._losses(), self._objective(rows), rows, start)
 
 
-def narrowing_hinges(corner_width):
+def narrowing_hinges(corner_width: float) -> list[PreferenceHinge]:
     """Return hinges with ever sharper corners, the last of width `corner_width`."""
     last = PreferenceHinge(corner_width=corner_width)
     widths = corner_width * _NARROWING ** np.arange(20)[::-1]
     return [*(PreferenceHinge(corner_width=width) for width in widths[widths < 1][:-1]), last]
 
 
-def _pair_weights(rows, winner, loser):
+def _pair_weights(rows: Rows, winner: Ints, loser: Ints) -> Floats | None:
     """Return ``w_i w_j`` over the mean weight of the query, or None without weights."""
     weight = rows.document_weights()
     if weight is None:

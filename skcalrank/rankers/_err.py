@@ -1,15 +1,21 @@
 """Ranker for expected reciprocal rank, calibrated if relevances are independent."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..aggregation import cascade
-from ..data import ClickSessions, RankingTarget, check, limits
-from ..measures import ERR
+from ..data import ClickSessions, RankingTarget, Rows, check, limits
+from ..data.types import Floats
+from ..measures import ERR, Measure
 from ._score import ScoreRanker
+
+if TYPE_CHECKING:
+    from ._plan import RegressionPlan
 
 # Highest grade of the scale that represents click probabilities: fine enough for any of them.
 _CLICK_GRADES = 50.0
@@ -110,11 +116,22 @@ class ERRRanker(ScoreRanker):
     _judgments = (ClickSessions,)
     _measure_type = ERR
 
-    def _check_problem(self, plan, X, y, qid, sample_weight, *, reset=True, **options):
+    def _check_problem(
+        self,
+        plan: RegressionPlan,
+        X: Any,
+        y: Any,
+        qid: Any,
+        sample_weight: Floats | None,
+        *,
+        reset: bool = True,
+        **options: Any,
+    ) -> tuple[RegressionPlan, Rows]:
         if not isinstance(y, ClickSessions):
             return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, **options)
         self._check_silent(y, reset)
-        gain = plan.measure.gain
+        measure: Any = plan.measure
+        gain = measure.gain
         if not isinstance(gain, str):
             raise ValueError(
                 "gain must be 'exponential' for ClickSessions, whose stop probabilities are "
@@ -127,7 +144,7 @@ class ERRRanker(ScoreRanker):
         plan = replace(plan, measure=scale, scored=plan.measure)
         return super()._check_problem(plan, X, grades, qid, sample_weight, reset=reset, whole=False)
 
-    def _click_scale(self, measure):
+    def _click_scale(self, measure: Any) -> ERR:
         """Return the measure on the scale of grades that stand for click probabilities."""
         return measure if measure.is_scaled else replace(measure, max_grade=_CLICK_GRADES)
 
@@ -139,13 +156,14 @@ class ERRRanker(ScoreRanker):
             raise AttributeError("max_grade_ is not defined for a gain of your own.")
         return float(highest)
 
-    def _scored_by(self, y):
+    def _scored_by(self, y: Any) -> tuple[Measure, Any]:
+        measure: Any = self.record_.measure
         if isinstance(y, ClickSessions):
             grades = RankingTarget(_grades(y, self.max_grade_), y.qid)
-            return replace(self.record_.measure, max_grade=self.max_grade_), grades
-        return self.record_.measure, y
+            return replace(measure, max_grade=self.max_grade_), grades
+        return measure, y
 
 
-def _grades(sessions, highest):
+def _grades(sessions: ClickSessions, highest: Any) -> Floats:
     """Return grades whose stop probabilities are those of the cascade model."""
     return np.minimum(np.log1p(cascade(sessions) * 2.0**highest) / np.log(2.0), highest)

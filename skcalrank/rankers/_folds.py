@@ -4,11 +4,13 @@ The training moments of a split are merged from those of the other folds, so all
 cost one pass over the rows. Each penalty then costs a matrix product and the measure.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from ..data import (
     qid_array,
     warn,
 )
+from ..data.types import Floats, Ints
 from ._plan import Plan
 from ._regression import moments_of
 
@@ -35,7 +38,7 @@ class Split(NamedTuple):
     train: np.ndarray | None
 
 
-def make_splits(cv, rows: Rows, qid=None) -> list[Split]:
+def make_splits(cv: Any, rows: Rows, qid: Any = None) -> list[Split]:
     """Return the splits of a splitter or list, or folds of queries (of rows, if one query).
 
     Warn of splits that cut queries.
@@ -50,7 +53,7 @@ def make_splits(cv, rows: Rows, qid=None) -> list[Split]:
     return splits
 
 
-def _given(cv, rows: Rows, qid):
+def _given(cv: Any, rows: Rows, qid: Any) -> Iterator[Any] | list[tuple[Any, Any]]:
     """Return the pairs (train, test) of a splitter or a list."""
     if isinstance(cv, str) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(
@@ -67,7 +70,7 @@ def _given(cv, rows: Rows, qid):
     return cv.split(rows.X, rows.in_order(rows.y), groups=groups)
 
 
-def _check_split(part, n_rows) -> Split:
+def _check_split(part: tuple[Any, Any], n_rows: int) -> Split:
     """Return a split as arrays of row numbers, or raise if a part is empty or missing."""
     try:
         train, test = part
@@ -87,7 +90,7 @@ def _check_split(part, n_rows) -> Split:
     return Split(test, None if complement else train)
 
 
-def _warn_of_cuts(splits, rows: Rows):
+def _warn_of_cuts(splits: list[Split], rows: Rows) -> None:
     """Warn if a split holds only a part of a query, provided that queries are named."""
     if not rows.named or _disjoint_folds(splits, rows) is not None:
         return
@@ -106,7 +109,7 @@ def _warn_of_cuts(splits, rows: Rows):
         )
 
 
-def _disjoint_folds(splits, rows: Rows):
+def _disjoint_folds(splits: list[Split], rows: Rows) -> Ints | None:
     """Return the number of the split that tests each row, or -1 for none.
 
     Return None if folds overlap or cut a query.
@@ -124,13 +127,15 @@ def _disjoint_folds(splits, rows: Rows):
     return fold
 
 
-def all_moments(rows: Rows, measures, loss, relative):
+def all_moments(rows: Rows, measures: Any, loss: str, relative: bool) -> Callable[..., Any]:
     """Return the moments of X and of the targets of the measures, as a function of rows."""
     targets = [measure.score_targets(measure.labels(rows.y), rows.queries) for measure in measures]
     return moments_of(rows, np.hstack([rows.columns(values) for values in targets]), loss, relative)
 
 
-def training_moments(rows: Rows, splits, measures, plan: Plan, relative=False):
+def training_moments(
+    rows: Rows, splits: list[Split], measures: Any, plan: Plan, relative: bool = False
+) -> tuple[Moments, Any]:
     """Return the moments of all rows, and an iterator over those of the training rows of splits.
 
     The plan weighs queries. If `relative`, penalties are in units of the features.
@@ -150,16 +155,16 @@ def training_moments(rows: Rows, splits, measures, plan: Plan, relative=False):
     return _trained(_outside(parts, lambda numbers: moments(np.concatenate(numbers)), outside))
 
 
-def _trained(turns):
+def _trained(turns: Iterator[Any]) -> tuple[Moments, Iterator[Moments]]:
     """Return the moments of all rows, and an iterator over those of the training rows."""
     first, left = next(turns)
     return first.merge(left), chain([first], (part for part, _ in turns))
 
 
-def _totals(rows: Rows, splits, measures, plan: Plan, relative) -> list[Moments]:
+def _totals(rows: Rows, splits: Any, measures: Any, plan: Plan, relative: Any) -> list[Moments]:
     """Return the moments of each fold, of the rows of all workers."""
 
-    def of_folds():
+    def of_folds() -> Any:
         moments = all_moments(plan.weighed(rows), measures, plan.loss, relative)
         return [moments(split.test) if len(split.test) else None for split in splits]
 
@@ -167,13 +172,13 @@ def _totals(rows: Rows, splits, measures, plan: Plan, relative) -> list[Moments]
     return totals
 
 
-def _added(parts):
+def _added(parts: Any) -> Any:
     """Return the moments of each fold, from lists of those of some rows, None for no rows."""
     by_fold = [[moments for moments in fold if moments is not None] for fold in zip(*parts)]
     return [merge_all(fold) if fold else None for fold in by_fold]
 
 
-def _outside(parts, pool, outside=None) -> Iterator[tuple[Moments, Moments]]:
+def _outside(parts: list[Any], pool: Any, outside: Any = None) -> Iterator[tuple[Moments, Moments]]:
     """Yield for each part the moments of all other parts, and its own.
 
     They are sums over the other parts; subtracting a part from the total would lose precision.
@@ -191,14 +196,21 @@ def _outside(parts, pool, outside=None) -> Iterator[tuple[Moments, Moments]]:
         yield from _outside(mine, pool, pooled if outside is None else outside.merge(pooled))
 
 
-def _training_rows(split, rows: Rows):
+def _training_rows(split: Split, rows: Rows) -> Ints:
     """Return the numbers of the training rows of a split."""
     if split.train is not None:
         return split.train
     return np.setdiff1d(np.arange(rows.n_rows), split.test)
 
 
-def held_out_scores(rows: Rows, splits, training, measures, alphas, relative=False) -> np.ndarray:
+def held_out_scores(
+    rows: Rows,
+    splits: list[Split],
+    training: Iterator[Any],
+    measures: list[Any],
+    alphas: Floats,
+    relative: bool = False,
+) -> np.ndarray:
     """Return the mean of each measure on test rows, for the models that regress its targets.
 
     `training` yields the moments of each split. If `relative`, penalties are in units of the
@@ -206,7 +218,7 @@ def held_out_scores(rows: Rows, splits, training, measures, alphas, relative=Fal
     measure is undefined on every query.
     """
 
-    def of_rows():
+    def of_rows() -> Floats:
         return _held_out_sums(rows, splits, training, measures, alphas, relative)
 
     gained, counted = rows.workers.total(of_rows, partial(np.sum, axis=0))
@@ -215,7 +227,9 @@ def held_out_scores(rows: Rows, splits, training, measures, alphas, relative=Fal
     return scores
 
 
-def _held_out_sums(rows: Rows, splits, training, measures, alphas, relative) -> np.ndarray:
+def _held_out_sums(
+    rows: Rows, splits: Any, training: Any, measures: list[Any], alphas: Floats, relative: bool
+) -> np.ndarray:
     """Return the sums of weighted values, and of weights, by measure, penalty and split."""
     gained, counted = sums = np.zeros((2, len(measures), len(alphas), len(splits)))
     y = rows.in_order(rows.y)
@@ -240,7 +254,9 @@ class _Piece(NamedTuple):
     scores: np.ndarray
 
 
-def _parts(rows: Rows, splits, training, alphas, relative) -> Iterator[_Piece]:
+def _parts(
+    rows: Rows, splits: list[Split], training: Iterator[Any], alphas: Floats, relative: bool
+) -> Iterator[_Piece]:
     """Yield the test rows of all splits with their scores, in pieces of bounded size."""
     codes = rows.codes
     models = _models(training, alphas, relative)
@@ -259,10 +275,12 @@ def _parts(rows: Rows, splits, training, alphas, relative) -> Iterator[_Piece]:
             yield _Piece(number, test[part], some.sizes, scores)
 
 
-def _models(training, alphas, relative) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _models(
+    training: Iterator[Any], alphas: Floats, relative: bool
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield coefficients and levels for every penalty, computing some splits in parallel."""
 
-    def solve(moments):
+    def solve(moments: Moments) -> tuple[Floats, Floats]:
         scale = moments.penalty_scale() if relative else None
         coefs = ridge_path(moments, alphas, scale=scale)
         levels = (moments.level - moments.mean @ coefs).ravel()
@@ -275,7 +293,7 @@ def _models(training, alphas, relative) -> Iterator[tuple[np.ndarray, np.ndarray
         yield from models
 
 
-def _batches(pieces) -> Iterator[list[_Piece]]:
+def _batches(pieces: Iterator[Any]) -> Iterator[list[_Piece]]:
     """Yield lists of pieces, so that small pieces are ranked together."""
     batch, n_cells = [], 0
     for piece in pieces:
@@ -288,7 +306,7 @@ def _batches(pieces) -> Iterator[list[_Piece]]:
         yield batch
 
 
-def _values(rows: Rows, y, pieces, measures):
+def _values(rows: Rows, y: Floats, pieces: list[_Piece], measures: Any) -> tuple[Floats, Floats]:
     """Return the weight of each query, and its value for each measure and penalty.
 
     Values have shape (n_measures, n_alphas, n_queries), with NaN where a measure is undefined.
@@ -311,7 +329,13 @@ def _values(rows: Rows, y, pieces, measures):
         labels = measure.labels(y)
         targets, offset = measure.targets(labels, queries), measure.offset(labels, queries)
 
-        def evaluate(a, m=m, measure=measure, targets=targets, offset=offset):
+        def evaluate(
+            a: int,
+            m: int = m,
+            measure: Any = measure,
+            targets: Floats = targets,
+            offset: Floats = offset,
+        ) -> None:
             ranked = Ranked(scores[m, a], queries, "average")
             values[m, a] = measure.evaluate_targets(targets, offset, ranked)
 

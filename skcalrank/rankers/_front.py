@@ -93,7 +93,7 @@ class Front:
         ties = np.flatnonzero(values == values.max())
         return int(ties[np.argmax(self.values[ties].sum(axis=1))])
 
-    def _column(self, name) -> Floats:
+    def _column(self, name: str) -> Floats:
         """Return the values of a measure, or raise if the name is unknown."""
         if name not in self.axes:
             raise ValueError(f"measure must be one of {', '.join(self.axes)}, got {name!r}.")

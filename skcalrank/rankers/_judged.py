@@ -1,5 +1,7 @@
 """Base class of rankers that aggregate the judgments of a query before learning from them."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,13 +15,14 @@ from ..data import (
     ClickSessions,
     Judgments,
     PreferenceTarget,
+    Queries,
     Rows,
     all_or_nothing,
     available_if,
     limits,
 )
-from ..data.types import ArrayLike, Labels, Matrix, Self
-from ..measures import OfTargets
+from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Self
+from ..measures import Measure, OfTargets
 from ._base import BaseRanker, planned
 from ._plan import JudgmentPlan, Plan
 
@@ -46,7 +49,7 @@ class JudgmentRanker(BaseRanker):
     # Whether targets are made from subsets of the judgments even without an `order`.
     _of_subsets = False
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "structure": [limits.one_of(*STRUCTURES), callable],
         "order": [limits.AT_LEAST_ONE, None],
         "structure_options": [Mapping, None],
@@ -55,10 +58,10 @@ class JudgmentRanker(BaseRanker):
 
     structure: Any
     order: int | None
-    structure_options: Mapping | None
+    structure_options: Mapping[Any, Any] | None
 
     @abstractmethod
-    def _learn(self, plan: Plan, rows: Rows, judged, rule: Rule, method):
+    def _learn(self, plan: Plan, rows: Rows, judged: Judgments, rule: Rule, method: str) -> None:
         """Learn from judgments, by the method "fit" or "partial_fit"."""
 
     @all_or_nothing
@@ -127,12 +130,12 @@ class JudgmentRanker(BaseRanker):
         """
         return self._fit_by("partial_fit", X, y, qid, sample_weight)
 
-    def _fit_by(self, method, X, y, qid, sample_weight):
+    def _fit_by(self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
         plan = self._check_params()
         if self._of_subsets or self.order is not None:
             _check_scale(plan.measure)
         goes_on = method == "partial_fit" and self._can_go_on()
-        options = {"reset": not goes_on, "whole": method == "fit"}
+        options: Any = {"reset": not goes_on, "whole": method == "fit"}
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight, **options)
         judged, (structure, options) = _judgments_of(rows, y), self._structure()
         options = settled(structure, options, y, X)
@@ -148,17 +151,17 @@ class JudgmentRanker(BaseRanker):
         """Return the plan of what learns from the scores of the structure."""
         return plan
 
-    def _structure(self):
+    def _structure(self) -> tuple[Any, Any]:
         """Return the function that aggregates judgments, and its options."""
         known = isinstance(self.structure, str)
         function = STRUCTURES[self.structure] if known else self.structure
         return function, self.structure_options or {}
 
-    def _targets_of_scores(self, ranker: BaseRanker, rows: Rows):
+    def _targets_of_scores(self, ranker: BaseRanker, rows: Rows) -> Callable[..., Any]:
         """Return the function from grouped scores of the structure to the targets of `ranker`."""
         plan = self._estimated(ranker._plan())
 
-        def targets(scores, queries):
+        def targets(scores: Floats, queries: Queries) -> Floats:
             return ranker._targets(plan, replace(rows, y=scores, queries=queries))
 
         return targets
@@ -167,7 +170,7 @@ class JudgmentRanker(BaseRanker):
         """Return the plan for scores of the structure in place of labels."""
         return replace(plan, estimated=True, of_clicks=is_of_clicks(self._structure()[0]))
 
-    def _scored_by(self, y):
+    def _scored_by(self, y: Any) -> tuple[Measure, Array]:
         # The relevances of judgments are the scores of the structure for all of them.
         if not isinstance(y, self._judgments):
             return super()._scored_by(y)
@@ -181,13 +184,14 @@ class JudgmentRanker(BaseRanker):
         rows = Rows(np.zeros((len(y), 0)), scores, queries, n_items=y.n_items)
         plan = replace(self._estimated(self._plan()), measure=self.record_.measure)
         plan = replace(plan, targets="measure")
-        if plan.takes_estimates and plan.measure.shape == "documents":
+        measure: Any = plan.measure
+        if plan.takes_estimates and measure.shape == "documents":
             # The value of a ranking is linear in such targets.
-            return OfTargets(plan.measure), rows.in_order(plan.targets_of(rows))
-        return plan.measure, rows.in_order(plan.grades_of(rows))
+            return OfTargets(measure), rows.in_order(plan.targets_of(rows))
+        return measure, rows.in_order(plan.grades_of(rows))
 
 
-def _check_scale(measure):
+def _check_scale(measure: Any) -> None:
     """Raise if the scale of the targets would depend on the subset of the judgments."""
     if not measure.is_scaled:
         raise ValueError(
@@ -197,7 +201,7 @@ def _check_scale(measure):
         )
 
 
-def count_judgments(rows: Rows, judged, alone=True):
+def count_judgments(rows: Rows, judged: Judgments, alone: bool = True) -> Ints:
     """Return the number of judgments of each query.
 
     Raise ValueError if there are none, except for relevances that are `alone`, not one chunk of
@@ -215,7 +219,7 @@ def count_judgments(rows: Rows, judged, alone=True):
     return np.ones_like(counts)
 
 
-def _judgments_of(rows: Rows, y):
+def _judgments_of(rows: Rows, y: Any) -> Judgments:
     """Return the judgments; relevances count as one judgment of each query."""
     if isinstance(y, _JUDGMENTS):
         return y

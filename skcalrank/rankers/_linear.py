@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any, ClassVar
 
@@ -70,7 +71,7 @@ class LinearScorer(BaseRanker):
     n_iter_: int
     penalty_scale_: Floats
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alpha": ALPHA,
         "fit_intercept": ["boolean"],
         "max_iter": [limits.AT_LEAST_ONE],
@@ -98,13 +99,13 @@ class LinearScorer(BaseRanker):
         self.verbose = verbose
         self.query_weight = query_weight
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
     @abstractmethod
-    def _solve(self, plan: Plan, rows: Rows, start) -> ScorerFit:
+    def _solve(self, plan: Plan, rows: Rows, start: tuple[Floats, Any] | None) -> ScorerFit:
         """Minimize the objective, from ``start`` = (coef, intercept) unless it is None."""
 
     @lazy_aware
@@ -149,7 +150,7 @@ class LinearScorer(BaseRanker):
         rows = plan.weighed(rows)
         return self._keep(plan, rows, self._solve(plan, rows, self._start(rows)))
 
-    def _alpha(self, rows):
+    def _alpha(self, rows: Rows) -> float:
         """Return the penalty as a number."""
         seen = rows.workers.total(lambda: seen_in(rows), partial(reduce, Seen.add))
         return penalty(self.alpha, seen, rows.n_items)
@@ -160,13 +161,13 @@ class LinearScorer(BaseRanker):
         alpha: Any = self.record_.penalty
         return float(alpha)
 
-    def _keep(self, plan, rows, fit: ScorerFit):
+    def _keep(self, plan: Plan, rows: Rows, fit: ScorerFit) -> Self:
         """Assign the result of a solver to the fitted attributes."""
         self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = fit
         self.record_ = self._record(plan, rows)
         return self
 
-    def _start(self, rows):
+    def _start(self, rows: Rows) -> tuple[Floats, Any] | None:
         """Return the coefficients and intercept to start from, or None."""
         shape = (rows.X.shape[1],)
         if rows.n_items is not None:
@@ -175,7 +176,9 @@ class LinearScorer(BaseRanker):
             return self.coef_, self.intercept_
         return None
 
-    def _descend(self, objective, rows: Rows, start, *, sees_shift, curved=None) -> ScorerFit:
+    def _descend(
+        self, objective: Any, rows: Rows, start: Any, *, sees_shift: bool, curved: Any = None
+    ) -> ScorerFit:
         """Minimize, by L-BFGS, a function from grouped scores to value and gradient.
 
         `sees_shift` is whether adding a number to all scores of a query changes the function.
@@ -183,8 +186,8 @@ class LinearScorer(BaseRanker):
         """
         queries = rows.queries
 
-        def in_row_order(function):
-            def value_and_gradient(scores):
+        def in_row_order(function: Callable[..., Any]) -> Callable[..., Any]:
+            def value_and_gradient(scores: Floats) -> tuple[float, Floats]:
                 value, slope = function(queries.group(scores))
                 return value, queries.ungroup(slope)
 
@@ -210,19 +213,19 @@ class LinearScorer(BaseRanker):
             verbose=self.verbose,
         )
 
-    def _descend_along(self, losses, objective, rows: Rows, start) -> ScorerFit:
+    def _descend_along(self, losses: Any, objective: Any, rows: Rows, start: Any) -> ScorerFit:
         """Minimize losses of preferences one after the other, each from the last minimizer."""
         n_iter = 0
         # The first loss sets the units of the penalty, because its corners are the widest: the
         # curvature of a sharp hinge is concentrated at its corner.
-        options = {"sees_shift": False, "curved": partial(objective, loss=losses[0])}
+        options: Any = {"sees_shift": False, "curved": partial(objective, loss=losses[0])}
         # A warm start is near the minimizer, so only the last loss is needed.
         for loss in losses if start is None else losses[-1:]:
             fit = self._descend(partial(objective, loss=loss), rows, start, **options)
             start, n_iter = fit[:2], n_iter + fit.n_iter
         return fit._replace(n_iter=n_iter)
 
-    def _scores(self, rows):
+    def _scores(self, rows: Rows) -> Floats:
         return linear_scores(rows.X, self.coef_, self.intercept_)
 
 
@@ -230,17 +233,19 @@ class TargetScorer(LinearScorer, TargetRanker):
     """Base class of linear scorers of one target per document."""
 
     @abstractmethod
-    def _solve_targets(self, plan: Plan, rows: Rows, start, targets) -> ScorerFit:
+    def _solve_targets(self, plan: Plan, rows: Rows, start: Any, targets: Floats) -> ScorerFit:
         """Minimize the objective for targets in grouped order."""
 
-    def _solve(self, plan, rows, start):
+    def _solve(self, plan: Plan, rows: Rows, start: tuple[Floats, Any] | None) -> ScorerFit:
         return self._solve_targets(plan, rows, start, self._targets(plan, rows))
 
-    def _fit_to_targets(self, plan, rows, targets, method="fit"):
+    def _fit_to_targets(
+        self, plan: Plan, rows: Rows, targets: Floats, method: str = "fit"
+    ) -> TargetScorer:
         rows = plan.weighed(rows)
         return self._keep(plan, rows, self._solve_targets(plan, rows, self._start(rows), targets))
 
 
-def linear_scores(X, coef, intercept):
+def linear_scores(X: Any, coef: Floats, intercept: Any) -> Floats:
     """Return the scores of rows, for one output or for several."""
     return product_of_rows(X, coef.T) + intercept

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import product_of_rows
-from ..data import MultiLabelTarget, all_or_nothing, arrays, check, limits, warning_once
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
+from ..data import (
+    MultiLabelTarget,
+    Queries,
+    Rows,
+    all_or_nothing,
+    arrays,
+    check,
+    limits,
+    warning_once,
+)
+from ..data.types import Array, ArrayLike, Floats, Labels, Matrix, Self
 from ..linear_model import add_moments
 from ..measures import Measure, get_measure, warn_of_amounts
 from ..metrics import CheckedTarget, Policies, measure_score
@@ -19,6 +28,9 @@ from ._base import BaseRanker
 from ._front import Front, efficient_rows, mixes_of
 from ._penalty import ALPHA, AUTO, gram_ridge, penalty, seen_in
 from ._regression import moments_of
+
+if TYPE_CHECKING:
+    from ._plan import Plan
 
 
 class MultiLabelRanker(BaseRanker):
@@ -99,7 +111,7 @@ class MultiLabelRanker(BaseRanker):
     _y_is_relevance = False
     _plan_settings: ClassVar = {"loss": "pairwise_squared", "sums_over": "pairs"}
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": limits.OWN_ERROR,
         "weights": limits.OWN_ERROR,
         "alpha": ALPHA,
@@ -116,12 +128,12 @@ class MultiLabelRanker(BaseRanker):
         self.weights = weights
         self.alpha = alpha
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _measures(self, names) -> list[Measure]:
+    def _measures(self, names: list[str]) -> list[Measure]:
         """Return the measure of each label."""
         measures = self.measure
         if not isinstance(measures, Mapping):
@@ -133,7 +145,7 @@ class MultiLabelRanker(BaseRanker):
             )
         return [get_measure(measures.get(name, "ndcg@10")) for name in names]
 
-    def _check_judgments(self, X, y, reset):
+    def _check_judgments(self, X: Any, y: Any, reset: bool) -> Any:
         if y.names != vars(self).get("label_names_", y.names) and not reset:
             raise ValueError(f"y must have the labels of fit, {', '.join(self.label_names_)}.")
         return super()._check_judgments(X, y, reset)
@@ -215,7 +227,7 @@ class MultiLabelRanker(BaseRanker):
         plan, rows = self._check_problem(plan, X, targets, qid, sample_weight, name="targets")
         return self._fit_to_targets(plan, rows, targets.labels, measures)
 
-    def _fit_to_targets(self, plan, rows, targets, measures):
+    def _fit_to_targets(self, plan: Plan, rows: Rows, targets: Floats, measures: list[Any]) -> Self:
         """Regress a column of targets for each label, in row order."""
         spread, weight = rows.queries.spread, rows.weight
         self.spreads_ = np.array([spread(column, weight) for column in targets.T])
@@ -230,7 +242,7 @@ class MultiLabelRanker(BaseRanker):
         self.record_ = self._record(plan, rows)
         return self
 
-    def _shares(self, weights) -> Floats:
+    def _shares(self, weights: Any) -> Floats:
         """Return the weights of the labels, with sum 1."""
         names = self.label_names_
         if weights is None:
@@ -249,7 +261,7 @@ class MultiLabelRanker(BaseRanker):
             raise ValueError(message) from error
         if shares.shape != (len(names),) or (shares < 0).any() or not shares.any():
             raise ValueError(message)
-        return shares / shares.sum()  # type: ignore[no-any-return]
+        return shares / shares.sum()
 
     def mix(self, weights: Mapping[str, float] | ArrayLike | None) -> Self:
         """Return the ranker of another mix of the labels, without a fit.
@@ -275,13 +287,13 @@ class MultiLabelRanker(BaseRanker):
         """Weights of the measures in the mix that is learned."""
         check_is_fitted(self)
         shares = self.weights_ / self.spreads_
-        return shares / shares.sum()  # type: ignore[no-any-return]
+        return shares / shares.sum()
 
     @property
     def coef_(self) -> Floats:
         """Coefficients of the mix."""
         check_is_fitted(self)
-        return self.weights_ @ self.coefs_  # type: ignore[no-any-return]
+        return self.weights_ @ self.coefs_
 
     @property
     def intercept_(self) -> float:
@@ -289,7 +301,7 @@ class MultiLabelRanker(BaseRanker):
         check_is_fitted(self)
         return 0.0
 
-    def _scores(self, rows):
+    def _scores(self, rows: Rows) -> Floats:
         return product_of_rows(rows.X, self.coef_)
 
     def score(
@@ -313,7 +325,9 @@ class MultiLabelRanker(BaseRanker):
         check_is_fitted(self)
         return super().score(X, _checked_target(self, y), qid, sample_weight)
 
-    def _score_of(self, scores, y, qid, queries, sample_weight):
+    def _score_of(
+        self, scores: Floats, y: Any, qid: Array, queries: Queries, sample_weight: Floats | None
+    ) -> float:
         targets = [CheckedTarget.of(y.label(name), qid, queries) for name in self.label_names_]
         scores, weight = targets[0].scores(scores), targets[0].query_weight(sample_weight)
         values = [
@@ -390,7 +404,7 @@ def _checked_target(ranker: MultiLabelRanker, y: object, name: str = "y") -> Mul
     return y
 
 
-def _targets(name, measure, labels, rows):
+def _targets(name: str, measure: Any, labels: Floats, rows: Rows) -> tuple[Any, Floats]:
     """Return a measure, with its scale, and the targets of a label in the order of the rows."""
     queries = rows.queries
     labels = queries.group(labels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
@@ -14,7 +14,8 @@ from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression
 
 from .._solvers import ScorerFit, fit_rows, penalty_scale
-from ..data import limits
+from ..data import Rows, limits
+from ..data.types import Floats
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import Measure
 from ._linear import LinearScorer, TargetScorer
@@ -137,17 +138,17 @@ class OrderPreservingRanker(TargetScorer):
         self.threshold = threshold
         self.smoothing = smoothing
 
-    def _loss(self):
+    def _loss(self) -> Any:
         return get_loss(self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing)
 
-    def _targets(self, plan, rows):
+    def _targets(self, plan: Any, rows: Rows) -> Floats:
         targets = super()._targets(plan, rows)
         # Targets of labels of positional measures must depend on the label of the document alone,
         # and a shift by the lowest of the noisy estimates of a query would make them biased.
         shifts = plan.measure.shape == "pairs" or (plan.estimated and not plan.of_clicks)
         return self._loss().standardize(targets, rows.queries) if shifts else targets
 
-    def _solve_targets(self, plan, rows, start, targets):
+    def _solve_targets(self, plan: Any, rows: Rows, start: Any, targets: Floats) -> ScorerFit:
         queries, weight = rows.queries, rows.document_weights()
         if rows.workers.size > 1 and rows.n_items is not None:
             raise ValueError(
@@ -171,7 +172,7 @@ class OrderPreservingRanker(TargetScorer):
             sees_shift=loss.needs_intercept,
         )
 
-    def _solve_squares(self, rows, targets):
+    def _solve_squares(self, rows: Rows, targets: Floats) -> ScorerFit:
         pairwise, relative = not self.loss_.separable, self.alpha == AUTO
         # The sum over pairs of r items is r times the sum of centered squares.
         unit = (rows.n_items or 1) if pairwise else 1
@@ -182,7 +183,7 @@ class OrderPreservingRanker(TargetScorer):
         scale = ridge.penalty_scale_ * (unit if relative else 1)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 
-    def _solve_logistic(self, rows, targets, start):
+    def _solve_logistic(self, rows: Rows, targets: Floats, start: Any) -> ScorerFit | None:
         """Fit by Newton's method; return None if the Hessian is nearly singular."""
         with warnings.catch_warnings():
             # After this warning scikit-learn uses a solver that depends on the scale of X.
@@ -192,7 +193,7 @@ class OrderPreservingRanker(TargetScorer):
             except LinAlgWarning:
                 return None
 
-    def _classify_items(self, rows, targets, start):
+    def _classify_items(self, rows: Rows, targets: Floats, start: Any) -> ScorerFit:
         """Fit logistic regressions in units of the penalty."""
         alpha, scale = self._alpha(rows), np.ones(rows.X.shape[1])
         if self.alpha == AUTO:
@@ -205,11 +206,11 @@ class OrderPreservingRanker(TargetScorer):
         fit = self._classify_each(rows, targets, start, alpha)
         return fit._replace(coef=fit.coef / unit, penalty_scale=scale)
 
-    def _scale_of_items(self, rows, targets):
+    def _scale_of_items(self, rows: Rows, targets: Floats) -> Floats:
         """Return the units of the penalties, as :meth:`_descend` computes them."""
         X, queries, weight = rows.X, rows.queries, rows.document_weights()
 
-        def objective(scores):
+        def objective(scores: Floats) -> tuple[float, Floats]:
             grouped = queries.group(scores)
             value, slope = self.loss_.value_and_gradient(targets, grouped, queries, weight)
             return value, queries.ungroup(slope)
@@ -217,7 +218,7 @@ class OrderPreservingRanker(TargetScorer):
         units, shape = units_of(rows, "squared"), (X.shape[1], rows.n_items or 1)
         return penalty_scale(objective, units, lambda w: X @ w, lambda slope: X.T @ slope, shape)
 
-    def _classify_each(self, rows, targets, start, alpha):
+    def _classify_each(self, rows: Rows, targets: Floats, start: Any, alpha: float) -> ScorerFit:
         """Fit one logistic regression, or one per item in the label-ranking form."""
         X, n_items = rows.X, rows.n_items
         weight = np.ones(X.shape[0]) if rows.weight is None else rows.weight
@@ -231,9 +232,12 @@ class OrderPreservingRanker(TargetScorer):
         coef, intercept, n_iter, scale = zip(*fits)
         return ScorerFit(np.array(coef), np.array(intercept), max(n_iter), scale[0])
 
-    def _classify(self, X, targets, weight, start, alpha):
+    def _classify(
+        self, X: Any, targets: Floats, weight: Floats, start: Any, alpha: float
+    ) -> ScorerFit:
         """Fit a logistic regression with every document once in each class."""
-        shares = (weight * (self.loss_.eta - targets), weight * targets)
+        loss: Any = self.loss_
+        shares = (weight * (loss.eta - targets), weight * targets)
         classes, ones = [np.flatnonzero(share > 0) for share in shares], np.ones(X.shape[1])
         if not all(map(len, classes)) and self.fit_intercept:
             # One class only: the intercept diverges, and the coefficients are zero.

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -23,13 +23,26 @@ from .._solvers import (
     fit_pairs,
     fit_regressor,
 )
-from ..data import Queries, all_or_nothing, check, each, first_equal_rows, limits, refuse_lazy, warn
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
+from ..data import (
+    Queries,
+    Rows,
+    all_or_nothing,
+    check,
+    each,
+    first_equal_rows,
+    limits,
+    refuse_lazy,
+    warn,
+)
+from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Seed, Self
 from ..preds import Pred, PredResult, get_pred, solve_with_ties
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
 from ._regression import fit_ridge
 from ._score import ScoreRanker
 from ._stacks import distinct_rows, rows_of, solve_task, stacks
+
+if TYPE_CHECKING:
+    from ._plan import RegressionPlan
 
 # Estimated seconds of work above which processes are started, and seconds of one task.
 _WORTH_PROCESSES = 2.0
@@ -123,30 +136,31 @@ class PairRanker(ScoreRanker):
     verbose: int
 
     @abstractmethod
-    def _pair_values(self, plan, rows):
+    def _pair_values(self, plan: RegressionPlan, rows: Rows) -> Callable[..., Any]:
         """Return the function from pairs of documents to targets, in grouped order."""
 
     @abstractmethod
-    def _item_pairs(self, r):
+    def _item_pairs(self, r: int) -> tuple[Ints, Ints]:
         """Return the pairs of r items that are regressed in the label-ranking form."""
 
     @abstractmethod
-    def _matrices_of_items(self, u, r):
+    def _matrices_of_items(self, u: Floats, r: int) -> Floats:
         """Return the (r, r) matrices of predictions u for pairs of items."""
 
     @abstractmethod
-    def _as_read(self, matrix):
+    def _as_read(self, matrix: Floats) -> Floats:
         """Return the predictions for the documents of a query as the map reads them."""
 
     @property
-    def _scores_by_query(self):
+    def _scores_by_query(self) -> bool:
         return self.record_.plan.surrogate == "pairwise"
 
-    def _pred(self):
+    def _pred(self) -> Pred:
         """Return the prediction map as an object."""
-        return get_pred("auto" if self.pred is None else self.pred, self._measure().objective)
+        measure: Any = self._measure()
+        return get_pred("auto" if self.pred is None else self.pred, measure.objective)
 
-    def _pred_options(self, pred):
+    def _pred_options(self, pred: Pred) -> dict[str, Any]:
         """Return the parameters of the ranker that the map accepts, and those of its problem."""
         params = self.get_params(deep=False)
         accepted = {name: params[name] for name in pred.options if name in params}
@@ -187,7 +201,9 @@ class PairRanker(ScoreRanker):
         self.record_ = self._record(plan, rows)
         return self
 
-    def _fit_to_targets(self, plan, rows, targets, method="fit"):
+    def _fit_to_targets(
+        self, plan: RegressionPlan, rows: Rows, targets: Floats, method: str = "fit"
+    ) -> PairRanker:
         self.__dict__.pop("n_iter_", None)
         if not np.isnan(targets).any():
             return super()._fit_to_targets(plan, rows, targets, method)
@@ -201,7 +217,7 @@ class PairRanker(ScoreRanker):
         self.record_ = record
         return self
 
-    def _check_params(self):
+    def _check_params(self) -> RegressionPlan:
         plan = super()._check_params()
         if plan.measure.shape != "pairs":
             raise ValueError(
@@ -223,9 +239,9 @@ class PairRanker(ScoreRanker):
             check.refuse_unread(self, self._of_documents, mine)
         return plan
 
-    def _fit_items(self, plan, rows, values):
+    def _fit_items(self, plan: RegressionPlan, rows: Rows, values: Callable[..., Any]) -> Any:
         """Fit the label-ranking form, a regression with one output per pair of items."""
-        r = rows.n_items
+        r: Any = rows.n_items
         i, j = self._item_pairs(r)
         start = np.arange(rows.n_rows)[:, None] * r
         targets = values((start + i).ravel(), (start + j).ravel()).reshape(-1, len(i))
@@ -233,11 +249,11 @@ class PairRanker(ScoreRanker):
         self._first_alike = first_equal_rows(targets.T)
         return self._fit_outputs(plan, rows, targets)
 
-    def _fit_outputs(self, plan, rows, targets):
+    def _fit_outputs(self, plan: RegressionPlan, rows: Rows, targets: Floats) -> Any:
         """Fit a regression with one output per column of targets, NaN where it is not known."""
         penalized = None if plan.regressor is not None else self._ridge(rows)
 
-        def fit(some, of_some):
+        def fit(some: Rows, of_some: Floats) -> Any:
             if plan.regressor is not None and of_some.shape[1] == 1:
                 return fit_regressor(clone(plan.regressor), some.X, of_some.ravel(), some.weight)
             if plan.regressor is not None:
@@ -247,11 +263,11 @@ class PairRanker(ScoreRanker):
 
         return fit_known_outputs(fit, rows, targets)
 
-    def _ridge(self, rows):
+    def _ridge(self, rows: Rows) -> Any:
         alpha = penalty(self.alpha, seen_in(rows), rows.n_items)
         return gram_ridge(alpha, self.alpha == AUTO)
 
-    def _fit_documents(self, plan, rows, values):
+    def _fit_documents(self, plan: RegressionPlan, rows: Rows, values: Callable[..., Any]) -> Any:
         """Fit a model of pairs of documents."""
         queries = rows.queries
         regressor = None if plan.regressor is None else clone(plan.regressor)
@@ -272,7 +288,7 @@ class PairRanker(ScoreRanker):
             self.n_iter_ = model.n_iter_
         return model
 
-    def _is_bilinear(self):
+    def _is_bilinear(self) -> bool:
         # Compare strings only: a callable may define equality in any way.
         return isinstance(self.pair_features, str) and self.pair_features == "bilinear"
 
@@ -307,7 +323,7 @@ class PairRanker(ScoreRanker):
         matrices, _ = self._matrices(rows.X, rows.queries)
         return list(matrices) if self.n_items_ is None else matrices
 
-    def _matrices(self, X, queries):
+    def _matrices(self, X: Any, queries: Queries) -> tuple[Any, Array]:
         """Return the matrices of the queries, and a number for each document.
 
         Equal documents have equal numbers, and rows and columns that are equal to the last bit.
@@ -345,7 +361,7 @@ class PairRanker(ScoreRanker):
             refuse_lazy(type(self).__name__, X=X, qid=qid)
         return super().predict(X, qid)
 
-    def _scores(self, rows):
+    def _scores(self, rows: Rows) -> Floats:
         if not self._scores_by_query:
             return super()._scores(rows)
         queries, solved = self._run_map(rows)
@@ -382,7 +398,7 @@ class PairRanker(ScoreRanker):
                 results[number] = one
         return results
 
-    def _run_map(self, rows):
+    def _run_map(self, rows: Rows) -> tuple[Queries, list[tuple[Ints, PredResult, Floats]]]:
         """Return the queries, and results of the map for stacks of queries of equal size.
 
         Each result is a tuple of the numbers of the queries, the result of the map, and the scores.
@@ -398,7 +414,7 @@ class PairRanker(ScoreRanker):
         self._warn_of_gaps(solved)
         return queries, solved
 
-    def _run(self, matrices, turn, queries, note):
+    def _run(self, matrices: Any, turn: Floats, queries: Queries, note: Callable[..., Any]) -> None:
         """Run the map on stacks of queries of equal size, in processes if that pays."""
         pred = self._pred()
         options = self._pred_options(pred)
@@ -421,11 +437,11 @@ class PairRanker(ScoreRanker):
         )
         each(lambda task: solve_task(solver, *task), tasks, note, most=1 if alone else len(turn))
 
-    def _noting(self, results, n_queries):
+    def _noting(self, results: list[Any], n_queries: int) -> Callable[..., Any]:
         """Return a function that keeps the results of the map and prints the progress."""
         step, done = max(1, n_queries // 10), 0
 
-        def note(solved):
+        def note(solved: tuple[Ints, PredResult, Floats]) -> None:
             nonlocal done
             results.append(solved)
             before, done = done, done + len(solved[0])
@@ -436,7 +452,7 @@ class PairRanker(ScoreRanker):
 
         return note
 
-    def _warn_of_gaps(self, results):
+    def _warn_of_gaps(self, results: list[tuple[Ints, PredResult, Floats]]) -> None:
         """Warn if the time limit left orders that are not proven best."""
         hit = [result.gap[(result.method == "exact") & ~result.proven] for _, result, _ in results]
         gaps = np.concatenate(hit)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import limits
-from ..data.types import Seed
+from ..data import Rows, limits
+from ..data.types import Floats, Ints, Seed
 from ..measures import PairMeasure
 from ..preds import Pred
 from ._pair_base import PairRanker
@@ -115,7 +115,7 @@ class LeastSquaresPairRanker(PairRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _pair_values(self, plan, rows):
+    def _pair_values(self, plan: Any, rows: Rows) -> Callable[..., Any]:
         queries, sizes, measure = rows.queries, rows.queries.sizes, plan.measure
         y, start = measure.labels(rows.y), np.append(0, np.cumsum(sizes**2))
         targets = np.empty(start[-1])
@@ -130,13 +130,13 @@ class LeastSquaresPairRanker(PairRanker):
         row = queries.repeat(start[:-1]) + local * queries.repeat(sizes)
         return lambda first, second: targets[row[first] + local[second]]
 
-    def _as_read(self, matrix):
+    def _as_read(self, matrix: Floats) -> Floats:
         return (matrix + matrix.T) / 2 if _is_lower(self.record_.plan.measure) else matrix
 
-    def _item_pairs(self, r):
+    def _item_pairs(self, r: int) -> tuple[Ints, Ints]:
         return _pairs(self._measure(), r)
 
-    def _matrices_of_items(self, u, r):
+    def _matrices_of_items(self, u: Floats, r: int) -> Floats:
         out = np.zeros((len(u), r, r))
         i, j = _pairs(self.record_.plan.measure, r)
         if _is_lower(self.record_.plan.measure):
@@ -145,12 +145,12 @@ class LeastSquaresPairRanker(PairRanker):
         return out
 
 
-def _is_lower(measure):
+def _is_lower(measure: Any) -> bool:
     """Return whether only the lower triangle of the basis counts."""
     ahead = np.arange(1, _SOME_DOCUMENTS + 1)
     return not np.triu(measure.pair_basis(np.array([ahead, ahead[::-1]])), 1).any()
 
 
-def _pairs(measure, r):
+def _pairs(measure: Any, r: int) -> Any:
     """Return the pairs of r items that are regressed."""
     return np.tril_indices(r) if _is_lower(measure) else tuple(np.indices((r, r)).reshape(2, -1))

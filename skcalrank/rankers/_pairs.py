@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._solvers import is_affine, is_closed_form
-from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems, arrays, limits
-from ..data.types import Seed
+from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems, Rows, arrays, limits
+from ..data.types import Floats, Ints, Seed
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import Pred
 from ._pair_base import PairRanker
+
+if TYPE_CHECKING:
+    from ._plan import RegressionPlan
 
 _NOTHING_LEFT = (
     "pair_features must not be 'difference' for MAP if the regressor is linear: the targets of "
@@ -165,7 +168,7 @@ class AveragePrecisionRanker(PairRanker):
         self.relevance_level = relevance_level
         self.time_limit = time_limit
 
-    def _fit_documents(self, plan, rows, values):
+    def _fit_documents(self, plan: RegressionPlan, rows: Rows, values: Callable[..., Any]) -> Any:
         differences = isinstance(self.pair_features, str) and self.pair_features == "difference"
         if differences and is_closed_form(self.estimator):
             raise ValueError(_NOTHING_LEFT)
@@ -174,19 +177,19 @@ class AveragePrecisionRanker(PairRanker):
             raise ValueError(_NOTHING_LEFT)
         return model
 
-    def _pair_values(self, plan, rows):
+    def _pair_values(self, plan: RegressionPlan, rows: Rows) -> Callable[..., Any]:
         y = plan.measure.labels(rows.y)
         share = plan.measure.score_targets(y, rows.queries)
         return lambda first, second: share[first] * y[second]
 
-    def _as_read(self, matrix):
+    def _as_read(self, matrix: Floats) -> Floats:
         # Targets are symmetric, but a regressor may not be, and the map reads one triangle.
         return (matrix + matrix.T) / 2
 
-    def _item_pairs(self, r):
+    def _item_pairs(self, r: int) -> tuple[Ints, Ints]:
         return np.tril_indices(r)
 
-    def _matrices_of_items(self, u, r):
+    def _matrices_of_items(self, u: Floats, r: int) -> Floats:
         out = np.zeros((len(u), r, r))
         i, j = np.tril_indices(r)
         out[:, i, j] = out[:, j, i] = u
@@ -338,7 +341,7 @@ class PairwiseDisagreementRanker(PairRanker):
         self.weights = weights
         self.time_limit = time_limit
 
-    def _targets(self, plan, rows):
+    def _targets(self, plan: Any, rows: Any) -> Floats:
         if isinstance(rows.y, PreferenceTarget) or not np.isnan(rows.y).any():
             if callable(plan.score_function):
                 return _score_matrices(plan.score_function, rows, plan.measure)
@@ -348,7 +351,7 @@ class PairwiseDisagreementRanker(PairRanker):
                 "score_function must be 'net_preference' if y has unranked items (NaN), got "
                 f"{plan.score_function!r}."
             )
-        ranked = RankedItems.of(rows.y, rows.n_items)
+        ranked: Any = RankedItems.of(rows.y, rows.n_items)
         net = plan.measure.score_targets(rows.y[ranked.cells], ranked.queries)
         others = ranked.queries.repeat(ranked.queries.sizes) - 1
         targets = np.full(rows.y.shape, np.nan)
@@ -356,20 +359,20 @@ class PairwiseDisagreementRanker(PairRanker):
         targets[ranked.cells] = arrays.safe_divide((rows.n_items - 1) * net, others, np.nan)
         return targets
 
-    def _pair_values(self, plan, rows):
+    def _pair_values(self, plan: Any, rows: Rows) -> Callable[..., Any]:
         opposite = plan.pair_targets == "differences"
         if isinstance(rows.y, PreferenceTarget):
             weights = rows.y.adjacency()
             return partial(_entries, weights - weights.T if opposite else weights)
         return partial(_preferences, rows.y, plan.measure.weights == "unit", opposite)
 
-    def _item_pairs(self, r):
+    def _item_pairs(self, r: int) -> tuple[Ints, Ints]:
         if self.pair_targets == "differences":
             return np.triu_indices(r, 1)
         i, j = np.nonzero(~np.eye(r, dtype=bool))
         return i, j
 
-    def _matrices_of_items(self, u, r):
+    def _matrices_of_items(self, u: Floats, r: int) -> Floats:
         out = np.zeros((len(u), r, r))
         if self.record_.plan.pair_targets == "differences":
             i, j = np.triu_indices(r, 1)
@@ -378,13 +381,13 @@ class PairwiseDisagreementRanker(PairRanker):
             out[:, ~np.eye(r, dtype=bool)] = u
         return out
 
-    def _as_read(self, matrix):
+    def _as_read(self, matrix: Floats) -> Floats:
         if self.record_.plan.pair_targets == "preferences":
             return matrix
         return np.maximum(matrix - matrix.T, 0.0) / 2
 
 
-def _preferences(y, unit, opposite, first, second):
+def _preferences(y: Floats, unit: bool, opposite: bool, first: Ints, second: Ints) -> Floats:
     """Return the preferences ``y_ij`` of pairs, minus ``y_ji`` if `opposite`; NaN if y is NaN."""
     out = y[first] - y[second]
     if unit:
@@ -392,14 +395,14 @@ def _preferences(y, unit, opposite, first, second):
     return out if opposite else np.maximum(out, 0.0, out=out)
 
 
-def _entries(matrix, first, second):
+def _entries(matrix: Any, first: Ints, second: Ints) -> Floats:
     """Return entries of a sparse matrix, for pairs or for a grid of rows and columns."""
     if np.ndim(first) == 2:
         return matrix[first[:, 0]][:, second[0]].toarray()
     return np.asarray(matrix[first, second]).ravel()
 
 
-def _score_matrices(score, rows, measure):
+def _score_matrices(score: Callable[..., Any], rows: Rows, measure: Any) -> Floats:
     """Return the scores by `score` of the preference matrix of each query."""
     queries = rows.queries
     if isinstance(rows.y, PreferenceTarget):

@@ -7,7 +7,7 @@ nor those of the loss matter, it is :math:`c / \sqrt{n}` for n queries, which va
 from __future__ import annotations
 
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,13 +55,13 @@ def seen_in(rows: Rows) -> Seen:
     return Seen(int((sizes > 1).sum()), int(counts.sum()))
 
 
-def gram_ridge(alpha: float, relative: bool, *, fit_intercept: bool = True) -> GramRidge:
+def gram_ridge(alpha: Any, relative: bool, *, fit_intercept: bool = True) -> GramRidge:
     """Return a ridge regression; if `relative`, in units of the squares of the features."""
     scale = "squares" if relative else None
     return GramRidge(alpha, fit_intercept=fit_intercept, penalty_scale=scale)
 
 
-def penalty(alpha, seen: Seen, n_items: int | None) -> float:
+def penalty(alpha: str | float, seen: Seen, n_items: int | None) -> float:
     """Return the penalty as a number, given a number or "auto"."""
     if isinstance(alpha, Real):
         return float(alpha)

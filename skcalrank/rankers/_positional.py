@@ -174,7 +174,7 @@ class LeastSquaresRanker(ScoreRanker):
         )
         self.measure = measure
 
-    def _measure(self):
+    def _measure(self) -> PositionalMeasure:
         return positional(self.measure, self)
 
 

@@ -33,7 +33,7 @@ _NONE = np.array([], dtype=np.uint64)
 class Names(Set[Any]):
     """Set of names of queries, in parts of decreasing size so that adding names copies few."""
 
-    def __init__(self, parts: tuple[frozenset, ...] = ()) -> None:
+    def __init__(self, parts: tuple[frozenset[Any], ...] = ()) -> None:
         self._parts = parts
 
     def __contains__(self, name: object) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.sparse import diags, issparse
@@ -23,13 +24,22 @@ from .._solvers import (
     pooled_moments,
 )
 from ..data import MOST_CELLS, Queries, Rows
+from ..data.types import Floats, Ints
 from ..linear_model import GramRidge, add_moments
 
 # Number of features up to which the cost of a d x d matrix is negligible.
 _FEW_FEATURES = 1000
 
 
-def fit_targets(regressor, rows: Rows, targets, *, loss, n_passes=1, method="fit"):
+def fit_targets(
+    regressor: Any,
+    rows: Rows,
+    targets: Floats,
+    *,
+    loss: str,
+    n_passes: int = 1,
+    method: str = "fit",
+) -> Any:
     """Fit a regressor to targets in grouped order under a loss of ``SQUARED_LOSSES``."""
     X, weight = rows.X, rows.weight
     if isinstance(regressor, GramRidge):
@@ -51,7 +61,9 @@ def fit_targets(regressor, rows: Rows, targets, *, loss, n_passes=1, method="fit
     return fit_pairwise(regressor, rows, targets, n_passes=n_passes, method=method)
 
 
-def _fit_moments(regressor: GramRidge, rows: Rows, targets, loss, method):
+def _fit_moments(
+    regressor: GramRidge, rows: Rows, targets: Floats, loss: str, method: str
+) -> GramRidge:
     """Fit or update a GramRidge by the moments of the rows."""
     check_features(rows.X)
     one_target = rows.n_items is None
@@ -66,7 +78,7 @@ def _fit_moments(regressor: GramRidge, rows: Rows, targets, loss, method):
     return add_moments(regressor, moments, one_target, goes_on=goes_on)
 
 
-def moments_of(rows: Rows, targets, loss, relative) -> Callable[..., Moments]:
+def moments_of(rows: Rows, targets: Floats, loss: str, relative: bool) -> Callable[..., Moments]:
     """Return the moments that a loss of the targets depends on, as a function of rows.
 
     If `relative`, they include the squares that are the units of the penalties. Targets of several
@@ -90,7 +102,7 @@ def moments_of(rows: Rows, targets, loss, relative) -> Callable[..., Moments]:
         return partial(pooled_moments, rows.X, targets, weights)
     within: WithinQueries | None = None
 
-    def moments(part=None):
+    def moments(part: Ints | None = None) -> Moments:
         nonlocal within
         pooled = pooled_moments(rows.X, targets, weights, part)
         # Penalties are in units of the variation within queries, the only one that ranks.
@@ -101,7 +113,7 @@ def moments_of(rows: Rows, targets, loss, relative) -> Callable[..., Moments]:
     return moments
 
 
-def is_wide(rows: Rows, loss) -> bool:
+def is_wide(rows: Rows, loss: str) -> bool:
     """Return whether a d x d matrix takes more memory than the rows themselves.
 
     Sums over the rows of several workers need one.
@@ -114,13 +126,13 @@ def is_wide(rows: Rows, loss) -> bool:
     return d > max(n, _FEW_FEATURES) or d * d > MOST_CELLS
 
 
-def fit_ridge(model: GramRidge, rows: Rows, targets, *, loss):
+def fit_ridge(model: GramRidge, rows: Rows, targets: Floats, *, loss: str) -> Any:
     """Fit a model to targets in grouped order, or a `Ridge` of the same penalty."""
     fit = fit_wide if is_wide(rows, loss) else fit_targets
     return fit(model, rows, targets, loss=loss)
 
 
-def fit_wide(model: GramRidge, rows: Rows, targets, *, loss):
+def fit_wide(model: GramRidge, rows: Rows, targets: Floats, *, loss: str) -> Any:
     """Fit a `Ridge` with the penalty of a model, without a d x d matrix."""
     squares = np.ones(rows.X.shape[1])
     if model.penalty_scale is not None:
@@ -134,7 +146,7 @@ def fit_wide(model: GramRidge, rows: Rows, targets, *, loss):
     return ridge
 
 
-def units_of(rows: Rows, loss) -> Units:
+def units_of(rows: Rows, loss: str) -> Units:
     """Return the units of penalties under a loss, consistent with :func:`moments_of`.
 
     Features are centered within queries, or about their means in the label-ranking form.
@@ -143,7 +155,7 @@ def units_of(rows: Rows, loss) -> Units:
     if rows.n_items is not None:
         queries = Queries.equal(1, n)
 
-    def center(scores):
+    def center(scores: Floats) -> Floats:
         return queries.centered(scores, weight)
 
     within = WithinQueries(rows.X, np.zeros((n, 0)), queries, weight)
@@ -154,6 +166,6 @@ def units_of(rows: Rows, loss) -> Units:
     return Units(squares, of_row, center)
 
 
-def names_of(queries: Queries) -> frozenset:
+def names_of(queries: Queries) -> frozenset[Any]:
     """Return the names of the queries; an empty set if all rows are one query."""
     return frozenset(() if queries.names is None else queries.names.tolist())

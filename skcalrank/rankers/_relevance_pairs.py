@@ -1,8 +1,12 @@
 """Losses of the preferences that relevances imply, without holding all pairs in memory."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
-from ..data import CACHE_CELLS, Queries, each
+from ..data import CACHE_CELLS, Bucket, Queries, each
+from ..data.types import Floats
 from ..losses import PreferenceLoss
 
 # Smallest number of parts into which the pairs of a batch of queries are divided.
@@ -20,7 +24,9 @@ class RelevancePairs:
     * `margin` (bool): whether the preference is a margin instead of a factor.
     """
 
-    def __init__(self, y, queries: Queries, *, unit, weight=None, margin=False):
+    def __init__(
+        self, y: Floats, queries: Queries, *, unit: bool, weight: Any = None, margin: bool = False
+    ) -> None:
         # In order of decreasing relevance, a document is preferred only to documents behind it.
         self._order = np.lexsort((-y, queries.repeat(np.arange(queries.n_queries))))
         self._queries = Queries(queries.ptr)
@@ -31,13 +37,13 @@ class RelevancePairs:
             share = weight / queries.repeat(queries.mean_weight(weight))
             self._weights = [self._queries.extend(w[self._order]) for w in (weight, share)]
 
-    def value_and_gradient(self, loss: PreferenceLoss, s) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, loss: PreferenceLoss, s: Floats) -> tuple[float, np.ndarray]:
         """Return the loss summed over the preferences, and its gradient in the scores."""
         scores = self._queries.extend(s[self._order])
         values: list[float] = []
         gradient = np.empty(len(s))
 
-        def of_bucket(bucket):
+        def of_bucket(bucket: Bucket) -> float:
             value, slopes = 0.0, np.zeros((len(bucket.ids), bucket.width))
             for part, behind, ahead, factor in self._blocks(bucket, scores):
                 terms, steep = loss.terms(ahead), loss.slopes(ahead)
@@ -54,7 +60,7 @@ class RelevancePairs:
         each(of_bucket, self._queries.pair_buckets(), values.append)
         return sum(values), gradient
 
-    def _blocks(self, bucket, scores):
+    def _blocks(self, bucket: Bucket, scores: Floats) -> Iterator[tuple[Any, Any, Floats, Floats]]:
         """Yield blocks of pairs: preferred documents, others, score differences, and factors."""
         s = bucket.pad(scores, 0.0)
         # Padding is neither preferred to a document nor the other way round.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from numbers import Number
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -40,18 +40,21 @@ from ._plan import RegressionPlan
 from ._regression import fit_targets, fit_wide, is_wide, names_of
 from ._targets import TargetRanker
 
+if TYPE_CHECKING:
+    from ._record import FitRecord
+
 # Fewer rows than this may share a leaf of a tree, so equal predictions mean nothing.
 _MANY_ROWS = 20
 
 
-def _updated(fitted, given, ignored=()):
+def _updated(fitted: Any, given: Any, ignored: tuple[str, ...] = ()) -> Any:
     """Set the parameters of a fitted regressor to those of the one given for its next chunk.
 
     `fitted` may be a regressor of several outputs around one of the given type. Raise ValueError
     for a regressor of another type, and for changes that would have no effect on the fitted parts.
     """
     wrapped = type(fitted) is not type(given)
-    before = getattr(fitted, "estimator", None) if wrapped else fitted
+    before: Any = getattr(fitted, "estimator", None) if wrapped else fitted
     if type(before) is not type(given):
         raise ValueError(
             f"estimator must be a {type(fitted).__name__}, which has seen the rows before, got "
@@ -71,7 +74,7 @@ def _updated(fitted, given, ignored=()):
     return fitted.set_params(**changed)
 
 
-def _check_statistics(*rankers):
+def _check_statistics(*rankers: ScoreRanker) -> None:
     """Raise if a regressor kept no statistics that other rows could be added to."""
     for ranker in rankers:
         regressor = vars(ranker).get("estimator_")
@@ -82,7 +85,7 @@ def _check_statistics(*rankers):
             )
 
 
-def _check_names(*rankers):
+def _check_names(*rankers: ScoreRanker) -> None:
     """Raise unless rankers with feature names have the same names in the same order."""
     names = [ranker.feature_names_in_ for ranker in rankers if hasattr(ranker, "feature_names_in_")]
     different = [other for other in names if not np.array_equal(other, names[0])]
@@ -94,7 +97,7 @@ def _check_names(*rankers):
         )
 
 
-def _same(old, new):
+def _same(old: Any, new: Any) -> bool:
     """Return whether two values of a parameter are equal, as far as that can be determined."""
     if type(old) is not type(new):
         return bool(np.isscalar(old) and np.isscalar(new) and old == new)
@@ -104,13 +107,13 @@ def _same(old, new):
     return old == new if old is None or isinstance(old, (str, Number)) else True
 
 
-def _own_copy(regressor):
+def _own_copy(regressor: Any) -> Any:
     """Return a copy that can be updated with another chunk without changing the regressor."""
     # A regressor fitted by moments replaces its attributes; others may change arrays in place.
     return copy.copy(regressor) if is_closed_form(regressor) else copy.deepcopy(regressor)
 
 
-def _warn_of_constant(regressor, X, values):
+def _warn_of_constant(regressor: Any, X: Any, values: Floats) -> None:
     """Warn if a regressor predicts one value for many different rows."""
     if values.shape[0] < _MANY_ROWS or (values != values.flat[0]).any():
         return
@@ -125,14 +128,14 @@ def _warn_of_constant(regressor, X, values):
         )
 
 
-def _new_regressor(plan: RegressionPlan, record):
+def _new_regressor(plan: RegressionPlan, record: FitRecord) -> Any:
     """Return an unfitted regressor, with the penalty of a record."""
     if plan.regressor is not None:
         return clone(plan.regressor)
     return gram_ridge(record.penalty, record.alpha == AUTO)
 
 
-def _goes_on(plan: RegressionPlan, fitted, regressor):
+def _goes_on(plan: RegressionPlan, fitted: Any, regressor: Any) -> Any:
     """Return a fitted regressor with the parameters of another one."""
     # The rows are centered within queries, so fit_intercept was set to False.
     pairwise = plan.loss == "pairwise_squared"
@@ -168,7 +171,7 @@ class ScoreRanker(TargetRanker):
 
     estimator_: Any
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [limits.REGRESSOR, None],
         "alpha": ALPHA,
         "loss": [limits.one_of(*SQUARED_LOSSES), None],
@@ -191,7 +194,7 @@ class ScoreRanker(TargetRanker):
         self.n_passes = n_passes
         self.query_weight = query_weight
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         regressor = check.regressor(self, vars(self).get("estimator"))
         tags.input_tags.sparse = takes_sparse(regressor)
@@ -295,11 +298,13 @@ class ScoreRanker(TargetRanker):
         plan.check_chunks()
         _check_statistics(self)
         reset = not self._can_go_on()
-        options = {"reset": reset, "whole": False}
+        options: Any = {"reset": reset, "whole": False}
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight, **options)
         return self._fit_to_targets(plan, rows, self._targets(plan, rows), "partial_fit")
 
-    def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets, method="fit"):
+    def _fit_to_targets(
+        self, plan: RegressionPlan, rows: Rows, targets: Floats, method: str = "fit"
+    ) -> Self:
         """Regress targets in grouped order, of the measure or given in their place."""
         goes_on = method == "partial_fit" and self._can_go_on()
         record = self._record_of(plan, rows, targets)
@@ -316,7 +321,7 @@ class ScoreRanker(TargetRanker):
         self.record_ = record
         return self
 
-    def _record_of(self, plan: RegressionPlan, rows: Rows, targets):
+    def _record_of(self, plan: RegressionPlan, rows: Rows, targets: Floats) -> FitRecord:
         """Return the record of a fit to targets in grouped order."""
         queries = rows.queries
         varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
@@ -324,7 +329,7 @@ class ScoreRanker(TargetRanker):
         names = names_of(queries) if plan.in_chunks and plan.closed_form else frozenset()
         return self._record(plan, rows, names, varied)
 
-    def _fitted_to(self, plan: RegressionPlan, record, moments: Moments) -> Self:
+    def _fitted_to(self, plan: RegressionPlan, record: FitRecord, moments: Moments) -> Self:
         """Set the result of a closed form within queries, with coefficients as they are read."""
         regressor = _new_regressor(plan, record).set_params(fit_intercept=False)
         self.estimator_ = learn_moments(regressor, moments, True)
@@ -368,7 +373,7 @@ class ScoreRanker(TargetRanker):
         _ = merged.estimator_.coef_, merged.estimator_.intercept_
         return merged
 
-    def _scores(self, rows):
+    def _scores(self, rows: Rows) -> Floats:
         values = predict_rows(self.estimator_, rows.X)
         if self.record_.varied:
             _warn_of_constant(self.estimator_, rows.X, values)

@@ -1,26 +1,29 @@
 """Stacks of the matrices of queries of equal size, the input of prediction maps."""
 
+from collections.abc import Callable, Iterator
 from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 
 from ..data import Queries, hash_rows
+from ..data.types import Array, Floats, Ints
 
 # Approximate number of cells of the matrices that are held at a time (32 MB).
 _RUN_CELLS = 1 << 22
 
 
-def solve_task(solver, numbers, stack, turn):
+def solve_task(solver: Callable[..., Any], numbers: Ints, stack: Floats, turn: Floats) -> Any:
     """Run a prediction map on a stack of queries, and return it with their numbers."""
     return numbers, *solver(stack, turn)
 
 
-def rows_of(queries, numbers):
+def rows_of(queries: Queries, numbers: Ints) -> Ints:
     """Return the rows, in grouped order, of queries of equal size."""
     return queries.ptr[numbers][:, None] + np.arange(queries.sizes[numbers[0]])
 
 
-def distinct_rows(X, queries):
+def distinct_rows(X: Any, queries: Queries) -> tuple[Floats, Queries, Ints]:
     """Return the distinct rows of each query, their queries, and the number of each row among them.
 
     X is in grouped order. Products of matrices may differ by rounding for equal rows, so they are
@@ -37,7 +40,7 @@ def distinct_rows(X, queries):
     return X[order[new]], Queries(ptr), number
 
 
-def stacks(matrices, sizes):
+def stacks(matrices: Any, sizes: Ints) -> Iterator[tuple[Ints, Array]]:
     """Yield numbers and stacked matrices of queries of equal size, in stacks of bounded size."""
     run = np.cumsum(sizes.astype(float) ** 2) // _RUN_CELLS
     bounds = [0, *(np.flatnonzero(np.diff(run)) + 1), len(sizes)]

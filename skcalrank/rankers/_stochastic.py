@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils import check_random_state
 
 from ..aggregation import is_of_clicks, judgments_of, structure_scores
-from ..data import ClickSessions, PreferenceTarget, limits
-from ..data.types import Seed
+from ..data import ClickSessions, Judgments, PreferenceTarget, Queries, Rows, limits
+from ..data.types import Floats, Seed
 from ..losses import Loss, get_loss
 from ..measures import Measure
 from ._draws import descend, draw_batches, new_descent
 from ._judged import JudgmentRanker, count_judgments
 from ._linear import linear_scores
+
+if TYPE_CHECKING:
+    from ._judged import Rule
 
 
 class StochasticAggregatedRanker(JudgmentRanker):
@@ -92,7 +95,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
     _judgments = (PreferenceTarget, ClickSessions)
     _updated_by = ("_descent", "update")
     _theorem: ClassVar[str] = "judgments"
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **JudgmentRanker._parameter_constraints,
         "measure": limits.OWN_ERROR,
         "loss": limits.OWN_ERROR,
@@ -133,15 +136,18 @@ class StochasticAggregatedRanker(JudgmentRanker):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
+    _descent: Any
+    _rng: Any
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def _loss(self):
+    def _loss(self) -> Any:
         return get_loss("pairwise_squared" if self.loss is None else self.loss)
 
-    def _learn(self, plan, rows, judged, rule, method):
+    def _learn(self, plan: Any, rows: Rows, judged: Any, rule: Rule, method: str) -> None:
         counts = count_judgments(rows, judged)
         if method == "partial_fit" and self._can_go_on():
             # Work on copies: a failed update must leave the model and the generator unchanged.
@@ -166,7 +172,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
             batch_size=self.batch_size,
             rng=rng,
         )
-        options = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
+        options: Any = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
         descend(descent, rows, batches, penalty=self.alpha / counts.sum(), **options)
         self._descent, self._rng, self.n_iter_ = descent, source, descent.n_updates
         self.coef_, intercept = descent.mean_coef.T, descent.mean_intercept
@@ -174,12 +180,12 @@ class StochasticAggregatedRanker(JudgmentRanker):
         # Last, because it cannot be undone: the generator may belong to the user.
         source.set_state(rng.get_state())
 
-    def _targets_of_subsets(self, rows, structure, options):
+    def _targets_of_subsets(self, rows: Rows, structure: Any, options: dict[str, Any]) -> Any:
         """Return the function from chosen judgments to targets."""
         targets, loss = self._targets_of_scores(self, rows), self._loss()
         as_they_are = is_of_clicks(structure) and self._measure().shape == "documents"
 
-        def of_subset(chosen, queries):
+        def of_subset(chosen: Judgments, queries: Queries) -> Floats:
             values = targets(structure_scores(structure, chosen, queries, options), queries)
             if not as_they_are:
                 return loss.standardize(values, queries)
@@ -188,5 +194,5 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
         return of_subset
 
-    def _scores(self, rows):
+    def _scores(self, rows: Rows) -> Floats:
         return linear_scores(rows.X, self.coef_, self.intercept_)

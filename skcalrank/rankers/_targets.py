@@ -77,7 +77,7 @@ class TargetRanker(BaseRanker):
         check.refuse_judgments(targets)
         return self._fit_given(X, targets, qid, sample_weight)
 
-    def _fit_given(self, X, targets, qid, sample_weight):
+    def _fit_given(self, X: Any, targets: Any, qid: Any, sample_weight: Any) -> TargetRanker:
         """Validate targets and fit the ranker to them."""
         plan, rows = self._check_problem(
             self._check_params(), X, targets, qid, sample_weight, name="targets"

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .._solvers import ScorerFit
-from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, check, limits
+from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, Rows, check, limits
+from ..data.types import Floats
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, TargetScorer
 from ._penalty import AUTO, gram_ridge
 from ._regression import fit_ridge
+
+if TYPE_CHECKING:
+    from ._plan import Plan
 
 
 class ValueRegularizedRanker(TargetScorer):
@@ -135,7 +139,7 @@ class ValueRegularizedRanker(TargetScorer):
         self.power = power
         self.weights = weights
 
-    def _solve_targets(self, plan, rows, start, targets):
+    def _solve_targets(self, plan: Plan, rows: Rows, start: Any, targets: Floats) -> ScorerFit:
         if self.regularizer != "power":
             mine = f"regularizer={self.regularizer!r}: set regularizer='power'"
             check.refuse_unread(self, ["power"], mine)
@@ -143,7 +147,7 @@ class ValueRegularizedRanker(TargetScorer):
             return self._solve_square(rows, targets)
         return self._solve_smooth(rows, targets, start)
 
-    def _solve_square(self, rows, net):
+    def _solve_square(self, rows: Rows, net: Floats) -> ScorerFit:
         relative, alpha = self.alpha == AUTO, self._alpha(rows)
         alpha = alpha if relative else alpha / self.nu
         ridge = gram_ridge(alpha, relative, fit_intercept=self.fit_intercept)
@@ -151,7 +155,7 @@ class ValueRegularizedRanker(TargetScorer):
         scale = ridge.penalty_scale_ * (self.nu if relative else 1.0)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 
-    def _solve_smooth(self, rows, net, start):
+    def _solve_smooth(self, rows: Rows, net: Floats, start: tuple[Floats, Any] | None) -> ScorerFit:
         reg, weight = self._regularizer(), rows.document_weights()
         seen = net if weight is None else net * (weight > 0)
         # Scores are in units of the largest optimal one: the solver takes its first step from the
@@ -164,7 +168,7 @@ class ValueRegularizedRanker(TargetScorer):
                 f"and {self.power!r}: increase either."
             )
 
-        def objective(s):
+        def objective(s: Floats) -> tuple[float, Floats]:
             z = unit * s
             values, slopes = self.nu * reg.value(z) - net * z, self.nu * reg.slope(z) - net
             if weight is not None:
@@ -177,7 +181,7 @@ class ValueRegularizedRanker(TargetScorer):
         fit = self._descend(objective, rows, start, sees_shift=True)
         return fit._replace(coef=unit * fit.coef, intercept=unit * fit.intercept)
 
-    def _regularizer(self):
+    def _regularizer(self) -> Any:
         return _Cosh() if self.regularizer == "cosh" else _Power(float(self.power))
 
 
@@ -189,24 +193,24 @@ class _Power(NamedTuple):
 
     power: float
 
-    def value(self, z):
+    def value(self, z: Floats) -> Floats:
         return np.abs(z) ** self.power / self.power
 
-    def slope(self, z):
+    def slope(self, z: Floats) -> Floats:
         return np.sign(z) * np.abs(z) ** (self.power - 1.0)
 
-    def optimum(self, slope):
+    def optimum(self, slope: Floats) -> Floats:
         return np.sign(slope) * np.abs(slope) ** (1.0 / (self.power - 1.0))
 
 
 class _Cosh:
     """The regularizer ``cosh(z) - 1``."""
 
-    def value(self, z):
+    def value(self, z: Floats) -> Floats:
         return 2.0 * np.sinh(np.clip(z, -EXPONENT, EXPONENT) / 2.0) ** 2
 
-    def slope(self, z):
+    def slope(self, z: Floats) -> Floats:
         return np.sinh(np.clip(z, -EXPONENT, EXPONENT))
 
-    def optimum(self, slope):
+    def optimum(self, slope: Floats) -> Floats:
         return np.arcsinh(slope)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state, get_tags
 from ..boosting import adapted, scores_of
 from ..data import Queries, QuerySizes, Rows, call_step, tables, warn
 from ..data.types import Bools, Floats, Ints
-from ..measures import get_measure
+from ..measures import Measure, get_measure
 from ..rankers import BaseRanker, NDCGRanker, make_splits, measure_of, ranker_in
 
 
@@ -39,11 +39,11 @@ class RankerAround(BaseRanker):
     def _is_frozen(self) -> bool:
         return isinstance(self.ranker, FrozenEstimator)
 
-    def _measure(self):
+    def _measure(self) -> Measure:
         inner = ranker_in(self._given())
         return measure_of(inner) or get_measure("ndcg@10")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self._given(), "predict") and not isclass(self.ranker):  # else fit raises
             inner = get_tags(adapted(self._given())).input_tags
@@ -51,11 +51,11 @@ class RankerAround(BaseRanker):
             tags.input_tags.string, tags.input_tags.categorical = inner.string, inner.categorical
         return tags
 
-    def _reads(self, plan):
+    def _reads(self, plan: Any) -> Any:
         # A ranker that does not take tables raises itself.
         return super()._reads(plan)._replace(tables=True)
 
-    def _check_params(self):
+    def _check_params(self) -> Any:
         ranker = self._given()
         if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
             raise ValueError(

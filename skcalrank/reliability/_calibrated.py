@@ -110,7 +110,7 @@ class CalibratedRankerCV(RankerAround):
     # Values depend on scores of the other documents.
     _scores_by_query = True
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "ranker": limits.OWN_ERROR,
         "target": limits.OWN_ERROR,
         "relevance_level": [limits.FINITE, None],
@@ -142,7 +142,7 @@ class CalibratedRankerCV(RankerAround):
         self.query_weight = query_weight
         self.random_state = random_state
 
-    def _check_params(self):
+    def _check_params(self) -> Any:
         plan = super()._check_params()
         if not _is_unit(self.target):
             shares_of(self.target, "target", _UNITS)
@@ -249,7 +249,7 @@ class CalibratedRankerCV(RankerAround):
         folds = [rows.queries.group(test)[counted] for test in tests]
         folds = [test for test in folds if test.any() and not test.all()]
 
-        def fitted(level):
+        def fitted(level: Floats | None) -> tuple[Floats, QueryMap]:
             columns = covariates(judged.scores, rows.queries, level)
             return columns, QueryMap.fitted(
                 columns[counted], targets[counted], weight[counted], folds
@@ -285,7 +285,7 @@ class CalibratedRankerCV(RankerAround):
         self.unit_ = (float(values.max()) or 1.0) if self.target in ("grade", "gain") else 1.0
         return values / self.unit_, counts
 
-    def _read_level(self, rows):
+    def _read_level(self, rows: Rows) -> None:
         """Fit the reader of tables for the classifier of the level."""
         table = rows.as_given()
         self.encoder_ = None
@@ -324,7 +324,7 @@ class CalibratedRankerCV(RankerAround):
             p = classifier.predict_proba(self._level_features(rows))[:, 1]
         return levels(rows.queries.group(p), rows.queries)
 
-    def _out_of_fold_level(self, rows, targets, tests) -> Floats | None:
+    def _out_of_fold_level(self, rows: Rows, targets: Floats, tests: list[Bools]) -> Floats | None:
         """Return the level of each query by classifiers that have not seen it."""
         if self._level_estimator() is None or (self.level == "auto" and issparse(rows.X)):
             return None

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
     Queries,
+    Rows,
     all_or_nothing,
     arrays,
     check,
@@ -148,7 +149,7 @@ class GuaranteedCutoff(RankerAround):
 
     __metadata_request__fit = {"groups": False, "sample_weight": UNUSED}
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "ranker": limits.OWN_ERROR,
         "loss": limits.OWN_ERROR,
         "alpha": [limits.Interval(Real, 0, 1, closed="neither")],
@@ -182,7 +183,7 @@ class GuaranteedCutoff(RankerAround):
 
     # -- parameters -----------------------------------------------------------------
 
-    def _check_params(self):
+    def _check_params(self) -> Any:
         plan = super()._check_params()
         if self._loss_name() not in OTHERS:
             shares_of(self.loss)
@@ -250,7 +251,7 @@ class GuaranteedCutoff(RankerAround):
         plan.measure.labels(given.y)
         if given.n_rows < 2:
             raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")
-        categories = _categories(groups, given.queries)
+        categories = None if groups is None else _categories(groups, given.queries)
         given = with_numbers(given)
         rows, judged = self._judge(given, check.carried_qid(y, qid))
         if categories is None:
@@ -263,7 +264,7 @@ class GuaranteedCutoff(RankerAround):
         self.record_ = self._record(plan, given)
         return self
 
-    def _judge(self, given, qid):
+    def _judge(self, given: Rows, qid: Any) -> tuple[Rows, Judged]:
         """Fit the ranker, and return the calibration queries with their scores."""
         rows = given if self._is_frozen() else given.by_contents()
         seed = self._seed()
@@ -312,14 +313,14 @@ class GuaranteedCutoff(RankerAround):
             random_state=self.random_state,
         )
 
-    def _fitted_to(self, rows):
+    def _fitted_to(self, rows: Rows) -> Any:
         if self.by != "target":
             return super()._fitted_to(rows)
         ranker = self._calibrated()
         ranker._fit_values(rows.as_given(), rows.in_order(rows.y), rows.qid)  # noqa: SLF001
         return ranker
 
-    def _matters(self, rows) -> Bools:
+    def _matters(self, rows: Rows) -> Bools:
         """Return which queries have something to lose, whatever the order."""
         judged = Judged(rows.queries, rows.y, np.zeros(rows.n_rows), self.relevance_level)
         matters: Bools = rows.queries.max(self._shares(judged)) > 0
@@ -327,7 +328,7 @@ class GuaranteedCutoff(RankerAround):
 
     # -- calibration ----------------------------------------------------------------
 
-    def _calibrate_each(self, judged, names, codes):
+    def _calibrate_each(self, judged: Judged, names: list[str | int], codes: Ints) -> None:
         """Calibrate within each category, given the number of that of each query."""
         made = {}
         for code, name in enumerate(names):
@@ -335,7 +336,7 @@ class GuaranteedCutoff(RankerAround):
                 made[name] = self._calibrate(judged.take(codes == code))
             except ValueError as error:
                 raise ValueError(f"Of group {name!r}: {error}") from None
-        parts = [dict(zip(made, part)) for part in zip(*made.values())]
+        parts: Any = [dict(zip(made, part)) for part in zip(*made.values())]
         self.threshold_, self.n_queries_, self.n_skipped_ = parts
 
     def _calibrate(self, judged: Judged) -> tuple[float, int, int]:
@@ -408,12 +409,12 @@ class GuaranteedCutoff(RankerAround):
 
     # -- what was fitted --------------------------------------------------------------
 
-    def _values_of(self, rows, scores):
+    def _values_of(self, rows: Rows, scores: Floats) -> Floats:
         """Return the values that are compared with the threshold, in row order."""
         queries = rows.queries
         return queries.ungroup(_values(*self._rule, queries.group(scores), queries))
 
-    def _kept(self, rows, scores, groups) -> Bools:
+    def _kept(self, rows: Rows, scores: Floats, groups: Any) -> Bools:
         thresholds: Any = self.threshold_
         if isinstance(thresholds, dict):
             names, codes = self._given_groups(groups, rows)
@@ -423,17 +424,18 @@ class GuaranteedCutoff(RankerAround):
         kept: Bools = self._values_of(rows, scores) >= thresholds
         return kept
 
-    def _given_groups(self, groups, rows):
-        known = ", ".join(map(repr, self.threshold_))
+    def _given_groups(self, groups: Any, rows: Rows) -> tuple[list[str], Ints]:
+        thresholds: Any = self.threshold_
+        known = ", ".join(map(repr, thresholds))
         if groups is None:
             raise ValueError(f"groups must be one of {known} for each row, as in fit, got None.")
         names, codes = _categories(groups, rows.queries)
-        unknown = [name for name in names if name not in self.threshold_]
+        unknown = [name for name in names if name not in thresholds]
         if unknown:
             raise ValueError(f"groups must be among those of fit, {known}, got {unknown[0]!r}.")
         return names, codes
 
-    def _rows_of_queries(self, X, qid, method):
+    def _rows_of_queries(self, X: Any, qid: Any, method: str) -> Rows:
         """Validate rows for a method that reads the queries, if the rule does."""
         refuse_lazy(type(self).__name__, _LAZY.format(method), X=X, qid=qid)
         check_is_fitted(self)
@@ -549,7 +551,7 @@ class GuaranteedCutoff(RankerAround):
         best = best[(place[best] > 0) & (place[best] <= (np.inf if k is None else k))]
         return tables.as_labels(X, best)
 
-    def _cut_places(self, rows, groups) -> Ints:
+    def _cut_places(self, rows: Rows, groups: Any) -> Ints:
         """Return the positions of documents that are kept, and 0 for others."""
         scores, queries = self._scores(rows), rows.queries
         places = queries.ungroup(positions(queries.group(scores), queries))
@@ -565,10 +567,8 @@ def _values(by: str, loss: str, scores: Floats, queries: Queries) -> Floats:
     return -depths(scores, queries) if by == "depth" else scores
 
 
-def _categories(groups: Any, queries: Queries) -> tuple[list[Any], Ints] | None:
-    """Return the names of categories, and the number of that of each row; None without any."""
-    if groups is None:
-        return None
+def _categories(groups: Any, queries: Queries) -> tuple[list[Any], Ints]:
+    """Return the names of categories, and the number of that of each row."""
     array = qid_array(groups)
     if array.shape != (queries.n_rows,):
         raise ValueError(

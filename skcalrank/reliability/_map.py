@@ -109,23 +109,25 @@ def isotonic(logits: Floats, targets: Floats, weight: Floats) -> IsotonicRegress
     return steps.fit(logits, targets, sample_weight=weight)
 
 
-def _design(columns, center, scale):
+def _design(columns: Floats, center: Any, scale: Any) -> Floats:
     units = np.clip((columns - center) / scale, -_FAR, _FAR)
     return np.column_stack([units, np.ones(len(columns))])
 
 
-def _log_loss(logits, targets, weight):
+def _log_loss(logits: Floats, targets: Floats, weight: Floats) -> Any:
     return weight @ (_softplus(logits)[0] - targets * logits)
 
 
-def _softplus(logits):
+def _softplus(logits: Floats) -> tuple[Floats, Floats]:
     """Return log(1 + exp(x)) and its derivative; three times as fast as logaddexp and expit."""
     small = np.exp(-np.abs(logits))
     values = np.maximum(logits, 0) + np.log1p(small)
     return values, np.where(logits > 0, 1.0, small) / (1 + small)
 
 
-def _minimizer(design, targets, weight, penalty, start):
+def _minimizer(
+    design: Floats, targets: Floats, weight: Floats, penalty: float, start: Floats | None
+) -> Floats:
     """Return the coefficients of least penalized loss, with slopes that are not negative."""
     n = design.shape[1]
     penalties = np.full(n, float(penalty))
@@ -133,7 +135,7 @@ def _minimizer(design, targets, weight, penalty, start):
     design = np.asfortranarray(design)
     start = np.append(0.5, np.zeros(n - 1)) if start is None else start
 
-    def objective(coef):
+    def objective(coef: Floats) -> tuple[Any, Floats]:
         logits = design @ coef
         values, p = _softplus(logits)
         slope = design.T @ (weight * (p - targets)) + penalties * coef

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from ..data import Queries, Rows, among, each
 from ..data.tables import EncodedTable
-from ..data.types import Bools, Floats
+from ..data.types import Bools, Floats, Ints
 from ..preprocessing import LinearColumns, TableMatrix, curve_of, fit_together, transform_together
 from ..rankers import FitInChunks, learns_in_chunks
 from ._streamed import OverChunks, Streamed
@@ -30,7 +30,7 @@ def fitted_together(members: list[tuple[str, Any]], rows: Rows) -> list[int]:
     return numbers if len(limits) == 1 else []
 
 
-def _fits_in_chunks(ranker, rows, n_rows):
+def _fits_in_chunks(ranker: Any, rows: Rows, n_rows: int) -> bool:
     """Return whether a ranker is a linear view that sums over chunks of rows determine."""
     if type(ranker) is not LinearView or len(ranker.steps) != 2:
         return False
@@ -132,10 +132,19 @@ class _Chunks:
                 ptr = queries.ptr[first : last + 1] - ends[0]
                 yield X, numbers[ends[0] : ends[1]] - start, int(ends[0]), Queries(ptr)
 
-    def _read_block(self, X, numbers, first, queries, scorers, scores, learns):
+    def _read_block(
+        self,
+        X: Any,
+        numbers: Ints,
+        first: int,
+        queries: Queries,
+        scorers: list[Any] | None,
+        scores: Floats,
+        learns: bool,
+    ) -> None:
         """Learn and score whole queries, which begin with a row."""
 
-        def of_chunk(chunk):
+        def of_chunk(chunk: tuple[Any, Any, Queries]) -> list[Any]:
             _, rows, queries = chunk
             pick = slice(first + rows.start, first + rows.stop)
             moments = []
@@ -146,7 +155,7 @@ class _Chunks:
                     scores[number, pick] = scorers[number].predict(made)
             return moments
 
-        def add(moments):
+        def add(moments: list[Any]) -> None:
             for fit, of_fit in zip(self._fits, moments):
                 fit.add(of_fit)
 

@@ -1,9 +1,11 @@
 """The rankers of a stack: their fits, with scores of held-out rows, and the scale of these."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -21,10 +23,13 @@ from ..data import (
     timed,
     warning_once_in_jobs,
 )
-from ..data.types import Bools, Floats
+from ..data.types import Bools, Floats, Ints
 from ._chunks import fit_views
 from ._mixing import Plan
 from ._views import fit_in_two, fit_stopped, fits_in_two, rows_for, table_for
+
+if TYPE_CHECKING:
+    from ._views import LinearView
 
 # Spreads below this share of the largest score of a query are rounding errors.
 _ROUNDING = 1e-9
@@ -49,7 +54,9 @@ def units_within(scores: Floats, queries: Queries) -> Floats:
     return np.where(units > _ROUNDING * largest, units, np.inf)[queries.codes]
 
 
-def fit_members(members: list, plan: Plan, by_query: bool, n_jobs, verbose: bool) -> list[tuple]:
+def fit_members(
+    members: list[Any], plan: Plan, by_query: bool, n_jobs: int | None, verbose: bool
+) -> list[tuple[Any, ...]]:
     """Return each fitted ranker, its scaled out-of-fold scores, and their spread.
 
     Scores of rows that are not held out of the ranker are NaN.
@@ -73,7 +80,7 @@ def fit_members(members: list, plan: Plan, by_query: bool, n_jobs, verbose: bool
     return [(ranker, *_scaled(scores, plan, by_query)) for ranker, scores in ordered]
 
 
-def _of_all(scores, plan):
+def _of_all(scores: Floats, plan: Plan) -> Floats:
     """Return scores of the rows of a sample, or of all, as those of all rows."""
     if len(scores) == plan.rows.n_rows:
         return scores
@@ -82,7 +89,7 @@ def _of_all(scores, plan):
     return out
 
 
-def _timed_views(verbose, members, plan):
+def _timed_views(verbose: bool, members: Any, plan: Plan) -> list[tuple[LinearView, Floats]]:
     """Return fitted views, each with its out-of-fold scores; print the time if `verbose`."""
     rows, (train, test) = plan.rows, plan.splits[0]
     names, views = zip(*members)
@@ -95,7 +102,7 @@ def _timed_views(verbose, members, plan):
     return fits
 
 
-def _timed_fit(verbose, name, ranker, plan, folds):
+def _timed_fit(verbose: bool, name: str, ranker: Any, plan: Plan, folds: tuple[int, int]) -> Any:
     """Return a fitted ranker and its out-of-fold scores; print the time if `verbose`."""
     (first, n_folds), rows = folds, plan.rows
     if not n_folds:
@@ -110,7 +117,7 @@ def _timed_fit(verbose, name, ranker, plan, folds):
         return fit_stopped(ranker, rows, model, plan.method)
 
 
-def _scaled(scores, plan, by_query):
+def _scaled(scores: Floats, plan: Plan, by_query: bool) -> tuple[Floats, float]:
     known = ~np.isnan(scores)
     queries, weight = plan.held_out(known)
     spread = queries.spread(scores[known], weight, plan.rows.workers)
@@ -118,7 +125,7 @@ def _scaled(scores, plan, by_query):
     return scores, spread
 
 
-def _fit(ranker: Any, rows: Rows, evals: dict, method: str) -> Any:
+def _fit(ranker: Any, rows: Rows, evals: dict[str, Any], method: str) -> Any:
     """Return a clone of a ranker, fitted to rows with their queries and weights."""
     ranker = clone(ranker)
     params: dict[str, Any] = {"qid": rows.qid, "sample_weight": rows.weight}
@@ -130,7 +137,7 @@ def _fit(ranker: Any, rows: Rows, evals: dict, method: str) -> Any:
 
 
 def _fit_in_parts(
-    ranker: Any, rows: Rows, splits: list, evals: dict, method: str
+    ranker: Any, rows: Rows, splits: list[Any], evals: dict[str, Any], method: str
 ) -> tuple[Any, Floats]:
     """Return a ranker fitted to all rows, and out-of-fold scores.
 
@@ -182,7 +189,7 @@ def _merged(parts: Sequence[Any]) -> Any:
     return first.merge(*others) if others else first
 
 
-def _is_cut_between_queries(codes, train, test):
+def _is_cut_between_queries(codes: Ints, train: Bools, test: Bools) -> bool:
     """Return whether a split puts each row into one part, and cuts no query."""
     apart = len(np.intersect1d(codes[train], codes[test])) == 0
     return apart and bool((train != test).all())

@@ -1,5 +1,7 @@
 """Choice of the held-out rows of a stack, and the weights of its rankers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -8,9 +10,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ..boosting import BoostedRanker, check_fit_part, held_out
-from ..data import EvalSet, Queries, Rows, has_method, tables
-from ..data.types import Bools, Floats
-from ..rankers import check_partitions, make_splits
+from ..data import EvalSet, Queries, Rows, Workers, has_method, tables
+from ..data.types import Bools, Floats, Ints
+from ..rankers import BaseRanker, check_partitions, make_splits
 from ._chunks import fitted_together
 from ._streamed import Streamed
 from ._views import ranker_behind, stops_early
@@ -24,7 +26,7 @@ class Plan(NamedTuple):
 
     rows: Rows
     targets: Floats  # of the mixture
-    folds: np.ndarray | None  # of each row, -1 if it trains every ranker; None if `cv` is given
+    folds: Any  # of each row, -1 if it trains every ranker; None if `cv` is given
     of_member: list[tuple[int, int]]  # first fold and number of folds; (0, 0) without early stops
     splits: list[tuple[np.ndarray, np.ndarray]]  # masks of the rows to train on and to score
     evals: dict[str, EvalSet]  # queries on which rankers of trees are stopped early
@@ -41,7 +43,15 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    members: list, rows_of_fit, measure, targets: Floats, cv, qid, rng, evals, method
+    members: list[Any],
+    rows_of_fit: Any,
+    measure: Any,
+    targets: Floats,
+    cv: Any,
+    qid: Any,
+    rng: np.random.RandomState | None,
+    evals: dict[str, EvalSet],
+    method: str,
 ) -> Plan:
     """Return the plan for (name, ranker) pairs, and targets in grouped order."""
     X, streamed = rows_of_fit.X, None
@@ -95,7 +105,7 @@ def make_plan(
     return _with_sample(plan, folds >= 0 if len(together) == len(members) else sampled)
 
 
-def _refuse_others(members, evals, cv):
+def _refuse_others(members: list[tuple[str, BaseRanker]], evals: dict[Any, Any], cv: Any) -> None:
     """Raise for rankers that workers cannot fit together, other than linear views."""
     if cv is not None:
         raise ValueError(
@@ -123,7 +133,7 @@ def _refuse_others(members, evals, cv):
         )
 
 
-def _with_sample(plan, sampled):
+def _with_sample(plan: Plan, sampled: Bools) -> Plan:
     """Return a plan with that of some of its rows, whose features are read."""
     rows, folds = plan.rows.take(sampled), plan.folds[sampled]
     X = plan.X.take(rows.numbers)
@@ -135,7 +145,9 @@ def _with_sample(plan, sampled):
     return plan._replace(sampled=np.flatnonzero(sampled), sample=sample)
 
 
-def _folds(rows, measure, n_folds, rng, most_rows):
+def _folds(
+    rows: Rows, measure: Any, n_folds: int, rng: np.random.RandomState | None, most_rows: float
+) -> tuple[Ints, Bools]:
     """Return the fold of each row, -1 if it is not held out, and a mask of about `most_rows` rows.
 
     The folds have their usual share of these rows, which are whole queries.
@@ -149,13 +161,13 @@ def _folds(rows, measure, n_folds, rng, most_rows):
     return folds, np.logical_or.reduce(drawn) | (of_sample == 1.0)
 
 
-def _amount_of(folds, workers):
+def _amount_of(folds: Ints, workers: Workers) -> tuple[bool, bool]:
     """Return whether all rows of all workers are held out, and whether any is."""
     all_of, any_of = zip(*workers.gather(((folds >= 0).all(), (folds >= 0).any())))
     return all(all_of), any(any_of)
 
 
-def _masks(split, rows):
+def _masks(split: Any, rows: Rows) -> tuple[Bools, Bools]:
     """Return masks of the rows to train on and of the rows to score."""
     test = np.zeros(rows.n_rows, dtype=bool)
     test[split.test] = True
@@ -197,7 +209,7 @@ class _Fold(NamedTuple):
         return out
 
 
-def _held_out_folds(scores, plan) -> list[_Fold]:
+def _held_out_folds(scores: Floats, plan: Plan) -> list[_Fold]:
     """Return the folds of held-out rows."""
     known = ~np.isnan(scores)
     if plan.folds is None:
@@ -208,14 +220,14 @@ def _held_out_folds(scores, plan) -> list[_Fold]:
     return [_fold(plan, mask, scores[mask], known[mask].all(axis=0)) for mask in masks]
 
 
-def _fold(plan, mask, scores, members):
+def _fold(plan: Plan, mask: Any, scores: Floats, members: Any) -> _Fold:
     """Return the fold of the rows of a mask."""
     queries, weight = plan.held_out(mask)
     weight = np.ones(len(scores)) if weight is None else weight
     columns = np.column_stack([plan.targets[mask], np.where(members, scores, 0.0)])
     centered = queries.centered(columns, weight)
     # The triangular factor gives the same solution, with one row for each ranker.
-    triangle = np.linalg.qr(np.sqrt(weight)[:, None] * centered, mode="r")
+    triangle: Any = np.linalg.qr(np.sqrt(weight)[:, None] * centered, mode="r")
     return _Fold(bool(mask.any()), members, triangle)
 
 
@@ -224,7 +236,7 @@ def _of_several(parts: Sequence[list[_Fold]]) -> list[_Fold]:
     return [_joined(folds) if len(folds) > 1 else folds[0] for folds in zip(*parts)]
 
 
-def _joined(folds):
+def _joined(folds: Any) -> Any:
     has_rows, members, triangles = zip(*folds)
-    triangle = np.linalg.qr(np.vstack(triangles), mode="r")
+    triangle: Any = np.linalg.qr(np.vstack(triangles), mode="r")
     return _Fold(any(has_rows), np.logical_and.reduce(members), triangle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from inspect import isclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state, get_tags
@@ -15,6 +15,7 @@ from ..boosting import BoostedRanker, adapted, scores_of, taken_by
 from ..data import (
     EvalSet,
     QuerySizes,
+    Rows,
     all_or_nothing,
     available_if,
     check,
@@ -42,6 +43,9 @@ from ._views import (
     trees_behind,
     without_encoder,
 )
+
+if TYPE_CHECKING:
+    from ._compiled import CompiledScorer
 
 
 class StackingRanker(BaseRanker, _BaseComposition):
@@ -162,7 +166,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         "weights_note": "queries are held out, and each ranker uses weights in its own way"
     }
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "rankers": limits.OWN_ERROR,
         "measure": limits.OWN_ERROR,
         "cv": limits.OWN_ERROR,
@@ -234,7 +238,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
             self._set_params("rankers", **params)
         return self
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
             members = [ranker for _, ranker in self._checked_members()]
@@ -250,16 +254,16 @@ class StackingRanker(BaseRanker, _BaseComposition):
     def _members(self) -> Any:
         return linear_views(self.measure) if self.rankers is None else self.rankers
 
-    def _reads(self, plan):
+    def _reads(self, plan: Any) -> Any:
         # Rankers that do not take missing values raise themselves.
         return super()._reads(plan)._replace(missing=True, tables=True)
 
-    def _check_params(self):
+    def _check_params(self) -> list[tuple[str, Any]]:
         check.params(self)
         self._measure()
         return self._checked_members()
 
-    def _checked_members(self):
+    def _checked_members(self) -> list[tuple[str, Any]]:
         """Return the (name, ranker) pairs that are not dropped; raise for an invalid list."""
         try:
             members = [(name, ranker) for name, ranker in self._members()]
@@ -373,7 +377,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
         check.refuse_judgments(targets)
         return self._fit("fit_targets", X, targets, qid, sample_weight, eval_set)
 
-    def _fit(self, method, X, y, qid, sample_weight, eval_set):
+    def _fit(
+        self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any, eval_set: Any
+    ) -> StackingRanker:
         """Fit the rankers by a method, and their weights."""
         name = "y" if method == "fit" else "targets"
         members, evals = self._check_params(), eval_sets(eval_set)
@@ -390,7 +396,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 f"columns must be None, because none of the rankers reads tables, got "
                 f"{self.columns!r}: leave it out."
             )
-        self.encoder_ = getattr(X, "encoder", None)
+        self.encoder_: Any = getattr(X, "encoder", None)
         plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, name=name)
         rng = None if self.random_state is None else check_random_state(self.random_state)
         measure = plan.measure if method == "fit" else OfTargets(plan.measure)
@@ -411,7 +417,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         self.record_ = self._record(plan, rows)
         return self._prepared_to_score()
 
-    def _read(self, evals, rows_of_fit):
+    def _read(self, evals: dict[str, EvalSet], rows_of_fit: Rows) -> dict[str, EvalSet]:
         """Return evaluation sets as the rankers take them, with tables that have been read."""
         sizes = QuerySizes.of(rows_of_fit.queries) if rows_of_fit.named else None
         out = {}
@@ -426,7 +432,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
             out[key] = EvalSet(X, y, qid, weight)
         return out
 
-    def _targets(self, plan, rows):
+    def _targets(self, plan: Any, rows: Rows) -> Floats:
         if self.targets == "grades":
             return plan.measure.labels(rows.y)
         return super()._targets(plan, rows)
@@ -490,15 +496,15 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
     # -- what was fitted --------------------------------------------------------------
 
-    def _n_at_once(self):
+    def _n_at_once(self) -> int | None:
         """Return how many rankers are fitted at once."""
         return self.n_jobs
 
-    def _n_jobs_of_trees(self):
+    def _n_jobs_of_trees(self) -> list[int | None]:
         members = (trees_behind(r) for r, weight in zip(self.rankers_, self.weights_) if weight > 0)
         return [boosted.n_jobs for boosted in members if boosted is not None]
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # What scores are computed by is made of the rankers, which share the reader of the table.
         made = ("_compiled", "_taken")
         state = {key: value for key, value in super().__getstate__().items() if key not in made}
@@ -507,36 +513,37 @@ class StackingRanker(BaseRanker, _BaseComposition):
             state["rankers_"] = [without_encoder(ranker, state["encoder_"]) for ranker in rankers]
         return state
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "rankers_" in state:
             for ranker in self.rankers_ if self.encoder_ is not None else ():
                 give_encoder(ranker, self.encoder_)
             self._prepared_to_score()
 
-    def _prepared_to_score(self):
+    def _prepared_to_score(self) -> Self:
         """Compile the scorer, or else look up once what rankers take beside X."""
         self._compiled = compiled(self)
         self._taken = [taken_by(r) if self._compiled is None else None for r in self.rankers_]
         return self
 
     @property
-    def _scores_by_query(self):
+    def _scores_by_query(self) -> bool:
         return getattr(self, "normalize_", self.normalize) == "query"
 
-    def _check_rows(self, X, qid, method):
+    def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
         check.row_order(X=X, qid=qid)
         if getattr(self, "encoder_", None) is not None:
             X = encoded(X, self.encoder_)
         return super()._check_rows(X, qid, method)
 
-    def _scorer(self, rows):
+    def _scorer(self, rows: Rows) -> CompiledScorer | None:
         """Return the compiled scorer; None if there is none for these rows."""
         made = self._compiled
-        is_for_rows = isinstance(rows.X, np.ndarray) and made is not None and made.is_of(self)
-        return made.scorer if is_for_rows else None
+        if made is None or not isinstance(rows.X, np.ndarray) or not made.is_of(self):
+            return None
+        return made.scorer
 
-    def _scores(self, rows):
+    def _scores(self, rows: Rows) -> Floats:
         queries, takes_qid = rows.queries, rows.named or not self.record_.has_qid
         scorer = self._scorer(rows)
         if scorer is not None:

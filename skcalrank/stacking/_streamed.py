@@ -89,7 +89,7 @@ class Streamed:
             if tables.n_rows_of(X):
                 yield chunk
 
-    def _summaries(self, names, choices) -> list[Summary]:
+    def _summaries(self, names: list[str], choices: dict[str, str]) -> list[Summary]:
         """Return the summary of each column of all chunks."""
         out: Any = None
         for X, y, qid, *_ in self._tuples():

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from ..boosting import BoostedRanker, hinting
-from ..data import all_or_nothing, check, limits
+from ..data import Rows, all_or_nothing, check, limits
 from ..data.types import Seed, Self
 from ..measures import Measure
 from ..rankers import BaseRanker
@@ -119,7 +119,7 @@ class TabularRanker(StackingRanker):
     rankers = cv = None
     targets = "grades"
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": limits.OWN_ERROR,
         "trees": [limits.one_of(*_TREES), BoostedRanker, None],
         "normalize": [limits.one_of("pooled", "query")],
@@ -176,13 +176,13 @@ class TabularRanker(StackingRanker):
                 )
         return super().set_params(**params)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         # The same for all members, whose own tags would cost as much as the scores of a query.
         tags = BaseRanker.__sklearn_tags__(self)
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 
-    def _check_params(self):
+    def _check_params(self) -> list[tuple[str, Any]]:
         check.params(self)
         if self._measure().shape != "documents":
             raise ValueError(
@@ -192,18 +192,18 @@ class TabularRanker(StackingRanker):
             )
         return self._checked_members()
 
-    def _members(self):
+    def _members(self) -> list[tuple[str, Any]]:
         return _members(self.measure, self.trees, self.random_state, self.n_jobs)
 
-    def _check_rows(self, X, qid, method):
+    def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
         # Whether a score reads the query depends on the weights, and what a call takes must not.
         self._require_qid(qid, method)
         return super()._check_rows(X, qid, method)
 
-    def _n_at_once(self):
+    def _n_at_once(self) -> Any:
         return None  # n_jobs is the number of threads of the trees
 
-    def _n_jobs_of_trees(self):
+    def _n_jobs_of_trees(self) -> list[int | None]:
         own = super()._n_jobs_of_trees()
         return own if self.n_jobs is None else [self.n_jobs] * len(own)
 
@@ -266,7 +266,7 @@ class TabularRanker(StackingRanker):
         return Bunch(**{name: members[name] for name in members if name.startswith("by_")})
 
 
-def _members(measure, trees, random_state, n_jobs) -> list[tuple[str, Any]]:
+def _members(measure: Any, trees: Any, random_state: Any, n_jobs: Any) -> list[tuple[str, Any]]:
     """Return the linear rankers and the boosted ones, as (name, ranker) pairs."""
     members = linear_views(measure)
     if trees is None:

@@ -40,7 +40,7 @@ from ..rankers import LeastSquaresRanker, is_ranker
 class LinearView(QueryPipeline):
     """A linear ranker of categories, as indicators, and of transformed numbers."""
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # The first step reads text and imputes missing values.
         tags.input_tags = get_tags(self.steps[0][1]).input_tags
@@ -139,7 +139,7 @@ def stops_early(ranker: Any) -> bool:
     return isinstance(last, BoostedRanker) and bool(last.validation_fraction)
 
 
-def _reads_no_labels(step) -> bool:
+def _reads_no_labels(step: Any) -> bool:
     """Return whether a step learns from X alone, not from labels or weights."""
     if isinstance(step, str):
         return True

@@ -76,6 +76,8 @@ def test_ratio_and_zeros():
     assert broken.largest_ratio == np.inf
     np.testing.assert_allclose(broken.scatter_.get_offsets(), [[1.0, 0.1]])
     broken.figure_.canvas.draw()
+    with pytest.raises(ValueError, match=r"largest_ratio needs a bound, got bound=None\."):
+        _ = RegretBoundDisplay.from_regrets([0.0, 1.0], [0.1, 0.1]).largest_ratio
 
 
 def test_hollow_points_and_their_zeros():

@@ -1,10 +1,17 @@
 """Lines of LETOR files whose numbers are plain decimals, parsed by Arrow."""
 
+from __future__ import annotations
+
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
+
+from ...data.types import Floats, Ints
+
+if TYPE_CHECKING:
+    from ._lines import Form
 
 # Arrow and Python read the same numbers from texts of these characters, or Arrow refuses them.
 _DECIMALS = b"0123456789.-+eE"
@@ -105,7 +112,7 @@ def _array(column: Any, dtype: Any) -> np.ndarray:
     )
 
 
-def _array_of(index, values, features, form) -> Any:
+def _array_of(index: Ints, values: Floats, features: list[bytes], form: Form) -> Any:
     """Return values as an array; None unless every row has all features in order."""
     width = len(index) // len(features)
     if form.sparse or form.n_features not in (None, width) or width * len(features) != len(index):
@@ -118,7 +125,7 @@ def _array_of(index, values, features, form) -> Any:
     return values.reshape(rows.shape) + 0.0  # -0 becomes 0, as by a sparse matrix
 
 
-def _csr_of(index, values, features, form) -> Any:
+def _csr_of(index: Ints, values: Floats, features: list[bytes], form: Form) -> Any:
     """Return values as a CSR matrix; None where the indices of a row do not ascend from 1."""
     # Every word has one colon, or it was refused.
     ends = np.cumsum([row.count(b":") for row in features])

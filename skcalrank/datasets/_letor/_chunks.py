@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...data import each
+from ...data.types import Floats, Ints
 from .. import _files as files
 from .._container import RankingData
 from ._lines import Form, first_bad, line_numbers, matrix, parse_block, refusal, rows_of, stacked
+
+if TYPE_CHECKING:
+    from .._files import Block
 
 # Blocks that are parsed side by side, before the next ones are read.
 _N_BLOCKS = 32
@@ -87,7 +91,7 @@ def read_chunks(
     return _chunks(path, blocks, form, form._replace(n_features=n_features), chunk_rows, sizes)
 
 
-def _names_qid(path, row) -> bool:
+def _names_qid(path: Path, row: tuple[int, bytes]) -> bool:
     """Whether a row names its query; raise unless it can be parsed."""
     form = Form(labelled=False)
     try:
@@ -106,8 +110,10 @@ def _last_feature(line: bytes) -> int:
     return int(number) if number.isdigit() else 0
 
 
-def _chunks(path, blocks, form, wide, chunk_rows, sizes):
-    seen: set = set()
+def _chunks(
+    path: Path, blocks: Any, form: Form, wide: Form, chunk_rows: int, sizes: Ints | None
+) -> Iterator[tuple[RankingData, Lines]]:
+    seen: set[Any] = set()
     with closing(_parsed_blocks(blocks, wide, chunk_rows)) as parsed_blocks:
         for chunk in files.whole_queries(_with_queries(parsed_blocks, sizes), chunk_rows):
             _, parsed, rows = chunk[-1]
@@ -127,7 +133,7 @@ def _chunks(path, blocks, form, wide, chunk_rows, sizes):
             yield RankingData(X, np.concatenate(y), qid, description=about), lines
 
 
-def _with_queries(parsed_blocks, sizes) -> Iterator[tuple[np.ndarray, _Parsed]]:
+def _with_queries(parsed_blocks: Any, sizes: Ints | None) -> Iterator[tuple[np.ndarray, _Parsed]]:
     """Yield blocks behind the queries of their rows, which group sizes give unless None."""
     ends = None if sizes is None else np.cumsum(sizes)
     n_before = 0
@@ -138,7 +144,7 @@ def _with_queries(parsed_blocks, sizes) -> Iterator[tuple[np.ndarray, _Parsed]]:
         n_before += n_rows
 
 
-def _parsed_blocks(blocks, form, chunk_rows) -> Iterator[_Parsed]:
+def _parsed_blocks(blocks: Any, form: Form, chunk_rows: int) -> Generator[_Parsed, None, None]:
     """Yield the rows of a file, up to the first that cannot be parsed."""
     with closing(blocks()) as waiting:
         while batch := _next_blocks(waiting, chunk_rows):
@@ -151,7 +157,7 @@ def _parsed_blocks(blocks, form, chunk_rows) -> Iterator[_Parsed]:
                     return
 
 
-def _next_blocks(blocks, n_rows) -> list[files.Block]:
+def _next_blocks(blocks: Iterator[Any], n_rows: int) -> list[files.Block]:
     """Return blocks of about so many rows."""
     batch: list[files.Block] = []
     for block in blocks:
@@ -162,7 +168,7 @@ def _next_blocks(blocks, n_rows) -> list[files.Block]:
     return batch
 
 
-def _parsed(block, form) -> _Parsed:
+def _parsed(block: Block, form: Form) -> _Parsed:
     try:
         X, y, qid = parse_block(block.content, form)
     except ValueError:
@@ -175,7 +181,7 @@ def _parsed(block, form) -> _Parsed:
     return _Parsed(block, len(y), X, y, _of_all_rows(block, y, qid))
 
 
-def _of_all_rows(block, y, qid):
+def _of_all_rows(block: Block, y: Floats, qid: Ints) -> Ints:
     """Return the qid of all rows, in place of those of the rows that name one."""
     if len(qid) == len(y):
         return qid

@@ -1,5 +1,7 @@
 """Lines of LETOR files, parsed in blocks."""
 
+from __future__ import annotations
+
 import io
 import re
 from bisect import bisect_left
@@ -13,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
 
 from ...data import each
+from ...data.types import Floats, Ints
 from .._files import LARGE_BYTES, Block, line_blocks, refuse_damaged
 from ._arrow import parse_plain
 
@@ -29,13 +32,13 @@ class Form(NamedTuple):
     labelled: bool = True  # whether the labels have to be numbers
 
 
-def parse_block(content: bytes, form: Form):
+def parse_block(content: bytes, form: Form) -> tuple[Any, Floats, Ints]:
     """Return X, as CSR matrix or array of all features, y, and the qid of the rows with one."""
     X, y, qid = parse_plain(content, form) or _parse(content, form)
     return _converted(X, np.dtype(form.dtype)), y, qid
 
 
-def _parse(content, form):
+def _parse(content: bytes, form: Form) -> tuple[Any, Floats, Ints]:
     X, y, qid = _parse_numbers(content, form)
     if b"_" in content and (bad := _UNDERSCORE.search(content)):
         word = bad[0].split()[-1].decode(errors="replace")
@@ -51,7 +54,7 @@ def _parse(content, form):
     return X, y, qid
 
 
-def _parse_numbers(content, form):
+def _parse_numbers(content: bytes, form: Form) -> tuple[Any, Floats, Ints]:
     # The import takes a while, and most users never read such a file.
     from sklearn.datasets import load_svmlight_file
 
@@ -68,7 +71,7 @@ def _parse_numbers(content, form):
             raise ValueError(f"{error}: a qid has 64 bits, and a feature 31") from error
 
 
-def _converted(X, dtype):
+def _converted(X: Any, dtype: Any) -> Any:
     """Return features that are doubles, or singles, as another type that has all their values."""
     if X.dtype == dtype:
         return X
@@ -84,9 +87,9 @@ def _converted(X, dtype):
     return type(X)((data, X.indices, X.indptr), shape=X.shape) if issparse(X) else data
 
 
-def parse_whole(path: Path, source: Path | bytes, form: Form):
+def parse_whole(path: Path, source: Path | bytes, form: Form) -> tuple[Any, Floats, Ints]:
     """Parse the lines of a whole file, or its content; an error names the first bad line."""
-    parsed: list = []
+    parsed: list[Any] = []
     try:
         with closing(line_blocks(source)) as blocks:
             each(lambda block: _parse_or_name(path, block, form), blocks, parsed.append)
@@ -97,7 +100,7 @@ def parse_whole(path: Path, source: Path | bytes, form: Form):
     return stacked(X, form), np.concatenate(y), np.concatenate(qid)
 
 
-def _parse_or_name(path, block, form):
+def _parse_or_name(path: Path, block: Block, form: Form) -> tuple[Any, Floats, Ints]:
     try:
         return parse_block(block.content, form)
     except ValueError as error:
@@ -112,7 +115,7 @@ def first_bad(rows: list[tuple[int, bytes]], form: Form) -> int:
     return bisect_left(range(len(rows)), True, key=lambda n: _reason(lines[: n + 1], form) != "")
 
 
-def refusal(path, row: tuple[int, bytes], form: Form) -> ValueError:
+def refusal(path: Path, row: tuple[int, bytes], form: Form) -> ValueError:
     """Return an error that names the line of a row that cannot be parsed."""
     number, line = row
     # Where only n_features is in the way, the row can be parsed without.
@@ -153,7 +156,7 @@ def line_numbers(source: Path | bytes) -> Iterator[int]:
     return (number for block in line_blocks(source) for number, _ in rows_of(block))
 
 
-def stacked(blocks, form: Form):
+def stacked(blocks: tuple[Any, ...], form: Form) -> Any:
     """Return one matrix of all rows: an array if all are, with the same features."""
     width = max(block.shape[1] for block in blocks)
     if len(blocks) == 1:
@@ -165,7 +168,7 @@ def stacked(blocks, form: Form):
     return _as_scikit_learn_has_it(X, form) if form.sparse else X
 
 
-def _as_scikit_learn_has_it(X, form):
+def _as_scikit_learn_has_it(X: Any, form: Form) -> Any:
     """Return a CSR matrix of the class and the types that scikit-learn returns."""
     like, _, _ = _parse_numbers(b"0\n", form)
     X = type(like)(X)
@@ -174,7 +177,7 @@ def _as_scikit_learn_has_it(X, form):
     return X
 
 
-def _as_csr(X, width):
+def _as_csr(X: Any, width: int) -> Any:
     """Return rows as a CSR matrix, which holds all values of an array, zeros too."""
     n_rows, n_features = X.shape
     if isinstance(X, np.ndarray):
@@ -185,7 +188,7 @@ def _as_csr(X, width):
     return X
 
 
-def matrix(path: Path, X, form: Form, numbers: Iterable[int]):
+def matrix(path: Path, X: Any, form: Form, numbers: Iterable[int]) -> Any:
     """Return X as `form` asks for; raise if one large feature fills the memory with zeros."""
     if form.sparse or isinstance(X, np.ndarray):
         return X
