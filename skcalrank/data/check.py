@@ -91,7 +91,8 @@ def warn_of_equal_labels(
     starts = queries.ptr[:-1]
     # Items that a row does not rank are NaN. Single documents have a warning of their own.
     differs = (np.fmax.reduceat(y, starts) > np.fmin.reduceat(y, starts)).any()
-    if not workers.reduce(bool(differs) or queries.n_queries == queries.n_rows, any):
+    single = not differs and (queries.sum(1 - np.isnan(y)) < 2).all()
+    if not workers.reduce(bool(differs or single), any):
         read = "" if level is None else f", read with relevance_level={level:g},"
         tell_equal_labels(name + read)
 

@@ -219,7 +219,7 @@ class TopContributionsDisplay(Display):
         k : int, default=10
             Number of documents.
         item_names : array-like of shape (n_rows,), default=None
-            Names of the rows. If None, ``explanation.labels``.
+            Names of the rows. If None, ``explanation.labels``, or their numbers.
         ax, name, n_features, colorbar, im_kwargs, text_kwargs
             As in :meth:`plot`.
 
@@ -239,7 +239,8 @@ class TopContributionsDisplay(Display):
                 "explanation must be of one query, got rows of several: explain the rows of one, "
                 "or use from_estimator with query=."
             )
-        names = item_names_of(explanation.labels if item_names is None else item_names, n_rows)
+        names = explanation.labels if item_names is None else item_names
+        names = np.arange(n_rows) if names is None else item_names_of(names, n_rows)
         return cls._of(explanation, k, names, None)
 
     @classmethod

@@ -26,8 +26,8 @@ class ScoreExplanation:
         What each feature adds to the score of each row, less the mean of this over the query.
     levels : ndarray of shape (n_rows,)
         Mean score of the query of each row.
-    labels : ndarray or Index of shape (n_rows,)
-        Names of the rows: the index of X if it is a pandas DataFrame, else 0, 1, ...
+    labels : Index of shape (n_rows,) or None
+        Labels of the rows of a pandas DataFrame; None if rows are numbers.
 
     See Also
     --------
@@ -38,7 +38,7 @@ class ScoreExplanation:
     feature_names: np.ndarray
     contributions: Floats
     levels: Floats
-    labels: Any
+    labels: Any = None
 
     @property
     def scores(self) -> Floats:
@@ -150,5 +150,4 @@ def explain_scores(
     codes = None if qid is None else queries.codes
     parts = queries.centered(parts_of(ranker, table, scores, codes))
     names = names_of(ranker, steps, feature_names, parts.shape[1])
-    labels = np.arange(n_rows) if tables.labels_of(X) is None else tables.labels_of(X)
-    return ScoreExplanation(names, parts, queries.levels(scores), labels)
+    return ScoreExplanation(names, parts, queries.levels(scores), tables.labels_of(X))

@@ -252,6 +252,7 @@ def test_eta_and_measure_in_force(rng):
     assert by_object.loss_.eta == 4.0
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
 @pytest.mark.parametrize("alpha", [0.5, 0.0])
 def test_one_class_only(alpha, rng):
     X, y, qid = make_data(rng)

@@ -264,6 +264,7 @@ def test_missing_features_where_the_regressor_takes_them(data, label_data):
     assert pd_ranker(estimator=boosted).fit(X, y).rank(X).shape == y.shape
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
 @every_setting
 def test_queries_of_one_document_and_without_relevant_ones(ranker, rng):
     X, qid = rng.normal(size=(8, 2)), np.array([0, 0, 0, 1, 2, 2, 2, 2])

@@ -391,6 +391,7 @@ def test_folds_on_which_the_measure_is_undefined(data):
     assert ranker.best_index_ == mean.argmax()
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
 def test_undefined_everywhere(data):
     X, y, qid = data
     ranker = LeastSquaresRankerCV(["dcg", "ndcg@10"], alphas=ALPHAS)
