@@ -53,8 +53,9 @@ def feedback_arc_positions(
     dynamic programming over its subsets if it is small, else by the linear-ordering program: its
     dual over the triangle inequalities bounds it and gives the first of them, violated ones are
     added in rounds, and the pairs that stay undecided are branched on. With the optional solver
-    highspy (``pip install "skcalrank[exact]"``) each round starts from the last one; without it,
-    scipy's integer programs start anew.
+    highspy (``pip install "skcalrank[exact]"``) each round starts from the last one, and
+    inequalities of six documents (3-fences and Moebius ladders) are added before it branches;
+    without it, scipy's integer programs start anew.
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""The linear-ordering program of one component: bound, cutting planes, branching."""
+"""The linear-ordering program of one component: bound, cutting planes, branching.
+
+Nodes of the tree have pairs that are decided. The bound of an unfinished search is that of the best
+node that is left, because the tree is searched in this order.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +16,27 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 
 from ..data.types import Floats, Ints
+from ._fences import SIDE, fences
 from ._insertion import OrderSearch
-from ._triangles import DualAscent, Pairs, reduced
+from ._relaxation import Relaxation
+from ._triangles import TRIANGLE, DualAscent, Pairs
 
 # Sweeps of the dual ascent before linear programs, and without a solver that starts warm; the
 # number of cyclic triples from which on it pays, and of documents up to which it is held in memory.
 _SWEEPS, _SWEEPS_ALONE = 90, 300
 _CYCLIC, _ASCENT_UP_TO = 4_000, 300
 
-# Violated triples of a pair that a round adds, and by how much they are violated.
+# Violated triples of a pair that a round adds, and by how much they are violated; and the same of
+# fences, and no fences.
 _PER_PAIR, _VIOLATED = 3, 1e-5
+_FENCES_PER_PAIR, _FENCE_VIOLATED = 4, 0.05
+_NONE = np.zeros((0, 12), dtype=np.intp), np.zeros((0, 12))
+
+# Rounds with fences go on while so many of them close this share of the gap.
+_ROUNDS, _CLOSED = 5, 0.03
+
+# Pairs that are tried for branching, and steps of the simplex method for each of their ends.
+_TRIED, _STEPS = 8, 30
 
 # Orders for each document that do not improve the best one, after which a search ends: before the
 # bounds, and when they leave a gap. The first one may take a share of the time.
@@ -42,7 +57,7 @@ def solve_exactly(net: Floats, deadline: float, rng: np.random.Generator) -> tup
     triples = problem.ascend(_SWEEPS if highspy else _SWEEPS_ALONE)
     if not problem.is_proven:
         if highspy:
-            _branch_and_cut(problem, _Relaxation(highspy, problem, triples))
+            _branch_and_cut(problem, Relaxation(highspy, problem.gain), triples)
         else:
             _integer_program(problem, triples)
     gap = 0.0 if problem.is_proven else problem.gap
@@ -94,6 +109,10 @@ class _Problem:
     @property
     def is_proven(self) -> bool:
         return self.gap < self.step
+
+    def is_closed(self, bound: float) -> bool:
+        """Whether no order within the bound is better than the best one."""
+        return bound - self.kept < 2.0 * self.step
 
     @property
     def seconds(self) -> float:
@@ -161,90 +180,9 @@ def _minimize(problem: _Problem, triples: Ints, relaxed: bool) -> tuple[Any, flo
     return 2.0 * result.x - 1.0, -2.0 * bound - gain.sum()
 
 
-class _Relaxation:
-    """A linear program that goes on from its last basis when rows or bounds change."""
-
-    def __init__(self, highspy: Any, problem: _Problem, triples: Ints) -> None:
-        self.highspy, self.problem, n = highspy, problem, len(problem.pairs)
-        self.model = _silent(highspy)
-        self.model.addVars(n, np.full(n, -1.0), np.ones(n))
-        self.model.changeColsCost(n, np.arange(n, dtype=np.int32), -problem.gain)
-        self.low: Floats = np.full(n, -1.0)
-        self.high: Floats = np.ones(n)
-        self.triples = np.zeros((0, 3), dtype=np.intp)
-        self.add(triples)
-
-    def add(self, triples: Ints) -> None:
-        """Add rows."""
-        n = len(triples)
-        starts = np.arange(0, 3 * n, 3, dtype=np.int32)
-        columns, signs = triples.astype(np.int32).ravel(), np.tile([1.0, 1.0, -1.0], n)
-        if n:
-            self.model.addRows(n, np.full(n, -1.0), np.ones(n), 3 * n, starts, columns, signs)
-            self.triples = np.concatenate([self.triples, triples])
-
-    def restrict(self, low: Floats, high: Floats) -> None:
-        """Set the bounds of the numbers of the pairs."""
-        columns = np.flatnonzero((low != self.low) | (high != self.high)).astype(np.int32)
-        self.low, self.high = low, high
-        if len(columns):
-            self.model.changeColsBounds(len(columns), columns, low[columns], high[columns])
-
-    def drop_basic(self) -> None:
-        """Delete the rows that do not hold the solution."""
-        basic = self.highspy.HighsBasisStatus.kBasic
-        loose = np.array([s == basic for s in self.model.getBasis().row_status], dtype=bool)
-        rows = np.flatnonzero(loose).astype(np.int32)
-        if len(rows):
-            self.model.deleteRows(len(rows), rows)
-            self.triples = self.triples[~loose]
-
-    def solve(self) -> tuple[Any, float]:
-        """Return the solution and its bound; None and -inf if there is none, or inf on timeout.
-
-        The bound is computed from the multipliers, so that it does not rest on tolerances.
-        """
-        left = self.problem.seconds
-        if left <= 0:
-            return None, np.inf
-        if left < np.inf:
-            self.model.setOptionValue("time_limit", self.model.getRunTime() + left)
-        self.model.run()
-        status, known = self.model.getModelStatus(), self.highspy.HighsModelStatus
-        if status != known.kOptimal:
-            return None, -np.inf if status == known.kInfeasible else np.inf
-        solution = self.model.getSolution()
-        multipliers = -np.array(solution.row_dual)
-        self.left = reduced(self.problem.gain, self.triples, multipliers)
-        most = np.maximum(self.left * self.low, self.left * self.high)
-        return np.array(solution.col_value), float(np.abs(multipliers).sum() + most.sum())
-
-    def fix(self, bound: float) -> None:
-        """Fix numbers of pairs that no better order can have at the other end."""
-        slack = bound - self.problem.kept - 2.0 * self.problem.step
-        fixed = (2.0 * np.abs(self.left) > slack) & (self.low < self.high)
-        up = self.left > 0
-        low = np.where(fixed & up, 1.0, self.low)
-        high = np.where(fixed & ~up, -1.0, self.high)
-        self.restrict(low, high)
-
-
-def _silent(highspy: Any) -> Any:
-    """Return a model that prints nothing and starts each run from its basis."""
-
-    class Silent(highspy.Highs):  # type: ignore[misc]
-        # Called when the model is made, before any option can be set; it prints.
-        def enableCallbacks(self) -> None:
-            self.setOptionValue("output_flag", False)
-
-    model = Silent()
-    for name, value in (("presolve", "off"), ("solver", "simplex"), ("parallel", "off")):
-        model.setOptionValue(name, value)
-    return model
-
-
-def _branch_and_cut(problem: _Problem, program: _Relaxation) -> None:
+def _branch_and_cut(problem: _Problem, program: Relaxation, triples: Ints) -> None:
     """Search the tree of fixed pairs, the node of the largest bound first."""
+    program.add(triples, TRIANGLE, 1.0)
     number = itertools.count()
     # Nodes by negative bound; the outer bound is what all that are left could reach.
     nodes = [(-problem.bound, next(number), program.low, program.high)]
@@ -257,49 +195,83 @@ def _branch_and_cut(problem: _Problem, program: _Relaxation) -> None:
         y, bound = _cut(problem, program, is_root=not nodes)
         if y is None and bound == np.inf:
             return
-        if y is None or bound - problem.kept < 2.0 * problem.step:
+        if y is None or problem.is_closed(bound):
             continue
-        pair = _branching_pair(problem, program, y)
+        pair, bounds = _branching_pair(problem, program, y, bound)
         if pair is None:
             return
-        for end in (-1.0, 1.0):
+        for end, reached in zip((-1.0, 1.0), bounds):
             low, high = program.low.copy(), program.high.copy()
             low[pair] = high[pair] = end
-            heapq.heappush(nodes, (max(outer, -bound), next(number), low, high))
+            if not problem.is_closed(reached):
+                heapq.heappush(nodes, (-min(-outer, bound, reached), next(number), low, high))
     problem.bound = problem.kept
 
 
-def _cut(problem: _Problem, program: _Relaxation, is_root: bool) -> tuple[Any, float]:
-    """Add violated inequalities until there are none, or no better order is possible.
+def _cut(problem: _Problem, program: Relaxation, is_root: bool) -> tuple[Any, float]:
+    """Add violated inequalities until they help little, or no better order is possible.
 
-    Returns None with -inf if no better order exists here, and with inf if time is over.
+    The first node has triangles alone until there are none. Returns None with -inf if no better
+    order exists here, and with inf if time is over.
     """
-    best = np.inf
+    # Bounds of the last rounds that count as such.
+    best, last, fenced = np.inf, [np.inf] * _ROUNDS, not is_root
     while True:
-        y, bound = program.solve()
+        y, bound = program.solve(problem.seconds)
         if y is None:
             return None, bound
         best = min(best, bound)
         if is_root:
             problem.bound = min(problem.bound, max(best, problem.kept))
         problem.round(y)
-        if best - problem.kept < 2.0 * problem.step:
+        if problem.is_closed(best):
             return y, best
-        violated = problem.pairs.violated(y, _VIOLATED)
-        if not len(violated):
-            problem.look(_LAST_SEARCH if is_root else 0)
-            program.fix(bound)
+        triples = _spread_triples(problem.pairs, y)
+        if not fenced and not len(triples):
+            problem.look(_LAST_SEARCH)
+            fenced = True
+        rows, coefficients = _spread_fences(problem.pairs, y) if fenced else _NONE
+        stalls = fenced and last[0] - best < _CLOSED * (best - problem.kept)
+        is_last = stalls or not len(triples) + len(rows)
+        if not is_last:
+            program.drop_basic()
+        program.fix(bound - problem.kept - 2.0 * problem.step)
+        if is_last:
             return y, best
-        program.drop_basic()
-        program.fix(bound)
-        program.add(problem.pairs.spread(violated, _PER_PAIR))
+        program.add(triples, TRIANGLE, 1.0)
+        program.add(rows, coefficients, SIDE)
+        last = [*last[1:], best] if fenced else last
 
 
-def _branching_pair(problem: _Problem, program: _Relaxation, y: Floats) -> int | None:
-    """Return the pair that is least decided, and of those the one of the largest net preference."""
-    free = np.flatnonzero((program.low < program.high) & (np.abs(y) < 1.0 - _UNIT))
+def _spread_triples(pairs: Pairs, y: Floats) -> Ints:
+    """Return violated triples, few of a pair."""
+    triples = pairs.violated(y, _VIOLATED)
+    return triples[pairs.spread(triples, _PER_PAIR)]
+
+
+def _spread_fences(pairs: Pairs, y: Floats) -> tuple[Ints, Floats]:
+    """Return the pairs and coefficients of violated fences, few of a pair."""
+    rows, coefficients = fences(pairs, y, _FENCE_VIOLATED)
+    kept = pairs.spread(rows, _FENCES_PER_PAIR)
+    return rows[kept], coefficients[kept]
+
+
+def _branching_pair(
+    problem: _Problem, program: Relaxation, y: Floats, bound: float
+) -> tuple[Any, Any]:
+    """Return a pair both of whose ends bound much, and the bounds of the ends.
+
+    A few steps are tried with the pairs that are least decided, of those the ones of large net
+    preference.
+    """
+    open_pairs = program.low < program.high
+    free = np.flatnonzero(open_pairs & (np.abs(y) < 1.0 - _UNIT))
     if not len(free):
-        free = np.flatnonzero(program.low < program.high)
+        free = np.flatnonzero(open_pairs)
     if not len(free):
-        return None
-    return int(free[np.lexsort((-np.abs(problem.gain[free]), np.round(np.abs(y[free]), 3)))[0]])
+        return None, None
+    first = np.lexsort((-np.abs(problem.gain[free]), np.round(np.abs(y[free]), 3)))[:_TRIED]
+    bounds = program.probe(free[first], _STEPS)
+    taken = np.clip(bound - bounds, problem.step * _UNIT, problem.gap * 2)
+    chosen = int(taken.prod(axis=1).argmax())
+    return free[first[chosen]], bounds[chosen]

@@ -23,6 +23,9 @@ _WIDTH, _DECAY = 1.0, 0.96
 # Violated triples with a document in the middle that are told, for each document.
 _MOST = 8
 
+# Coefficients of the pairs (i, j), (j, k), (i, k).
+TRIANGLE = np.array([1.0, 1.0, -1.0])
+
 
 class Pairs:
     """The pairs i < j of r documents, numbered by rows."""
@@ -41,6 +44,12 @@ class Pairs:
         wins = np.bincount(self.i, y, self.r) - np.bincount(self.j, y, self.r)
         return np.argsort(-wins, kind="stable")
 
+    def matrix(self, y: Floats) -> Floats:
+        """Return the numbers of all ordered pairs, of shape (r, r)."""
+        before = np.zeros((self.r, self.r))
+        before[self.i, self.j], before[self.j, self.i] = y, -y
+        return before
+
     def triples(self, i: Ints, j: Ints, k: Ints) -> Ints:
         """Return the pairs of triples i < j < k, of shape (n, 3); the third has a minus."""
         return np.column_stack([self.number[i, j], self.number[j, k], self.number[i, k]])
@@ -50,9 +59,7 @@ class Pairs:
 
         All of them, unless there are far more than pairs.
         """
-        before = np.zeros((self.r, self.r))
-        before[self.i, self.j], before[self.j, self.i] = y, -y
-        triples, sizes = [], []
+        before, triples, sizes = self.matrix(y), [], []
         for j in range(1, self.r - 1):
             # All i < j and all k > j at once.
             total = np.abs(before[:j, j, None] + before[j, j + 1 :] - before[:j, j + 1 :])
@@ -65,21 +72,16 @@ class Pairs:
         worst = np.argsort(-np.concatenate(sizes), kind="stable")
         return np.concatenate(triples)[worst]
 
-    def spread(self, triples: Ints, most: int) -> Ints:
-        """Return the first triples, of which at most so many share a pair."""
+    def spread(self, rows: Ints, most: int) -> Ints:
+        """Return the numbers of the first rows, of which at most so many share a pair."""
         count, kept = [0] * len(self), []
-        for row, (a, b, c) in enumerate(triples.tolist()):
-            if count[a] < most and count[b] < most and count[c] < most:
-                count[a], count[b], count[c] = count[a] + 1, count[b] + 1, count[c] + 1
+        counted = count.__getitem__
+        for row, pairs in enumerate(rows.tolist()):
+            if max(map(counted, pairs)) < most:
+                for pair in pairs:
+                    count[pair] += 1
                 kept.append(row)
-        return triples[kept]
-
-
-def reduced(gain: Floats, triples: Ints, multipliers: Floats) -> Floats:
-    """Return the gains of the pairs that multipliers of triples leave."""
-    for column, sign in zip(triples.T, (1.0, 1.0, -1.0)):
-        gain = gain - np.bincount(column, sign * multipliers, len(gain))
-    return gain
+        return np.array(kept, dtype=np.intp)
 
 
 class DualAscent:

@@ -244,6 +244,8 @@ TESTED_INSIDE = {
     "data._threads": "how many threads there are, which the machine says otherwise",
     "metrics._metric.metric_function": "what the metrics are made by",
     "preprocessing._words.Words": "one column of text, against scikit-learn's vectorizers",
+    "preds._fences.fences": "inequalities, which all orders must satisfy",
+    "preds._triangles.Pairs": "how the inequalities number pairs",
     "preds._layers.assignment_bound": "of given shares, which the map chooses",
     "preds._layers.bound_of_rest": "what a search may drop, which its result does not show",
     "rankers._folds.Split": "folds that no splitter makes",

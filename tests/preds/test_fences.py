@@ -1,0 +1,128 @@
+"""Fences, ladders and branching of the exact map of pairwise disagreement."""
+
+import itertools
+
+import numpy as np
+import pytest
+from definitions import all_positions
+
+from skcalrank.preds import feedback_arc_positions
+from skcalrank.preds._fences import fences
+from skcalrank.preds._triangles import Pairs
+
+MODULE = "skcalrank.preds._linear_ordering"
+
+
+def orders(r):
+    """The numbers of pairs of all orders."""
+    positions, pairs = all_positions(r), Pairs(r)
+    return np.where(positions[:, pairs.i] < positions[:, pairs.j], 1.0, -1.0)
+
+
+def violated(r, rng):
+    """Inequalities, as rows of all pairs, that a random point violates, and the point."""
+    pairs, y = Pairs(r), rng.choice([-0.9, -0.6, 0.0, 0.6, 0.9], r * (r - 1) // 2)
+    columns, coefficients = fences(pairs, y, 0.01)
+    rows = np.zeros((len(columns), len(pairs)))
+    np.add.at(rows, (np.arange(len(columns))[:, None], columns), coefficients)
+    return rows, y
+
+
+@pytest.mark.parametrize("r", [6, 7])
+def test_fences_are_valid_for_all_orders(r, rng):
+    all_orders, seen = orders(r), set()
+    for _ in range(30):
+        rows, y = violated(r, rng)
+        assert (rows @ y > 5.01).all()
+        assert (np.diff(rows @ y) <= 1e-9).all()
+        kept = rows @ all_orders.T
+        # Facets: orders reach both sides of them.
+        assert (kept.max(axis=1, initial=5.0) == 5.0).all()
+        assert (kept.min(axis=1, initial=-5.0) == -5.0).all()
+        seen |= set(np.count_nonzero(rows, axis=1).tolist())
+    assert seen == {9, 11}
+
+
+def fence(r, rng):
+    """Preferences along a fence of six of r documents, of which orders contradict two."""
+    U, documents = np.zeros((r, r)), rng.permutation(r)
+    first, second = documents[:3], documents[3:6]
+    U[np.ix_(second, first)] = 1.3
+    U[second, first], U[first, second] = 0.0, 1.3
+    return U
+
+
+def paley(p):
+    """A tournament: i beats j if j - i is a square."""
+    i = np.arange(p)
+    return np.isin((i - i[:, None]) % p, i[1:] ** 2 % p) + 0.0
+
+
+def ternary(r, rng):
+    """Net preferences -1, 0 and 1 at random."""
+    net = np.triu(rng.integers(-1, 2, (r, r)), 1)
+    return np.maximum(net - net.T, 0)
+
+
+@pytest.fixture
+def tree(monkeypatch):
+    """The tree on components of any size, without a search that would know the best order."""
+    pytest.importorskip("highspy")
+    monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
+    monkeypatch.setattr(f"{MODULE}._FIRST_SEARCH", 0)
+    monkeypatch.setattr(f"{MODULE}._LAST_SEARCH", 0)
+    return monkeypatch
+
+
+def switch_off(tree, *parts):
+    empty = np.zeros((0, 12), dtype=np.intp), np.zeros((0, 12))
+    if "fences" in parts:
+        tree.setattr(f"{MODULE}.fences", lambda *_: empty)
+    if "branching" in parts:
+        tree.setattr(f"{MODULE}._branching_pair", lambda *_: (None, None))
+
+
+@pytest.mark.parametrize("off", [("fences", "branching"), ("fences",), ("branching",)])
+def test_fences_or_branching_prove_what_triangles_do_not(off, tree, rng):
+    switch_off(tree, *off)
+    result = feedback_arc_positions(fence(8, rng))
+    assert result.value == pytest.approx(2.6)
+    assert result.proven == (len(off) == 1)
+    assert (result.bound == result.value) if result.proven else (1.9 < result.bound < 2.6)
+
+
+def test_what_branching_alone_proves(tree):
+    # With branching this tournament is proven, as another test says.
+    switch_off(tree, "branching")
+    result = feedback_arc_positions(paley(11))
+    assert not result.proven
+    assert 18 < result.bound < 20 <= result.value
+
+
+@pytest.mark.usefixtures("tree")
+def test_the_tree_finds_what_sums_over_subsets_find(monkeypatch, rng):
+    drawn = [draw(r, rng) for r in (6, 7, 8, 9, 9, 9) for draw in (fence, ternary)]
+    drawn += [scale * U + 0.3 * U[::-1] for scale, U in zip(rng.random(len(drawn)), drawn)]
+    results = [feedback_arc_positions(U) for U in drawn]
+    again = [feedback_arc_positions(U) for U in drawn]
+    assert all(result.proven for result in results)
+    for one, two in zip(results, again):
+        assert np.array_equal(one.positions, two.positions)
+        assert one[1:] == two[1:]
+    monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 14)
+    best = [feedback_arc_positions(U).value for U in drawn]
+    np.testing.assert_allclose([result.value for result in results], best, atol=1e-9)
+
+
+def test_bounds_hold_wherever_the_tree_is_left(tree):
+    bounds = []
+    for limit in (1, 5, 20, 60, 100):
+        # A clock that goes on by a second whenever it is read.
+        tree.setattr(f"{MODULE}.time.monotonic", itertools.count().__next__)
+        result = feedback_arc_positions(0.7 * paley(11), time_limit=limit)
+        assert result.bound <= 14 + 1e-9 <= result.value + 2e-9
+        assert not result.proven
+        bounds.append(result.bound)
+    # The tree is left at different places.
+    assert len(np.unique(np.round(bounds, 6))) >= 3
+    assert (np.diff(bounds) >= -1e-9).all()
