@@ -137,7 +137,7 @@ def regret_bound(
         of a query. Multiply means over documents by r.
     r : int or array-like of int, or None
         Number of documents, None for vectors. For queries of several sizes, the largest bound is
-        returned. At most 20 for MAP, or 8 with a cutoff.
+        returned. At most 20 for MAP, and 8 for a measure of pairs of your own.
     eta, threshold, smoothing : float, default=None
         Options of a loss given by its name. ``eta`` is required if the loss has one.
     max_target : float, default=None

@@ -146,9 +146,11 @@ class LeastSquaresPairRanker(PairRanker):
 
 
 def _is_lower(measure: Any) -> bool:
-    """Return whether only the lower triangle of the basis counts."""
+    """Return whether only the lower triangle of the basis counts, in whatever order of a pair."""
     ahead = np.arange(1, _SOME_DOCUMENTS + 1)
-    return not np.triu(measure.pair_basis(np.array([ahead, ahead[::-1]])), 1).any()
+    at, back = measure.pair_basis(np.array([ahead, ahead[::-1]]))
+    is_zero = not (np.triu(at, 1).any() or np.triu(back, 1).any())
+    return is_zero and np.allclose(np.tril(at, -1).T, np.triu(back[::-1, ::-1], 1))
 
 
 def _pairs(measure: Any, r: int) -> Any:
