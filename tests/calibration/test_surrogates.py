@@ -51,6 +51,7 @@ def draw_law(measure, r, rng):
     return draw_labels(measure, (n, r), rng), rng.dirichlet(np.ones(n))
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
 @pytest.mark.parametrize("measure", POSITIONAL, ids=repr)
 def test_sort_is_bayes_optimal_for_positional_measures(measure, rng):
     for r in (2, 3, 4, 4):
@@ -84,6 +85,7 @@ def reinforces(u):
     return True
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
 def test_score_form_of_map_is_optimal_in_p_reinforce(rng):
     inside = 0
     while inside < 60:

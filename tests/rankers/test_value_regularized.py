@@ -286,6 +286,7 @@ def test_deficient_features(options, rng):
     np.testing.assert_allclose(ranker.fit(twice, y, qid).predict(twice), whole, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
 @every_regularizer
 def test_nothing_is_preferred(options):
     X, y = [[0.0], [1.0], [2.0]], RankingTarget(np.ones(3), np.zeros(3))
