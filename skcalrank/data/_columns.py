@@ -220,7 +220,9 @@ def _of_polars(series: Any) -> Values:
         return series.to_numpy()
     if dtype.is_numeric() or kind == "Boolean":
         numbers = series.cast(sys.modules["polars"].Float64).to_numpy()
-        return _exact(numbers, series.to_list) if kind.startswith("Decimal") else numbers
+        if kind == "Boolean":
+            return numbers
+        return _exact(numbers, series.to_list, series.n_unique)
     if kind.startswith(("Date", "Duration")):
         return series.to_numpy()
     if len(series) > _FEW and kind in ("String", "Utf8"):
@@ -252,7 +254,7 @@ def _of_arrow(column: Any) -> Values:
     kind = str(column.type)
     if kind.startswith("decimal"):  # only from text is the nearest float made
         numbers = column.cast("string").cast("float64").to_numpy(zero_copy_only=False)
-        return _exact(numbers, column.to_pylist)
+        return _exact(numbers, column.to_pylist, lambda: len(column.unique()))
     if kind.startswith(("halffloat", "bool")):
         column, kind = column.cast("float64"), "double"
     if kind.startswith(("int", "uint")):
@@ -290,9 +292,16 @@ def _of_numpy(values: Any) -> Values:
     return Coded(listed(levels), codes)
 
 
-def _exact(numbers: Array, as_list: Callable[[], list[Any]]) -> Values:
-    """Return integers as numbers, or as a list if some of them would be rounded."""
+def _exact(
+    numbers: Array, as_list: Callable[[], list[Any]], count: Callable[[], int] | None = None
+) -> Values:
+    """Return integers as numbers, or as a list if some of them would be rounded.
+
+    So are decimals, of which `count` returns the number of different ones.
+    """
     is_exact = numbers.dtype.kind != "f" or not (np.abs(numbers) >= _ROUNDED).any()
+    if is_exact and count is not None:
+        is_exact = len(np.unique(numbers)) == count()
     return numbers if is_exact else as_list()
 
 
@@ -323,6 +332,13 @@ def listed(values: Any) -> list[Any]:
     storage = getattr(values.dtype, "storage", "")
     if storage == "pyarrow" or hasattr(values.dtype, "pyarrow_dtype"):
         return values.__arrow_array__().to_pylist()  # tolist is fifty times slower
-    if values.dtype.kind in "Mm":  # nanoseconds would become integers
-        return np.asarray(values).astype(f"{values.dtype.kind}8[us]").tolist()
+    if values.dtype.kind in "Mm":
+        unit = getattr(values.dtype, "unit", None)  # of a time zone
+        exact = np.asarray(values, dtype=f"M8[{unit}]" if unit else None)
+        rounded = exact.astype(f"{values.dtype.kind}8[us]")
+        out = rounded.tolist()
+        # Nanoseconds have no type of Python, and would become integers.
+        for number in np.flatnonzero((rounded != exact) & ~np.isnat(exact)):
+            out[number] = exact[number]
+        return out
     return values.tolist()

@@ -193,8 +193,8 @@ class PreferenceTarget(Judgments):
         Raises
         ------
         ValueError
-            If a column is not there or lacks a value, a weight is negative, or an item is compared
-            with itself.
+            If a column is not there or lacks a value, a weight is negative, two items have one name
+            as text, or an item is compared with itself.
 
         Examples
         --------
@@ -214,11 +214,17 @@ class PreferenceTarget(Judgments):
         Cid -0.12 +- 0.39
         """
         sides = [identifiers(frame, column, "frame") for column in (winner, loser)]
-        levels = [[str(level) for level in side.listed()] for side in sides]
-        names, codes = np.unique(
-            np.array([*levels[0], *levels[1]], dtype=object), return_inverse=True
-        )
-        first, second = codes[: len(levels[0])], codes[len(levels[0]) :]
+        levels = [side.listed() for side in sides]
+        items = dict.fromkeys([*levels[0], *levels[1]])
+        names, numbers = np.unique(np.array(list(map(str, items)), object), return_inverse=True)
+        if len(names) < len(items):
+            shown = [item for item, n in zip(items, numbers) if (numbers == n).sum() > 1][:2]
+            raise ValueError(
+                f"Items must have different names as text, got {shown[0]!r} and {shown[1]!r}: "
+                "convert both columns to one type."
+            )
+        items = dict(zip(items, numbers))
+        first, second = (np.array([items[level] for level in side]) for side in levels)
         r, row, n_rows = len(names), np.zeros(len(sides[0].codes), dtype=np.intp), 1
         if judge is not None:
             judges = identifiers(frame, judge, "frame").codes

@@ -280,3 +280,15 @@ def test_drawn_comparisons_carry_what_was_given():
     label = sample_comparisons(r.reshape(2, 2), n_comparisons=10, random_state=0)
     assert (len(label), label.n_items, label.qid) == (2, 2, None)
     assert sample_comparisons(r, n_comparisons=10).qid is None
+
+
+def test_items_of_a_table_that_are_one_text_are_refused():
+    pd = pytest.importorskip("pandas")
+    won = pd.DataFrame({"winner": [1, 2], "loser": ["1", "3"]})
+    with pytest.raises(ValueError, match=r"different names as text, got 1 and '1': convert both"):
+        PreferenceTarget.from_frame(won)
+    # Equal numbers of two types are one item.
+    mixed = pd.DataFrame({"winner": [1, 2], "loser": [3.0, 1.0]})
+    assert len(PreferenceTarget.from_frame(mixed).item_names) == 3
+    nanoseconds = pd.DataFrame({"winner": pd.to_datetime([1, 2]), "loser": pd.to_datetime([2, 3])})
+    assert len(PreferenceTarget.from_frame(nanoseconds).item_names) == 3

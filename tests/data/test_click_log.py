@@ -2,6 +2,7 @@
 
 import datetime
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -43,6 +44,7 @@ IDS = {
     "mixed": (lambda q: q if q % 2 else str(q), lambda d: d or "0"),
     "dates": (lambda q: datetime.datetime(2020, 1, 1 + int(q)), lambda d: d),
     "large": (lambda q: 2**63 - int(q), lambda d: 2**60 + int(d)),
+    "nanoseconds": (lambda q: pd.Timestamp(int(q)), lambda d: pd.Timedelta(int(d))),
 }
 
 
@@ -164,3 +166,14 @@ def test_bad_tables_are_clear_errors():
         warnings.simplefilter("ignore")
         shown = ClickSessions.from_frame(log, **NAMES, rows=rows[:2])
     assert shown.shown_rows.tolist() == [0]
+
+
+@pytest.mark.parametrize("container", ["polars", "pyarrow"])
+def test_decimals_that_no_float_tells_apart_are_different_documents(container):
+    library = pytest.importorskip(container)
+    document = [Decimal(1), Decimal("1.0000000000000000001")]
+    columns = {"session": [0, 1], "query": [0, 0], "position": [1, 1], "clicked": [True, False]}
+    frame = getattr(library, {"polars": "DataFrame", "pyarrow": "table"}[container])(
+        {**columns, "document": document}
+    )
+    assert len(ClickSessions.from_frame(frame, **NAMES)) == 2
