@@ -75,7 +75,8 @@ function readDate(column, value) {
 
 function readText(column, value) {
   const width = column.words.length ? column.table[0].length : 1;
-  if (isMissing(value)) return Array(column.n_flags + width - 1).fill(NaN);
+  const codes = column.levels ? readCategory(column, value) : [];
+  if (isMissing(value)) return [...codes, ...Array(column.n_flags + width - 1).fill(NaN)];
   let split = [...new Set(value.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [])];
   if (column.by_letters)
     split = [2, 3].flatMap((n) =>
@@ -89,7 +90,7 @@ function readText(column, value) {
   const squares = sums.pop();
   const norm = squares > 0 ? Math.sqrt(squares) : 1;
   const flags = Array.from({ length: column.n_flags }, (_, k) => Number(known.includes(k)));
-  return [...flags, ...sums.map((x) => x / norm)];
+  return [...codes, ...flags, ...sums.map((x) => x / norm)];
 }
 
 const nothing = () => [];

@@ -62,8 +62,9 @@ def read_date(column, value):
 
 def read_text(column, value):
     width = len(column["table"][0]) if column["words"] else 1
+    codes = read_category(column, value) if "levels" in column else []
     if value is None:
-        return [None] * (column["n_flags"] + width - 1)
+        return codes + [None] * (column["n_flags"] + width - 1)
     split = dict.fromkeys(re.findall(r"[^\W_]+", value.lower()))
     if column["by_letters"]:
         split = {w[i : i + n]: 0 for n in (2, 3) for w in split for i in range(len(w) - n + 1)}
@@ -71,7 +72,7 @@ def read_text(column, value):
     known = [place[word] for word in split if word in place]
     *sums, squares = (sum(column["table"][k][j] for k in known) for j in range(width))
     norm = math.sqrt(squares) if squares > 0 else 1.0
-    return [k in known for k in range(column["n_flags"])] + [x / norm for x in sums]
+    return codes + [k in known for k in range(column["n_flags"])] + [x / norm for x in sums]
 
 
 def scaled(values, least=0.0):

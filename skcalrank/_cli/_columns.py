@@ -65,8 +65,8 @@ def about_columns(encoder: TableEncoder) -> str:
     column: Any
     for column in encoder.columns_:
         kind = column.kind
-        if kind == "category":
-            kind = f"category, {len(column.levels) + len(column.rare)} levels"
+        if column.category is not None:
+            kind = f"{kind}, {column.category.n_levels} levels"
         (used if column.n_outputs else left_out).setdefault(kind, []).append(column.name)
     return "; left out: ".join(
         ", ".join(f"{_in_short(names)} ({kind})" for kind, names in groups.items())

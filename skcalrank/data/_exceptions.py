@@ -112,8 +112,9 @@ class NotGradesWarning(UserWarning):
 class UnseenLevelsWarning(UserWarning):
     """Warning that a column of categories holds no level that fit has seen.
 
-    A single new level is usual and silent. A column without one level of fit was usually converted
-    on the way, for example from integers to text.
+    A column without one level of fit was usually converted on the way, for example from integers
+    to text. New levels of few rows are usual and silent, and so is one new level of at most 1000
+    rows, as a query may be about it.
     """
 
 

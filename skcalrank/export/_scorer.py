@@ -35,7 +35,7 @@ def scorer_document(ranker: Any, feature_names: Any = None) -> dict[str, Any] | 
 
 def _named(column: dict[str, Any], name: str) -> dict[str, Any]:
     """Return a column with another name, and with levels that JSON holds."""
-    parts = ("levels", "rare") if column["kind"] == "category" else ()
+    parts = ("levels", "rare") if "levels" in column else ()
     return {**column, "name": name} | {part: list(map(plain, column[part])) for part in parts}
 
 
@@ -71,7 +71,8 @@ def _n_outputs(column: dict[str, Any]) -> int:
     """Return how many columns of the matrix a column of the table has."""
     kind = column["kind"]
     if kind == "text":
-        return column["n_flags"] + len(column["table"][0]) - 1 if column["table"] else 0
+        n_words = column["n_flags"] + len(column["table"][0]) - 1 if column["table"] else 0
+        return n_words + ("levels" in column)
     if kind == "date":
         return 1 + len(column["parts"])
     return int(kind in ("number", "flag", "duration", "category"))

@@ -30,17 +30,20 @@ from ._words import Words
 #: Code of a level that was not seen in fit. A missing value is NaN.
 UNSEEN = -1.0
 
-# Up to so many rows without a seen level are silent: a query may be about one new level.
-_FEW_UNSEEN = 5
+# Up to so many rows without a seen level are silent, and up to so many with one new level: a query
+# may be about it, and few queries have as many documents.
+_FEW_UNSEEN, _OF_ONE_LEVEL = 5, 1000
 
 
 class Column(ABC):
     """A fitted column of a table.
 
     * `name`: name of the column, or its number if the table has no names.
+    * `category`: reader of codes in the first column of numbers, None if that holds no codes.
     """
 
     kind: ClassVar[str]
+    category: Category | None = None
 
     def __init__(self, name: Any) -> None:
         self.name = name
@@ -179,10 +182,20 @@ class Category(Column):
         self.levels, self.rare = by_number[:n_kept], by_number[n_kept:]
         self.number_levels()
 
+    @property
+    def category(self) -> Category:  # type: ignore[override]
+        """The column itself, which reads codes."""
+        return self
+
     def number_levels(self) -> None:
         """Set the code of each level."""
         self.codes: dict[Any, float] = {level: float(i) for i, level in enumerate(self.levels)}
         self.codes.update(dict.fromkeys(self.rare, float(len(self.levels))))
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels in fit."""
+        return len(self.levels) + len(self.rare)
 
     @property
     def n_codes(self) -> int:
@@ -225,7 +238,7 @@ class Category(Column):
         rows = values.values() if isinstance(values, Coded) else values
         new = {level_of(value) for value, is_new in zip(rows, unseen.tolist()) if is_new}
         drifts = not {_type_of(level) for level in new} & {_type_of(v) for v in self.codes}
-        if not drifts and (len(new) < 2 or unseen.sum() <= _FEW_UNSEEN):
+        if not drifts and unseen.sum() <= (_OF_ONE_LEVEL if len(new) == 1 else _FEW_UNSEEN):
             return
         given, seen = min(new, key=_sort_key), self.levels[0]
         warn(
@@ -238,8 +251,7 @@ class Category(Column):
 
     def about(self) -> str:
         examples = ", ".join(map(repr, self.levels[:3]))
-        n_levels = len(self.levels) + len(self.rare)
-        return f"{n_levels} levels: {examples}" + (", ..." if n_levels > 3 else "")
+        return f"{self.n_levels} levels: {examples}" + (", ..." if self.n_levels > 3 else "")
 
 
 class Date(Column):
@@ -276,25 +288,30 @@ class Date(Column):
 
 
 class Text(Column):
-    """A column of strings of several words."""
+    """A column of strings of several words: codes if it has a `category`, then its words."""
 
     kind = "text"
 
-    def __init__(self, name: Any, levels: Levels) -> None:
+    def __init__(self, name: Any, levels: Levels, category: Category | None = None) -> None:
         super().__init__(name)
+        self.category = category
         # Sums depend on the order, which follows from the type of the column.
         order = sorted(range(len(levels.values)), key=levels.values.__getitem__)
         self.words = Words.fit([levels.values[k] for k in order], levels.counts[order])
 
     @property
     def n_outputs(self) -> int:
-        return self.words.n_outputs
+        return self.words.n_outputs + (self.category is not None)
 
     def output_names(self, name: str) -> list[str]:
-        return self.words.outputs(name)
+        return [name] * (self.category is not None) + self.words.outputs(name)
 
     def read(self, values: Values) -> Floats:
-        return by_level(values.tolist() if isinstance(values, np.ndarray) else values, self._read)
+        values = values.tolist() if isinstance(values, np.ndarray) else values
+        words = by_level(values, self._read)
+        if self.category is None:
+            return words
+        return np.column_stack([self.category.read(values), words])
 
     def _read(self, values: list[Any]) -> Floats:
         return self.words.read([self._text(value) for value in values])
@@ -307,7 +324,8 @@ class Text(Column):
         raise self.refuse(value, "text", "Convert the column to text.")
 
     def about(self) -> str:
-        return f"{self.n_outputs} columns of words"
+        levels = "" if self.category is None else f", {self.category.n_levels} levels"
+        return f"{self.words.n_outputs} columns of words{levels}"
 
 
 def _type_of(level: Any) -> str:

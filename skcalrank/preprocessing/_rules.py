@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,21 +17,27 @@ from ._kinds import Category, Column, Date, Duration, Flag, LeftOut, Number, Tex
 from ._summaries import Levels, Moments, Numbers, Seconds, Summary
 from ._suspects import holds_qid
 from ._values import iter_present, moments_of, numbers_of
+from ._words import words_of
 
 #: Kinds that a user can choose for a column.
 CHOICES = ("number", "category", "text", "date", "drop")
 
-# Text of digits with more levels is a number.
+# Text of digits with more levels is a number, and recurring text of several words is read by its
+# words as well.
 _MOST_CODES = 100
 
 # A rule about the variety of values needs at least so many of them.
 _ENOUGH = 20
 
-# Smallest share of distinct values of an identifier, and of text.
+# Smallest share of distinct values of an identifier, and of text that does not recur.
 _OF_IDENTIFIERS, _OF_TEXT = 0.95, 0.2
 
 # Share of the rows that the most frequent texts need for a category that is not mostly rare ones.
 _COVERED = 0.5
+
+# Names of things, such as titles of films, are at most so large a share of the texts that their
+# words could make. Others recur by chance, and a level says no more than its words.
+_OF_COMBINED = 0.01
 
 # Text has blanks in most values, and more words in the mean than names have.
 _WITH_BLANKS, _MEAN_BLANKS = 0.8, 1.5
@@ -165,8 +172,11 @@ def _of_strings(name: Any, levels: Levels, max_categories: int) -> Column:
     with_blanks = np.mean(np.minimum(blanks, 1))
     if with_blanks >= _WITH_BLANKS and np.mean(blanks) >= _MEAN_BLANKS:
         covered = np.sort(levels.counts)[-max_categories:].sum() / levels.counts.sum()
-        if share > _OF_TEXT or covered < _COVERED:
-            return Text(name, levels)
+        recurs = share <= _OF_TEXT and covered >= _COVERED
+        if not recurs or len(texts) > _MOST_CODES:
+            has_codes = recurs and _are_names(texts)
+            codes = Category(name, levels, max_categories) if has_codes else None
+            return Text(name, levels, codes)
     elif share > _OF_IDENTIFIERS and with_blanks < 1 - _WITH_BLANKS:
         warn(
             f"Column {name!r} of X is left out: {share:.0%} of its texts, such as "
@@ -175,6 +185,13 @@ def _of_strings(name: Any, levels: Levels, max_categories: int) -> Column:
         )
         return LeftOut(name, "identifier", texts[0])
     return Category(name, levels, max_categories)
+
+
+def _are_names(texts: list[str]) -> bool:
+    """Return whether texts are few of those that as many of their words could make."""
+    words = list(map(words_of, texts))
+    log_combined = np.mean(list(map(len, words))) * np.log(max(1, len({*chain(*words)})))
+    return bool(np.log(len(texts) / _OF_COMBINED) <= log_combined)
 
 
 def _is_number(text: str) -> bool:

@@ -48,8 +48,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
       another. Text of digits, such as "01234", is a category.
     * Dates and times become days since the first, and the weekday, the day of the year and the
       hour as far as they vary.
-    * Text, which is distinct strings of several words that rarely recur, becomes columns for its
-      words.
+    * Text, which has blanks in 80% of its values and 1.5 of them in the mean, becomes columns for
+      its words: up to 20 for frequent words, and 10 that all words share. A column of codes comes
+      before them if texts recur as titles of films do: there are at most a fifth as many as rows,
+      the `max_categories` most frequent are in half of the rows, and they are at most 1% of the
+      texts that as many of their words could make. Up to 100 texts that recur are a category.
     * Columns of one value and, with a warning, identifiers are left out: text of one word that
       differs in nearly all rows, and the qid.
 
@@ -57,7 +60,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     columns : dict, default=None
         Kinds of columns, by name or, for arrays, by number: "number", "category", "text", "date",
-        or "drop" to leave a column out. Kinds of other columns follow from their values.
+        or "drop" to leave a column out. "text" is words alone, and "category" is codes alone.
+        Kinds of other columns follow from their values.
     max_categories : int, default=1000
         Maximum number of codes of a column of categories. Rarer levels share the last.
     verbose : int, default=0
@@ -73,7 +77,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     sources_ : ndarray of int of shape (n_features_out,)
         Number of the column of the table that each column of the matrix comes from.
     categorical_ : list of int
-        Numbers of the columns of the matrix that hold codes of categories.
+        Numbers of the columns of the matrix that hold codes of categories, or of texts.
     n_features_in_ : int
         Number of columns of the table.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -300,8 +304,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Warns
         -----
         UnseenLevelsWarning
-            If a column of categories has no level that `fit` has seen, in several rows and levels
-            or in levels of another type.
+            If a column of codes has no level that `fit` has seen: in more than 5 rows with several
+            levels, in more than 1000 rows with one, or in levels of another type.
         """
         return self._matrix(X)
 
@@ -424,9 +428,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def categories_(self) -> dict[int, Category]:
-        """Fitted columns of categories by the number of their column of the matrix."""
-        columns = enumerate(self.columns_[source] for source in self.sources_ if self.columns_)
-        return {number: c for number, c in columns if isinstance(c, Category)}
+        """Readers of codes by the number of their column of the matrix."""
+        firsts = accumulate((column.n_outputs for column in self.columns_), initial=0)
+        readers = ((first, column.category) for first, column in zip(firsts, self.columns_))
+        return {first: reader for first, reader in readers if reader is not None}
 
     def describe(self) -> str:
         """Return a table of what the columns hold, as text.

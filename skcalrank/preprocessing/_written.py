@@ -37,6 +37,8 @@ def column_to_dict(column: Column) -> dict[str, Any]:
             "by_letters": words.by_letters,
             "table": words.table.tolist(),
         }
+        if column.category is not None:
+            parts |= {name: getattr(column.category, name) for name in _PARTS[Category]}
     return {"name": column.name, "kind": column.kind, **parts}
 
 
@@ -58,4 +60,6 @@ def column_from_dict(written: Mapping[str, Any]) -> Column:
         words.n_flags, words.by_letters = written["n_flags"], written["by_letters"]
         words.table = np.array(written["table"]).reshape(len(words.rows), -1)
         column.words = words
+        if "levels" in written:
+            column.category = column_from_dict({**written, "kind": Category.kind})
     return column

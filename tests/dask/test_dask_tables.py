@@ -189,6 +189,14 @@ def test_categories_of_partitions_differ():
     check_alike(ours, local, pd.concat(parts))
 
 
+def test_levels_of_texts_that_recur_come_from_all_partitions(rng):
+    titles = np.array([" ".join(rng.permutation(list("abcdefghijklmn"))[:6]) for _ in range(120)])
+    frame = pd.DataFrame({"a": titles[rng.integers(0, 120, 640)]})
+    ours, local = TableEncoder().fit(lazy([frame[:50], frame[50:]])), TableEncoder().fit(frame)
+    assert ours.categorical_ == [0]
+    check_alike(ours, local, frame)
+
+
 def test_text_that_dask_makes_of_objects_is_read_as_text():
     frame = pd.DataFrame({"a": pd.Series([True, None, False] * 9, dtype=object)})
     with dask.config.set({"dataframe.convert-string": True}):

@@ -180,6 +180,22 @@ def test_readers_take_columns_of_one_kind(kind, read):
     np.testing.assert_allclose(read(to_json(ranker), table, QID), expected, rtol=0, atol=1e-9)
 
 
+@every_reader
+def test_readers_take_texts_that_recur(read):
+    rng = np.random.default_rng(0)
+    titles = [" ".join(rng.choice([f"w{k}" for k in range(60)], 4)) for _ in range(120)]
+    table = [{"a": titles[k]} for k in rng.integers(0, 120, 640).tolist()]
+    y, qid = rng.integers(0, 3, 640) + np.array(["w1" in row["a"] for row in table]), QID.repeat(4)
+    trees = boosted(FIRST, n_estimators=4, min_samples_leaf=4)
+    ranker = TabularRanker(trees=trees, n_jobs=1).fit(table, y, qid)
+    assert ranker.encoder_.categorical_ == [0]
+    document = json.loads(to_json(ranker))
+    assert faults(document, SCHEMA) == []
+    table[0]["a"], table[1]["a"] = None, "w1 that is new"
+    scores = read(json.dumps(document), table, qid)
+    np.testing.assert_allclose(scores, ranker.predict(table, qid), rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("normalize", ["pooled", "query"])
 def test_no_documents_have_no_scores(normalize):
     text = to_json(stack(None, normalize))

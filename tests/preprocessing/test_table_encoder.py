@@ -49,13 +49,14 @@ def test_text_of_many_numbers_is_numbers():
     assert kind_of(values, columns={"a": "category"}) == "category"
 
 
-def test_titles_that_recur_are_categories(rng):
+def test_titles_that_recur_have_codes(rng):
     words = rng.permutation(np.array([f"word{k}" for k in range(60)]))
     titles = np.array([" ".join(rng.permutation(words)[:4]) for _ in range(3000)], dtype=object)
     often = titles[rng.integers(0, 1200, 12000) ** 2 // 1200]  # most rows have few of the titles
     rarely = titles[np.arange(15001) % 3000]  # five rows each: most would be rare categories
-    kinds = TableEncoder().fit([{"a": a, "b": b} for a, b in zip(often, rarely)]).kinds_
-    assert kinds == {"a": "category", "b": "text"}
+    encoder = TableEncoder().fit([{"a": a, "b": b} for a, b in zip(often, rarely)])
+    assert encoder.kinds_ == {"a": "text", "b": "text"}
+    assert encoder.categorical_ == [0]
 
 
 def test_text_of_dates_is_dates():
@@ -159,6 +160,7 @@ SEEN = ["a", "b", "b c", "c"] * 5
         ([b"a", b"b"], SEEN),
         ([1], SEEN),
         (["1"], [True, 2, 3.5, "x"]),
+        (["new"] * 1001, SEEN),
     ],
 )
 def test_a_column_without_a_level_of_fit_warns(given, seen):
