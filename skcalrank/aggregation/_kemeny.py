@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import PreferenceTarget, arrays
+from ..data import PreferenceTarget, arrays, check
 from ..data.types import Array, ArrayLike, Floats
 from ..preds import feedback_arc_positions
 
@@ -37,7 +37,7 @@ class Consensus(NamedTuple):
 
 
 def kemeny(
-    orders: Sequence[Iterable[Any]] | PreferenceTarget,
+    orders: Sequence[Iterable[Any]] | PreferenceTarget | Any,
     *,
     weights: ArrayLike | None = None,
     method: str = "exact",
@@ -58,7 +58,8 @@ def kemeny(
         other one: it does not count as worse. Names are of any hashable type. A
         :class:`~skcalrank.PreferenceTarget` in the label-ranking form, such as
         ``PreferenceTarget.from_orders(positions)``, has one vote in each row; its candidates are
-        named as its items, or numbered from 0.
+        named as its items, or numbered from 0. A frame is read as such positions: a row for each
+        vote, a column for each candidate.
     weights : array-like of shape (n_orders,), default=None
         Non-negative weight of each vote, such as the number of voters. If None, all are 1.
     method : {"exact", "local_search", "auto"}, default="exact"
@@ -75,8 +76,8 @@ def kemeny(
     Raises
     ------
     ValueError
-        If there is no vote, a vote names a candidate twice or has an empty group, or the weights do
-        not fit.
+        If there is no vote, a vote names a candidate twice or has an empty group, the weights do
+        not fit, or an array may hold positions as well as names.
     TypeError
         If a vote is a string.
 
@@ -96,13 +97,33 @@ def kemeny(
     >>> kemeny(votes, weights=[4, 3, 2, 2])
     Consensus(order=['tea', 'coffee', 'milk'], value=8.0, bound=8.0, proven=True)
     """
+    if hasattr(orders, "columns"):
+        orders = _of_frame(orders)
     if isinstance(orders, PreferenceTarget):
         names, preferences = _of_rows(orders, weights)
     else:
+        if isinstance(orders, np.ndarray) and check.holds_positions(orders, first=(0, 1)):
+            raise ValueError(
+                "orders must be lists of names, got an array that may hold positions: pass "
+                "PreferenceTarget.from_orders(positions), counted from 1, or orders.tolist() if "
+                "each row lists candidates, best first."
+            )
         names, preferences = _of_votes(orders, weights)
     result = feedback_arc_positions(preferences, method=method, time_limit=time_limit)
     order = [names[number] for number in np.argsort(result.positions)]
     return Consensus(order, float(result.value), float(result.bound), bool(result.proven))
+
+
+def _of_frame(frame: Any) -> PreferenceTarget:
+    """Return the votes of a frame of positions."""
+    try:
+        return PreferenceTarget.from_orders(frame)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "A frame of orders must hold the position of each candidate, counted from 1, with "
+            f"candidates as columns: {error} If its rows list names, pass "
+            "orders.to_numpy().tolist()."
+        ) from error
 
 
 def _of_rows(y: PreferenceTarget, weights: ArrayLike | None) -> tuple[list[Any], Floats]:

@@ -57,8 +57,8 @@ class OneQueryWarning(UserWarning):
     """Warning that rows without a qid are treated as one query, which is rarely intended.
 
     Issued by ``fit``, ``partial_fit`` and ``score`` of rankers, and by scorers, for
-    one-dimensional y of several rows. Pass a qid to silence it; if all rows are one query, pass
-    ``qid=np.zeros(len(y))``.
+    one-dimensional y of several rows, and by metrics for 20 rows or more. Pass a qid to silence it;
+    if all rows are one query, pass ``qid=np.zeros(len(y))``.
     """
 
 

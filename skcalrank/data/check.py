@@ -32,6 +32,10 @@ from .types import Array, ArrayLike, Floats
 # Queries per row from which on a qid seems to be of documents.
 _NEARLY_ALL = 0.9
 
+# Rows from which on a list passed to a metric seems to be of several queries, and that do not all
+# hold positions by chance.
+_MANY_ROWS = 20
+
 
 def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     """Return `qid` if it is given, else the qid that `y` carries; raise if the two differ.
@@ -51,18 +55,33 @@ def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     return qid
 
 
-def warn_of_one_query(y: Any, qid: ArrayLike | None, caller: str, name: str = "y") -> None:
-    """Warn if several rows of relevances are treated as one query because no qid is given."""
+def warn_of_one_query(
+    y: Any, qid: ArrayLike | None, caller: str, name: str = "y", is_metric: bool = False
+) -> None:
+    """Warn if several rows of relevances are treated as one query because no qid is given.
+
+    A metric of one short list is what metrics are for.
+    """
     if qid is not None or isinstance(y, Target):
         return
     shape = y.shape if hasattr(y, "shape") else np.shape(y)
-    if shape[1:] in ((), (1,)) and shape[0] > 1:
+    if shape[1:] in ((), (1,)) and shape[0] >= (_MANY_ROWS if is_metric else 2):
         warn(
             # Numbers in the text would repeat the warning for each fold of a search.
             f"{caller} got {name} and no qid, so all rows count as one query. Pass qid=qid, or "
             f"{name}=RankingTarget({name}, qid). If all rows are one query, pass "
             f"qid=np.zeros(len({name})).",
             OneQueryWarning,
+        )
+
+
+def warn_of_positions(y: Any, name: str = "y") -> None:
+    """Warn if many rows of the label-ranking form all hold the positions 1, ..., r."""
+    if np.ndim(y) == 2 and len(y) >= _MANY_ROWS and holds_positions(y):
+        warn(
+            f"Each row of {name} holds the numbers 1, ..., r once, and higher is better: if they "
+            f"are positions, where 1 is the best, pass -{name}. If r is the best, pass {name} - 1 "
+            "to silence this warning."
         )
 
 
@@ -288,6 +307,19 @@ def item_names(y: Any) -> tuple[str, ...] | None:
         return getattr(y, "item_names", None)
     names = tuple(getattr(y, "columns", ()))
     return names if len(names) > 1 and all(isinstance(name, str) for name in names) else None
+
+
+def holds_positions(y: Any, first: tuple[int, ...] = (1,)) -> bool:
+    """Return whether each row of a matrix of numbers holds positions of its columns.
+
+    Each has one, or NaN; they may count from any of the numbers `first`.
+    """
+    shape = np.shape(y)
+    if len(shape) != 2 or shape[1] < 2 or np.asarray(y).dtype.kind not in "iuf":
+        return False
+    # An item without a position is NaN, and sorted to the end.
+    rows, places = np.sort(y, axis=1), np.arange(shape[1])
+    return any(((rows == start + places) | np.isnan(rows)).all() for start in first)
 
 
 def same_items(ranker: Any, y: Any) -> None:

@@ -63,7 +63,8 @@ def measure_score(
     y_score : array-like, same shape
         Scores, higher is better.
     qid : array-like of shape (n_rows,), default=None
-        Query of each row. If None, all rows are one query, or each row of a matrix is one.
+        Query of each row. If None, all rows are one query, or each row of a matrix is one; 20
+        rows or more without a qid give a :class:`~skcalrank.OneQueryWarning`.
     ties : {"average", "stable", "reversed", "worst", "best"}, default=None
         Order of documents with equal scores: the exact expectation over random orders, row order,
         the reverse of it (the later row first, as in DMJ10, eq. 7), or the order that is worst or
@@ -192,11 +193,18 @@ def evaluated(
     qid: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     average: bool = True,
+    caller: str | None = "The metric",
 ) -> dict[Any, Any]:
-    """Return the values of measures that are objects; the arguments are validated here."""
+    """Return the values of measures that are objects; the arguments are validated here.
+
+    Without a caller, who calls has warned of rows without a qid.
+    """
     check.row_order(y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight)
     y_true, y_score, qid, sample_weight = in_memory(
         y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight
     )
+    qid = check.carried_qid(y_true, qid)
+    if caller is not None:
+        check.warn_of_one_query(y_true, qid, caller, "y_true", is_metric=True)
     target = CheckedTarget.of(y_true, qid)
     return target.evaluate(measures, y_score, policies, sample_weight, average)

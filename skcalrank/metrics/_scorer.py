@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 from ..data import arrays, check, is_lazy
 from ..data.types import ArrayLike, Floats, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
-from ._evaluate import measure_score
+from ._evaluate import evaluated
 from ._values import Policies
 
 
@@ -109,15 +109,10 @@ class RankingScorer:
         qid = check.carried_qid(y, qid)
         check.warn_of_one_query(y, qid, "The scorer")
         warn_of_queries(estimator, X, y, qid, "The scorer")
-        return measure_score(
-            self.measure,
-            y,
-            predict_with_queries(estimator, X, qid),
-            qid=qid,
-            ties=self.ties,
-            empty=self.empty,
-            sample_weight=sample_weight,
-        )
+        scores, policies = predict_with_queries(estimator, X, qid), Policies(self.ties, self.empty)
+        measures = {"": self.measure}
+        values = evaluated(measures, y, scores, policies, qid, sample_weight, caller=None)
+        return float(values[""])
 
 
 def warn_of_queries(estimator: Any, X: Any, y: Any, qid: Any, caller: str) -> None:

@@ -73,6 +73,24 @@ def test_votes_in_rows():
     assert kemeny(y, weights=[3, 1, 1]).order == ["tea", "milk", "ale"]
 
 
+def test_a_frame_holds_positions_of_its_columns():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"tea": [3, 3, 2], "milk": [2, 1, 1], "ale": [1, 2, 3]})
+    assert kemeny(frame).order == ["milk", "ale", "tea"]
+    named = pandas.DataFrame({"first": ["Ana", "Bo"], "second": ["Bo", "Ana"]})
+    with pytest.raises(ValueError, match=r"position of each candidate.*to_numpy\(\).tolist"):
+        kemeny(named)
+    assert kemeny(named.to_numpy()).value == 1
+
+
+@pytest.mark.parametrize("votes", [[[3, 2, 1], [1, 2, 3]], [[0.0, 1], [0, 1]], [[1, np.nan]]])
+def test_arrays_that_may_hold_positions(votes):
+    with pytest.raises(ValueError, match=r"from_orders\(positions\), counted from 1, or orders"):
+        kemeny(np.array(votes))
+    kemeny([[3, 2, 1], [1, 2, 3]])
+    kemeny(np.array([[7, 3, 5], [3, 5, 7]]))
+
+
 def test_votes_of_a_file(tmp_path):
     file = tmp_path / "drinks.toi"
     file.write_text("# ALTERNATIVE NAME 1: tea\n# ALTERNATIVE NAME 2: ale\n3: 1,2\n4: {1,2}\n5: 2")

@@ -98,12 +98,12 @@ def test_ties_are_broken_by_what_the_measure_gains():
 
 
 def test_cutoff_as_a_small_integer(rng):
-    y, s = rng.integers(0, 4, 300), rng.normal(size=300)
+    y, s = rng.integers(0, 4, (1, 300)), rng.normal(size=(1, 300))
     assert ndcg_score(y, s, k=np.int8(100)) == ndcg_score(y, s, k=100)
 
 
 def test_labels_far_from_zero(rng):
-    y, s = rng.integers(0, 5, 500) * 1.0, rng.normal(size=500)
+    y, s = rng.integers(0, 5, (1, 500)) * 1.0, rng.normal(size=(1, 500))
     assert pairwise_disagreement_loss(1e14 + y, s) == pairwise_disagreement_loss(y, s)
     assert kendall_score(1e14 + y, s) == kendall_score(y, s)
 
@@ -111,13 +111,13 @@ def test_labels_far_from_zero(rng):
 def test_err_of_equal_scores_asks_for_the_first_k_only(rng):
     y = rng.integers(0, 4, 60)
     orders = [rng.permutation(60) for _ in range(1500)]
-    values = [err_score(y, order, k=5) for order in orders]
+    values = [err_score([y], [order], k=5) for order in orders]
     error = np.std(values) / np.sqrt(len(values))
-    assert abs(err_score(y, np.zeros(60), k=5) - np.mean(values)) < 5 * error
+    assert abs(err_score([y], np.zeros((1, 60)), k=5) - np.mean(values)) < 5 * error
 
 
 def test_more_labels_in_a_query_than_small_integers_count():
-    y = np.arange(40_000.0)
+    y = np.arange(40_000.0)[None]
     assert kendall_score(y, y) == 1
     assert kendall_score(y, -y) == -1
 

@@ -119,9 +119,9 @@ def test_lists_of_half_precision():
 
 def test_scores_whose_sums_overflow_both_ways():
     s = np.array([1.7e308, -1.7e308, 1.7e308, -1.7e308] * 5)
-    assert auc_score(s > 0, s) == pytest.approx(1, rel=1e-15)
+    assert auc_score([s > 0], [s]) == pytest.approx(1, rel=1e-15)
     with pytest.raises(ValueError, match="y_score contains infinity"):
-        auc_score(s > 0, np.where(s > 0, np.inf, -np.inf))
+        auc_score([s > 0], [np.where(s > 0, np.inf, -np.inf)])
 
 
 def test_solvers_that_overflow_name_the_arguments():

@@ -3,9 +3,10 @@
 import pickle
 import warnings
 from copy import copy, deepcopy
-from functools import wraps
+from functools import partial, wraps
 
 import numpy as np
+import pandas as pd
 import pytest
 from cases import make_data, rankers
 from sklearn.base import clone
@@ -66,7 +67,7 @@ from skcalrank import (
     train_test_query_split,
 )
 from skcalrank.linear_model import GramRidge
-from skcalrank.metrics import evaluate, kendall_score, ndcg_score
+from skcalrank.metrics import evaluate, kendall_score, measure_score, ndcg_score
 
 SCORER = get_scorer("ndcg@3")
 
@@ -117,6 +118,22 @@ def test_who_names_queries_or_has_one_row_is_not_warned(rng):
     PairwiseDisagreementRanker().fit(X, preferences).score(X, preferences)
     # A metric of one list is a metric.
     assert ndcg_score([1, 0], [0.2, 0.1]) == 1.0
+    assert OneQueryWarning not in warned(partial(ndcg_score, y[None], y[None]))
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [ndcg_score, partial(measure_score, "ndcg@5"), partial(evaluate, measures=["ndcg@5"])],
+    ids=["function", "measure_score", "evaluate"],
+)
+def test_metrics_of_many_rows_without_a_qid(metric, many):
+    _, y, qid = many
+    with pytest.warns(OneQueryWarning, match="The metric got y_true and no qid") as caught:
+        metric(y, y_score=y)
+    assert [warning.filename for warning in caught] == [__file__]
+    one, named = np.zeros(len(y)), pd.Series(y, pd.Index(qid, name="qid"))
+    for labels, queries in [(y, qid), (y, one), (RankingTarget(y, qid), None), (named, None)]:
+        assert OneQueryWarning not in warned(partial(metric, labels, y_score=y, qid=queries))
 
 
 def test_partial_fit_and_tools_without_a_qid(many):
@@ -131,6 +148,21 @@ def test_partial_fit_and_tools_without_a_qid(many):
     # A tool that strips the target.
     with pytest.warns(OneQueryWarning):
         VotingRegressor([("ndcg", NDCGRanker())]).fit(X, RankingTarget(y, qid))
+
+
+# -- positions in place of labels ----------------------------------------------------------
+
+
+def test_positions_of_all_rows_that_are_taken_for_labels(rng):
+    X = rng.normal(size=(40, 2))
+    positions = rng.permuted(np.tile(np.arange(1, 5), (40, 1)), axis=1)
+    ranker = PairwiseDisagreementRanker()
+    with pytest.warns(UserWarning, match=r"if they are positions, .* pass -y\.") as caught:
+        ranker.fit(X, pd.DataFrame(positions))
+    assert [warning.filename for warning in caught] == [__file__]
+    tied = np.vstack([positions[:-1], [1, 1, 2, 3]])
+    for y in (-positions, positions - 1, positions[:15], tied):
+        assert not warned(partial(clone(ranker).fit, X[: len(y)], y))
 
 
 # -- parts of queries ----------------------------------------------------------------------
