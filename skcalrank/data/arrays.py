@@ -98,8 +98,9 @@ def refuse_stand_ins(**values: Any) -> None:
             column = f": pass the column, such as frame[{value!r}]" if name != "X" else ""
             raise ValueError(f"{name} must be an array, got the string {value!r}{column}.")
         if isinstance(value, Mapping) and not issparse(value):
+            is_row = not any(map(np.ndim, value.values()))
             remedy = (
-                "pass pandas.DataFrame(X)"
+                ("pass [X], a list of one dict" if is_row else "pass pandas.DataFrame(X)")
                 if name == "X"
                 else "pass an array, or measure runs and judgments by name with "
                 "skcalrank.evaluation.evaluate_run and compare_values"

@@ -451,11 +451,28 @@ def query_weights(
     return queries.mean(queries.group(sample_weight))
 
 
-def features(estimator: Any, X: Any, *y: Any, as_it_is: bool = False, **checks: Any) -> Any:
+def features(
+    estimator: Any,
+    X: Any,
+    *y: Any,
+    as_it_is: bool = False,
+    takes_records: bool = False,
+    **checks: Any,
+) -> Any:
     """Return X, and y if given, validated by ``validate_data``; errors name the argument.
 
     With ``as_it_is``, a table is checked and returned unchanged, for a regressor that reads tables.
+    With ``takes_records``, numbers are returned for a list of dicts, which tell its rows apart.
     """
+    if takes_records and tables.is_records(X):
+        names = tables.column_names(X) or []
+        if checks.get("reset", True):
+            estimator.n_features_in_ = len(names)
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        numbers = tables.rows_as_numbers(X)
+        if not y:
+            return numbers
+        return numbers, validate_data(estimator, "no_validation", *y, reset=False)
     with arrays.naming(*["X", "y"][: 1 + len(y)]):
         if isinstance(X, tables.EncodedTable):
             return _encoded_table(estimator, X, *y, reset=checks.get("reset", True))
@@ -509,11 +526,13 @@ class Reads(NamedTuple):
     * `sparse`: whether sparse matrices are accepted.
     * `missing`: whether NaN is accepted.
     * `tables`: whether data frames are passed on unchanged.
+    * `records`: whether lists of dicts are passed on, as the estimator inside reads them.
     """
 
     sparse: bool = False
     missing: bool = False
     tables: bool = False
+    records: bool = False
 
     @classmethod
     def of(cls, estimator: Any, *, tables: bool = False) -> Reads:
@@ -528,6 +547,7 @@ class Reads(NamedTuple):
             "dtype": (np.float64, np.float32),
             "ensure_all_finite": "allow-nan" if self.missing else True,
             "as_it_is": self.tables,
+            **({"takes_records": True} if self.records else {}),
         }
 
 

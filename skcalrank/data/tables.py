@@ -184,7 +184,9 @@ def rows_as_numbers(X: Any) -> Any:
 
     Anything but a table is returned unchanged.
     """
-    return np.column_stack(list(map(_as_codes, columns_of(X)))) if is_table(X) else X
+    if not is_table(X) and not is_records(X):
+        return X
+    return np.column_stack(list(map(_as_codes, columns_of(X))))
 
 
 def _as_codes(values: Values) -> Floats:

@@ -53,7 +53,7 @@ class RankerAround(BaseRanker):
 
     def _reads(self, plan: Any) -> Any:
         # A ranker that does not take tables raises itself.
-        return super()._reads(plan)._replace(tables=True)
+        return super()._reads(plan)._replace(tables=True, records=True)
 
     def _check_params(self) -> Any:
         ranker = self._given()
@@ -119,6 +119,8 @@ def ranker_scores(ranker: Any, rows: Rows, named: bool = True) -> Floats:
 
 def with_numbers(rows: Rows) -> Rows:
     """Return rows whose features are numbers that tell rows apart, beside the table as it is."""
+    if tables.is_records(rows.table):
+        return rows
     numbers = tables.rows_as_numbers(rows.X)
     return replace(rows, X=numbers, table=None if numbers is rows.X else rows.X)
 

@@ -504,3 +504,22 @@ def test_the_threshold_is_that_of_mapie_on_padded_queries(rng):
     ).calibrate(np.arange(len(padded))[:, None], labels)
     ours = cutoff(relevance_level=None).fit(p[:, None], y, qid).threshold_
     assert abs(ours - theirs.best_predict_param[0]) <= grid[1]
+
+
+@pytest.mark.parametrize(
+    "around",
+    [GuaranteedCutoff(BoostedRanker(), alpha=0.5), CalibratedRankerCV(BoostedRanker(), cv=2)],
+    ids=["cutoff", "calibrated"],
+)
+def test_lists_of_dicts_are_what_the_ranker_inside_reads(around, rng):
+    pandas = pytest.importorskip("pandas")
+    records = [{"a": float(a), "city": "xyz"[int(3 * b)]} for a, b in rng.random((200, 2))]
+    y = np.array([row["a"] + (row["city"] == "x") > 0.8 for row in records]) * 1.0
+    qid, frame = np.repeat(np.arange(40), 5), pandas.DataFrame(records)
+    expected = clone(around).fit(frame, y, qid).predict(frame, qid)
+    ranker = clone(around).fit(records, y, qid)
+    assert_array_equal(ranker.predict(records, qid), expected)
+    assert_array_equal(ranker.predict(frame, qid), expected)
+    assert ranker.feature_names_in_.tolist() == ["a", "city"]
+    with pytest.raises(ValueError, match=r"got a dict: pass \[X\], a list of one dict"):
+        ranker.predict(records[0], qid=0)
