@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, diags, issparse
 from scipy.sparse.csgraph import connected_components
+from sklearn.isotonic import isotonic_regression
 
 from ..data import ClickCounts, ClickSessions, arrays, check, check_clicks, warn
 from ..data.types import Floats, Ints
@@ -34,6 +35,22 @@ class PropensityEstimate(NamedTuple):
     propensity: Floats
     standard_error: Floats
     group: Ints
+
+    @property
+    def discount(self) -> Floats:
+        """The non-increasing sequence nearest to the propensities, by least squares.
+
+        ``DCG(gain="linear", discount=...)`` with it is the number of clicks expected on a list.
+        """
+        monotone: Floats = isotonic_regression(self.propensity, increasing=False)
+        return monotone
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{value:.3g} ± {error:.1g}" if error > 0 else f"{value:.3g}"
+            for value, error in zip(self.propensity, self.standard_error)
+        )
+        return f"PropensityEstimate({values})"
 
 
 def fit_propensities(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from ..aggregation import fit_propensities
-from ..data import ClickSessions, warning_once
+from ..data import ClickSessions, keeping_warnings, warning_once
 from ..data.types import ArrayLike, Floats, Matrix, Seed
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit
@@ -73,7 +74,7 @@ class ClickReport:
         safe = "safe" if safety else "not shown to be safe"
         size = min(estimate.effective_sample_size, safety.effective_sample_size)
         if safety and size < FEW:
-            safe = f"safe only if few clicks do not mislead (effective sample size {size:.0f})"
+            safe = "safe only if few clicks do not mislead"
         return "\n".join(
             [
                 "Log: " + ", ".join(f"{n:,} {name}" for name, n in self.facts.items()),
@@ -84,7 +85,8 @@ class ClickReport:
                 f"[{estimate.low:.4g}, {estimate.high:.4g}], "
                 f"effective sample size {estimate.effective_sample_size:.0f}",
                 f"Difference to the lists as shown: {safety.difference:.4g}, at least "
-                f"{safety.lower:.4g}: {safe}",
+                f"{safety.lower:.4g}, effective sample size {safety.effective_sample_size:.0f}: "
+                f"{safe}",
                 f"The ranker {verdict}.",
             ]
         )
@@ -189,8 +191,12 @@ def click_ranker(
         scores = scores_by(choice.ranker, _safe_indexing(X, shown), held_out.qid)
         options: dict[str, Any] = {"propensity": theta, "confidence_level": confidence_level}
         estimate = offline_evaluate(scores, held_out, measure, **options)
-        safety = is_safe(scores, None, held_out, measure, **options)
-        sensitivity = propensity_sensitivity(scores, held_out, measure, **options)
+        # One warning, of the value or else of the difference; other strengths are not what is used.
+        is_told = estimate.effective_sample_size < FEW
+        with keeping_warnings() if is_told else nullcontext():
+            safety = is_safe(scores, None, held_out, measure, **options)
+        with keeping_warnings():
+            sensitivity = propensity_sensitivity(scores, held_out, measure, **options)
         ranker = clone(choice.ranker).fit(X, sessions)
     name, facts = measure.full_name, _facts(sessions)
     return ClickReport(ranker, choice, theta, errors, estimate, safety, sensitivity, name, facts)

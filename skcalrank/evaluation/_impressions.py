@@ -164,8 +164,8 @@ class ClickLogEstimate:
         linear = (values - share * relevant) * np.nanmean(number) / n_relevant
         return value + linear + share * (number - np.nanmean(number))
 
-    def effective_size(self, weight: Floats, measure: Measure) -> float:
-        """Return the effective sample size, with a warning if it is small."""
+    def effective_size(self, weight: Floats, measure: Measure, what: str = "") -> float:
+        """Return the effective sample size of what of a measure, with a warning if it is small."""
         x = np.abs(weight[self.sessions.shown_rows] * self.factor)
         x, n_queries = x / max(x.max(initial=0.0), 1e-300), float(self.in_use.sum())
         second, third = (float(self.probability @ x**power) for power in (2, 3))
@@ -173,9 +173,9 @@ class ClickLogEstimate:
         if size < FEW:
             # A number in the text would repeat the warning for each propensity.
             warn(
-                f"The effective sample size for {measure.full_name} is below {FEW}: few clicks, or "
-                "queries, decide its estimate, and the interval is too short. The result has the "
-                "number as effective_sample_size."
+                f"The effective sample size for {what}{measure.full_name} is below {FEW}: few "
+                "clicks, or queries, decide its estimate, and the interval is too short. The "
+                "result has the number as effective_sample_size."
             )
         return size
 

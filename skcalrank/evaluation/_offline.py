@@ -41,6 +41,13 @@ class OfflineEstimate(NamedTuple):
     unseen: float
     query_values: Floats
 
+    def __repr__(self) -> str:
+        unseen = f", unseen={self.unseen:.2g}" if self.unseen else ""
+        return (
+            f"OfflineEstimate({self.value:.4g} [{self.low:.4g}, {self.high:.4g}], "
+            f"effective_sample_size={self.effective_sample_size:.0f}{unseen})"
+        )
+
 
 @dataclass(frozen=True)
 class Safety:
@@ -275,7 +282,12 @@ def is_safe(
     weight -= other
     difference, error, n = mean_and_error(log.query_values(weight))
     lower = float(difference - stats.t.ppf(confidence_level, n - 1) * error)
-    return Safety(lower >= -margin, difference, lower, log.effective_size(weight, measure))
+    return Safety(
+        lower >= -margin,
+        difference,
+        lower,
+        log.effective_size(weight, measure, "the difference in "),
+    )
 
 
 class Sensitivity(NamedTuple):
@@ -296,6 +308,13 @@ class Sensitivity(NamedTuple):
     low: Floats
     high: Floats
     shown: Floats
+
+    def __repr__(self) -> str:
+        lines = [
+            f"exponent {exponent:g}: {value:.4g} [{low:.4g}, {high:.4g}], as shown {shown:.4g}"
+            for exponent, value, low, high, shown in zip(*self)
+        ]
+        return "\n".join(["Sensitivity", *lines])
 
 
 def propensity_sensitivity(

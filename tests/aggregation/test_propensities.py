@@ -6,6 +6,8 @@ from scipy.optimize import least_squares, minimize
 
 from skcalrank import AggregatedRanker, ClickSessions, PreferenceTarget, sample_sessions
 from skcalrank.aggregation import fit_propensities, position_based
+from skcalrank.measures import DCG
+from skcalrank.metrics import measure_score
 
 THETA = np.array([1.0, 0.5, 0.25, 0.2])
 
@@ -303,3 +305,13 @@ def test_bad_input_is_a_clear_error():
             fit_propensities(y, **options)
     alone = fit_propensities(counted([(0, 1, 3, 1)], 1))
     assert (alone.propensity.tolist(), alone.standard_error.tolist()) == ([1.0], [0.0])
+
+
+def test_the_discount_of_estimates_that_do_not_decrease():
+    fitted = fit_propensities(ClickSessions([0, 0], [[0, 1], [1, 0]] * 2, [1, 1, 2, 2]))
+    estimate = fitted._replace(
+        propensity=np.array([1, 0.4, 0.6, 0.1]), standard_error=np.array([0, 0.01, 0.02, np.nan])
+    )
+    np.testing.assert_allclose(estimate.discount, [1, 0.5, 0.5, 0.1])
+    assert measure_score(DCG(gain="linear", discount=estimate.discount), [0, 1], [1, 0]) == 0.5
+    assert repr(estimate) == "PropensityEstimate(1, 0.4 ± 0.01, 0.6 ± 0.02, 0.1)"

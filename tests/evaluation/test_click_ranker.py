@@ -70,4 +70,12 @@ def test_few_effective_clicks_are_told_once_and_in_the_report():
         report = click_ranker(X[keep], y[keep], propensity=THETA)
     assert sum("effective sample size" in str(w.message) for w in told) == 1
     assert report.safety
-    assert ": safe only if few clicks do not mislead (effective sample size 1" in str(report)
+    assert str(report.safety.effective_sample_size)[:2] in str(report)
+    assert ": safe only if few clicks do not mislead" in str(report)
+
+
+@pytest.mark.filterwarnings("error:The effective sample size")
+def test_other_strengths_of_bias_do_not_warn_of_the_estimate():
+    X, y = made(sign=-1, n_sessions=1850)
+    report = click_ranker(X, y, propensity=THETA)
+    assert min(report.estimate.effective_sample_size, report.safety.effective_sample_size) > 40
