@@ -103,8 +103,8 @@ def _queries_of(X: Any, y: Any, qid: ArrayLike | None) -> Queries:
         if is_matrix or (isinstance(y, Target) and y.n_items is not None):
             return Queries.equal(n_rows, 1)
         raise MissingQidError(
-            "Splitters of queries require a qid, got none. Pass y=RankingTarget(y, qid), "
-            "groups=qid, or route qid=qid."
+            "Splitters of queries require a qid, got none. Pass qid=qid, or y=RankingTarget(y, "
+            "qid); to tools of scikit-learn groups=qid, or route the qid."
         )
     return check.queries(qid, n_rows)
 

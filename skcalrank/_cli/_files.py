@@ -208,7 +208,9 @@ def reading(path: Any, expected: str = LETOR) -> Iterator[None]:
         reason = textwrap.shorten(str(error), 3000)
         is_named = reason.startswith(str(path))
         prefix = f"cannot read {'' if is_named else f'{path}: '}"
-        prefix = "" if reason.startswith("cannot read") else prefix
+        # A sentence of which the file is the subject is complete.
+        is_sentence = reason.startswith(("cannot read", f"{path} has "))
+        prefix = "" if is_sentence else prefix
         raise ValueError(f"{prefix}{reason}{expected and f' ({expected})'}") from error
     finally:
         say("")

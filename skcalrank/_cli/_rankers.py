@@ -77,6 +77,11 @@ def make_ranker(name: str, relevance_level: float | None = None) -> BaseRanker:
     match = re.fullmatch(r"([a-z]+)(?:@([1-9]\d*))?(?:\+([a-z]+))?", name)
     if match is not None and match[1] == AUTO and not match[3]:
         return TabularRanker(f"ndcg@{match[2] or 10}", random_state=0)
+    if match is not None and match[1] in PEERS:
+        raise ValueError(
+            f"Unknown ranker {name!r}: rankers of other packages take no cutoff or regressor, "
+            f"write {match[1]!r}."
+        )
     if match is None or match[1] not in RANKERS or (match[3] or "trees") not in REGRESSORS:
         raise ValueError(
             f"Unknown ranker {name!r}: choose one of {AUTO}, {', '.join(RANKERS)}, with "

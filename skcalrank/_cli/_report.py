@@ -116,6 +116,7 @@ def report(compared: Compared, args: Namespace) -> str:
         "better in every row.",
         _table(compared),
         _about_test(comparison),
+        _differences(comparison),
         _CALIBRATED if any(marks) else "",
         _REFERENCES if compared.references else "",
         ABOUT_JUDGED if comparison.judged_ else "",
@@ -133,6 +134,20 @@ def _about_test(comparison: Comparison) -> str:
         f"+ and - better and worse than {texts.line(comparison.baseline)} at p < .05: "
         f"{comparison.test_title}, over the {sample}."
     )
+
+
+def _differences(comparison: Comparison) -> str:
+    """Return a line for each tested difference of the first measure, with interval and p-value."""
+    first, level = comparison.measures[0], f"{100 * comparison.confidence_level:g} %"
+    lines = [
+        f"{texts.line(row.system)} - {texts.line(row.other)}: "
+        f"{_number(row.difference, 3)} [{_number(row.low, 3)}, {_number(row.high, 3)}], "
+        f"p = {_number(row.p_adjusted, 3)}"
+        for row in comparison.differences
+        if row.measure == first
+    ]
+    head = f"Differences of {texts.line(first)}, with {level} intervals:"
+    return "\n".join([head, *lines]) if lines else ""
 
 
 def _table(compared: Compared) -> str:

@@ -79,7 +79,10 @@ class ClickSessions(Judgments):
     array([0, 1, 0, 1, 1])
     """
 
-    _remedy = "turn the sessions into one score per row with skcalrank.aggregation.cascade."
+    _remedy = (
+        "learn from them with AggregatedRanker or skcalrank.evaluation.click_ranker, or turn them "
+        "into one score per row with skcalrank.aggregation.cascade."
+    )
 
     document: Array | None = None
 

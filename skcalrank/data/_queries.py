@@ -374,7 +374,10 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
     if qid.ndim != 1:
         hint = " A scalar is for predict, rank and top_k alone." if qid.ndim == 0 else ""
         if qid.ndim == 0 and isinstance(name := qid.item(), str):
-            hint = f" Pass the column itself, X[{name!r}].{hint}"
+            hint = (
+                f" Pass the column itself, such as frame[{name!r}], or [{name!r}] * len(X) if all "
+                f"rows are of this query.{hint}"
+            )
         raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.{hint}")
     if len(qid) != n_rows:
         hint = ""

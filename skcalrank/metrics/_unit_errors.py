@@ -12,6 +12,7 @@ def document_calibration_error(
     y_true: ArrayLike,
     y_value: ArrayLike,
     *,
+    qid: ArrayLike | None = None,
     n_bins: int = 15,
     sample_weight: ArrayLike | None = None,
 ) -> float:
@@ -19,8 +20,7 @@ def document_calibration_error(
 
     Documents are sorted by their values and cut into bins of equal numbers, in which documents of
     equal value stay together. The error is :math:`\sum_b w_b |\bar y_b - \bar v_b|`, with the
-    share of the weight :math:`w_b`, the mean label and the mean value of each bin. Queries do not
-    matter, so it takes no `qid`.
+    share of the weight :math:`w_b`, the mean label and the mean value of each bin.
 
     Parameters
     ----------
@@ -29,6 +29,8 @@ def document_calibration_error(
     y_value : array-like of shape (n_rows,)
         Values, such as the probabilities that
         :meth:`CalibratedRankerCV.predict <skcalrank.CalibratedRankerCV.predict>` returns.
+    qid : array-like of shape (n_rows,), default=None
+        Ignored, as documents of all queries are binned together.
     n_bins : int, default=15
         Number of bins.
     sample_weight : array-like of shape (n_rows,), default=None
@@ -56,6 +58,7 @@ def document_calibration_error(
     0.175
     """
     labels, values = _checked(y_true, y_value, n_bins)
+    check.queries(qid, len(labels))
     weight = check.sample_weight(sample_weight, len(labels), Queries.equal(1, len(labels)))
     return _binned_error(labels, values, n_bins, np.ones(len(labels)) if weight is None else weight)
 

@@ -40,6 +40,7 @@ def test_a_wrong_name_is_told_with_all_columns(capsys, offers, new, command):
         run(capsys, "fit", offers, "--model", new, *QUERIES, "--features", "f0")
     argv = argv.get(command, [offers])
     message = fail(capsys, command, *argv, "--label-column", "grade")
+    assert "cannot read" not in message
     assert "has no column 'qid': its columns are f0, f1, f2, f3, f4, f5, grade, docid" in message
     assert "sku, shop, search_id" in message
     assert "--qid-column" in message

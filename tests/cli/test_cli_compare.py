@@ -12,6 +12,7 @@ import pytest
 from commands import COLUMNS, fail, run, table
 
 from skcalrank import NDCGRanker, SpearmanRanker, load_letor
+from skcalrank._cli._rankers import make_ranker
 from skcalrank.evaluation import compare, cross_compare
 from skcalrank.persistence import save_model
 
@@ -210,3 +211,20 @@ def test_missing_values_choose_the_rankers(capsys, tmp_path, rng):
     assert "Values are missing, so the rankers that take them are compared" in " ".join(out.split())
     message = fail(capsys, *argv, "--rankers", "ndcg")
     assert "feature 1 has no value" in message
+
+
+def test_differences_are_printed_with_intervals(capsys, path, systems):
+    found, test, argv = systems
+    out = run(capsys, "compare", path("test.txt"), *argv, "--measures", "spearman", "ndcg@5")
+    result = compare(test.y, found, ["spearman"], qid=test.qid)
+    printed = out.partition("Differences of spearman, with 95 % intervals:\n")[2]
+    lines = printed.partition("\n\n")[0].split("\n")
+    assert len(lines) == len(result.differences)
+    for line, row in zip(lines, result.differences):
+        assert line.startswith(f"{row.system} - {row.other}: ")
+        assert "p = " in line
+
+
+def test_rankers_of_other_packages_take_no_cutoff():
+    with pytest.raises(ValueError, match="take no cutoff or regressor, write 'lightgbm'"):
+        make_ranker("lightgbm@5")

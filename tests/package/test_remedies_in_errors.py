@@ -26,8 +26,16 @@ from skcalrank import (
     StackingRanker,
     ValueRegularizedRanker,
     get_scorer,
+    sample_sessions,
+    train_test_query_split,
 )
-from skcalrank.metrics import kendall_score, measure_score, ndcg_score
+from skcalrank.evaluation import rank_frame
+from skcalrank.metrics import (
+    document_calibration_error,
+    kendall_score,
+    measure_score,
+    ndcg_score,
+)
 from skcalrank.preprocessing import QuantileHinges
 
 X, Y, QID = np.arange(6.0)[:, None], np.array([1, 0, 0, 1, 1, 0]), np.repeat([0, 1], 3)
@@ -221,3 +229,16 @@ def test_kendall_of_one_document_counts_what_empty_says():
     assert kendall_score(y, [2, 1, 0], empty="zero") == 0.5
     with pytest.raises(ValueError, match="undefined"):
         kendall_score(y, [2, 1, 0], empty="error")
+
+
+def test_remedies_name_what_the_call_takes():
+    X, y, qid = [[1.0], [2.0], [0.0]], [1, 0, 1], [7, 7, 8]
+    with pytest.raises(ValueError, match=r"Pass qid=qid, or y=RankingTarget\(y, qid\)"):
+        train_test_query_split(X, y)
+    with pytest.raises(ValueError, match=r"\['S0572'\] \* len\(X\) if all rows are of this query"):
+        rank_frame(NDCGRanker().fit(X, y, qid), X, "S0572")
+    sessions = sample_sessions([0.2, 0.5, 0.9], qid, n_sessions=9, random_state=0)
+    with pytest.raises(TypeError, match="learn from them with AggregatedRanker"):
+        np.asarray(sessions)
+    value = document_calibration_error(y, [0.5, 0.4, 0.9], qid=qid)
+    assert value == document_calibration_error(y, [0.5, 0.4, 0.9])
