@@ -209,7 +209,7 @@ def reading(path: Any, expected: str = LETOR) -> Iterator[None]:
         is_named = reason.startswith(str(path))
         prefix = f"cannot read {'' if is_named else f'{path}: '}"
         # A sentence of which the file is the subject is complete.
-        is_sentence = reason.startswith(("cannot read", f"{path} has "))
+        is_sentence = reason.startswith(("cannot read", f"{path} has no column"))
         prefix = "" if is_sentence else prefix
         raise ValueError(f"{prefix}{reason}{expected and f' ({expected})'}") from error
     finally:

@@ -36,7 +36,8 @@ rankers, each named after the measure that it is trained for:
   They are linear, fitted by least squares in closed form. Append @k for a
   cutoff, as in ndcg@5 (ndcg is ndcg@10), and {" or ".join(f"+{n}" for n in REGRESSORS)} for another
   regressor. {AUTO} mixes linear models and boosted trees: slower, and mostly the
-  best. Whatever --measures says, it is trained for ndcg@10, and {AUTO}@5 for ndcg@5."""
+  best. It is trained for ndcg@10, and {AUTO}@5 for ndcg@5, whatever --measures
+  says."""
 ABOUT_PEERS = f"\n  {', '.join(PEERS)}: rankers of these packages, if installed\n"
 ABOUT_FILES = f"""\
 the file format is inferred from the suffix:
