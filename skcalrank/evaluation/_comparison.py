@@ -287,13 +287,13 @@ class Comparison:
         """
         return to_markdown(Layout.of(self, digits, interval))
 
-    def to_latex(self, *, digits: int = 4, interval: bool = False) -> str:
+    def to_latex(self, *, digits: int = 4, interval: bool = True) -> str:
         """Return the table in LaTeX, which needs the package booktabs.
 
         Parameters
         ----------
         digits, interval
-            As in :meth:`to_markdown`; by default without intervals, for narrow columns.
+            As in :meth:`to_markdown`.
 
         Returns
         -------

@@ -239,7 +239,7 @@ def test_letters_of_all_pairs(apart):
 
 def test_latex(apart):
     comparison = compare_values(apart, interval="bca", n_resamples=100)
-    table = comparison.to_latex(digits=3)
+    table = comparison.to_latex(digits=3, interval=False)
     assert r"System & m\textbar{}1 & m\_2 \\" in table
     assert r"a\_b & " in table
     assert r"$<$b$>$ & " in table
@@ -247,7 +247,12 @@ def test_latex(apart):
     # The caption speaks of intervals where the table has them.
     assert "intervals" not in table
     assert r"\begin{tabular}{lrr}" in table
-    assert r"with 95 \% intervals (BCa bootstrap)" in comparison.to_latex(interval=True)
+    assert r"with 95 \% intervals (BCa bootstrap)" in comparison.to_latex()
+    # Every number of the table in Markdown is in that in LaTeX.
+    numbers = [
+        re.findall(r"0\.\d+", text) for text in (comparison.to_latex(), comparison.to_markdown())
+    ]
+    assert sorted(numbers[0]) == sorted(numbers[1])
     assert table.count(r"\\") == 4
 
 
