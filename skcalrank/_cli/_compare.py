@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..data import UnseenLevelsWarning
 from ..datasets import Columns, RankingData, byte_lines, load_letor, table_files
 from ..evaluation import Comparison, compare, cross_compare
 from ..metrics import predict_with_queries
+from ..model_selection import QueryKFold
 from ..preprocessing import TableEncoder
 from ..rankers import BaseRanker, measure_of
 from . import _files as files
@@ -22,6 +24,9 @@ from . import _rankers as choices
 from . import _report as reports
 from ._columns import about_columns, of_table, text_columns
 from ._text import say
+
+# What to do where one file cannot be divided into folds.
+_INSTEAD = "give TRAIN and TEST"
 
 
 def add_options(parser: Any) -> None:
@@ -133,8 +138,10 @@ def _is_run(path: str) -> bool:
 def _read(args: Namespace, rankers: dict[str, Any]) -> tuple[RankingData, RankingData, str]:
     """Return the data to fit, the data to measure on, and a text on both."""
     if _is_table(args):
-        data, columns = _read_tables(args)
-        left_out = ""
+        data, encoder = _read_tables(args)
+        columns, left_out = f"Columns: {about_columns(encoder)}.", ""
+        if len(data) == 1:
+            columns += _of_folds(encoder, data[0], args)
     else:
         # An error about missing values is one about a ranker that was named.
         files.refuse_names(args.files[0], args.features or args.drop or list(args.columns))
@@ -154,15 +161,28 @@ def _is_table(args: Namespace) -> bool:
         return table_files(args.files[0]) is not None
 
 
-def _read_tables(args: Namespace) -> tuple[list[RankingData], str]:
-    """Return the data of tables, with the columns of the first, and what these hold."""
+def _read_tables(args: Namespace) -> tuple[list[RankingData], TableEncoder]:
+    """Return the data of tables, with the columns of the first, and their reader."""
     settings: dict[str, Any] = {"whole": True, "of_any_kind": True}
     ((train, _),) = files.Reader(args.files[0], args, **settings)
     encoder = TableEncoder(args.columns or None).fit(*train)
     settings["chosen"] = Columns(features=list(train.X.columns), text=text_columns(encoder))
     tests = [files.Reader(path, args, **settings) for path in args.files[1:]]
     data = [train, *(test for reader in tests for test, _ in reader)]
-    return data, f"Columns: {about_columns(encoder)}."
+    return data, encoder
+
+
+def _of_folds(encoder: TableEncoder, data: RankingData, args: Namespace) -> str:
+    """Say which columns are of another kind in the rows of a fold than in all rows."""
+    choices.check_folds(args.folds, data.qid, _INSTEAD)
+    kinds: dict[Any, set[str]] = {}
+    with _columns_told_once():
+        for rows, _ in QueryKFold(args.folds).split(*data):
+            part = clone(encoder).fit(data.X.iloc[rows], data.y[rows], data.qid[rows])
+            for name, kind in part.kinds_.items() - encoder.kinds_.items():
+                kinds.setdefault(name, set()).add(kind)
+    named = [f"{name} as {' or '.join(sorted(of_name))}" for name, of_name in kinds.items()]
+    return f" Some folds read {', '.join(sorted(named))}." if named else ""
 
 
 def _read_lines(paths: list[str], rankers: Any) -> tuple[list[RankingData], str]:
@@ -238,7 +258,7 @@ def _columns_told_once() -> Iterator[None]:
 
 
 def _cross_validated(rankers: Any, data: RankingData, measures: Any, args: Namespace) -> Comparison:
-    choices.check_folds(args.folds, data.qid, "give TRAIN and TEST")
+    choices.check_folds(args.folds, data.qid, _INSTEAD)
     say(f"fitting {len(rankers)} rankers in {args.folds} folds")
     policies = {"cv": args.folds, "baseline": args.baseline, "empty": args.empty}
     comparison = cross_compare(rankers, data.X, data.y, data.qid, measures, **policies)

@@ -119,6 +119,22 @@ def test_columns_are_told(capsys, files, new):
         assert f"Columns: {listing}." in " ".join(out.split())
 
 
+@pytest.mark.filterwarnings("ignore:Column 'code' of X holds text")
+def test_columns_that_folds_read_otherwise_are_told(capsys, tmp_path, rng):
+    columns = {
+        "x": rng.random(120),
+        "code": [str(k) for k in range(120)],
+        "qid": np.arange(120) // 6,
+    }
+    frame = pandas.DataFrame({**columns, "label": rng.integers(0, 2, 120)})
+    frame.to_parquet(tmp_path / "t.parquet")
+    options = ["--rankers", "ndcg", "--measures", "ndcg@10"]
+    out = " ".join(run(capsys, "compare", str(tmp_path / "t.parquet"), *options).split())
+    assert "Columns: x, code (number). Some folds read code as identifier." in out
+    out = run(capsys, "compare", str(tmp_path / "t.parquet"), *options, "--columns", "code=number")
+    assert "Some folds" not in out
+
+
 def test_many_columns_are_told_in_short(capsys, tmp_path, new, rng):
     frame = pandas.DataFrame(rng.random((60, 30)), columns=[f"f{k}" for k in range(30)])
     frame.assign(qid=np.arange(60) // 6, label=np.arange(60) % 2).to_csv(
