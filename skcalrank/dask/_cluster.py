@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections import defaultdict
@@ -106,7 +107,8 @@ def _results(client: Any, tasks: Any) -> Any:
 def _wait_for(tasks: Any) -> None:
     from distributed import wait
 
-    with suppress(TimeoutError, CancelledError):  # what a dead worker had to do is cancelled
+    # What a dead worker had to do is cancelled; Python 3.10 has another TimeoutError for asyncio.
+    with suppress(asyncio.TimeoutError, CancelledError):
         wait(list(tasks), timeout=_LOOK, return_when="FIRST_COMPLETED")
 
 
