@@ -225,10 +225,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 check_consistent_length(X, y)
             y = check.one_form(y, qid, name)  # type: ignore[arg-type]
             check.warn_of_one_query(y, qid, type(self).__name__, name)
-            if name == "y":
-                check.warn_of_positions(y)
             n_items = y.shape[1] if y.ndim == 2 else None
             self._check_form(n_items, name)
+            if name == "y":
+                check.warn_of_positions(y)
             if n_items is None:
                 workers.require_qid(qid)
             queries = Queries.equal(len(y), n_items) if n_items else check.queries(qid, len(y))

@@ -209,8 +209,8 @@ def test_many_queries_equal_one_at_a_time(measure, ties, rng):
     scores = rng.integers(0, 30, size=len(qid)).astype(float)
     together = measure_score(measure, y, scores, qid=qid, ties=ties, average=False)
     alone = [
-        measure_score(measure, [y[qid == q]], [scores[qid == q]], ties=ties, average=False)[0]
-        for q in dict.fromkeys(qid.tolist())
+        measure_score(measure, y[one], scores[one], qid=qid[one], ties=ties, average=False)[0]
+        for one in (qid == q for q in dict.fromkeys(qid.tolist()))
     ]
     np.testing.assert_allclose(together, alone, atol=1e-12)
     if ties in ("stable", "reversed"):

@@ -62,7 +62,7 @@ ROWS = ("y", "y_true", "y_value", "y_score")
 MISTAKES = {
     "a lazy table": (("X", *ROWS, "scores", "qid"), LazyFrame(), r"LazyFrame of polars.*\.collect"),
     "the name of a column": (ROWS, "price", r"the string 'price': pass .*frame\['price'\]"),
-    "the name of the query": (("qid",), "search", r"X\['search'\]"),
+    "the name of the query": (("qid",), "search", r"frame\['search'\]"),
     "sizes of queries": (("qid",), [4] * 5, r"group sizes.*np\.repeat"),
     "a query for some rows": (("qid",), QID[:5], "qid must have 20 entries, .* got 5"),
     "a query without a name": (
