@@ -61,6 +61,15 @@ def test_a_frame_has_a_column_for_each_feature(rng):
     assert repr(explanation) == f"ScoreExplanation({len(X)} rows, {X.shape[1]} features)"
     frame = X.set_axis(np.arange(len(X))[::-1])
     assert explain_scores(ranker, frame, qid).to_frame().index.equals(frame.index)
+
+
+def test_a_display_names_the_documents_of_a_frame_by_their_labels(rng):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    X, y, qid = make_data(rng)
+    frame = pandas.DataFrame(X, index=np.arange(len(X))[::-1])
+    frame.columns = frame.columns.astype(str)
+    ranker = NDCGRanker().fit(frame, y, qid)
     one = explain_scores(ranker, frame[qid == qid[0]], 0)
     best = TopContributionsDisplay.from_explanation(one, k=2).item_names
     assert best.tolist() == ranker.top_k(frame, qid, k=2)[:2].tolist()
