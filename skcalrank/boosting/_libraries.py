@@ -120,7 +120,7 @@ class Library:
     def contributions(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
         """Return scores as sums over the columns and, last, a constant.
 
-        Raises ValueError if the scores are no such sums.
+        Raises ValueError unless the scores are such sums.
         """
         del kinds
         if has_tree_parts(estimator):
@@ -131,7 +131,7 @@ class Library:
             constant = np.full(len(dense), float(np.ravel(estimator.intercept_)[0]))
             parts = np.column_stack([dense * np.ravel(coef), constant])
             size = 1.0 + np.abs(parts).sum(axis=1)
-            # The scores of a generalized linear model are no sums of these.
+            # The scores of a generalized linear model are not sums of these.
             if (np.abs(parts.sum(axis=1) - estimator.predict(X)) <= _TOLERANCE * size).all():
                 return parts
         raise ValueError(

@@ -39,7 +39,7 @@ def forest_of(
 ) -> Forest:
     """Return the trees of a fitted model of a library.
 
-    Raises ValueError if the trees are no sums of splits of numbers and of codes.
+    Raises ValueError unless the trees are sums of splits of numbers and of codes.
     """
     if isinstance(booster, HistGradientBoostingRegressor):
         forest = _of_sklearn(booster, n_codes)

@@ -76,13 +76,14 @@ def _csv_cell(value: Any) -> str:
         return ""
     if not isinstance(value, str):
         value = repr(float(value)) if isinstance(value, float) else str(value)
-    elif _FORMULA.match(value) and not _is_number(value):
+    elif _FORMULA.match(value) and not is_number(value):
         value = f"'{value}"
     value = _HALVES.sub("\ufffd", value)
     return '"{}"'.format(value.replace('"', '""')) if _QUOTED.search(value) else value
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether Python reads a text as a number."""
     try:
         float(text)
     except ValueError:

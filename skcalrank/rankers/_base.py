@@ -200,8 +200,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Validate the input of fit, or of another chunk if `reset` is False.
 
         `name` is "targets" if y holds targets, which have no scale of labels. `whole` is whether y
-        is all that the ranker learns from. Return the plan, with
-        the scale of the measure if it depends on the labels, and the rows.
+        is all that the ranker learns from. Return the plan, with the scale of the measure if it
+        depends on the labels, and the rows.
         """
         arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
         refuse_lazy(type(self).__name__, **arguments)
@@ -247,13 +247,19 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                     y = counted
                 plan = replace(plan, measure=_scaled(measure, y, workers))
             if reset and whole:
-                level = measure.level if self._reads_labels and name == "y" else None
-                read = counted if level is None else measure.labels(counted)
-                check.warn_of_equal_labels(read, queries, name, level)
-                settle(EqualLabelsWarning)  # folds of the rows are other ones
+                self._warn_of_equal_labels(measure, counted, queries, name)
         check.warn_of_cut_queries(labels, type(self).__name__)
         rows = Rows(X, y, queries, weight, n_items, qid is not None, table, workers=workers)
         return plan, rows if n_items is None else replace(rows, items=check.item_names(labels))
+
+    def _warn_of_equal_labels(
+        self, measure: Measure, labels: Floats, queries: Queries, name: str
+    ) -> None:
+        """Warn if labels, as the measure reads them, differ in no query."""
+        level = measure.level if self._reads_labels and name == "y" else None
+        read = labels if level is None else measure.labels(labels)
+        check.warn_of_equal_labels(read, queries, name, level)
+        settle(EqualLabelsWarning)  # folds of the rows are other ones
 
     def _check_form(self, n_items: int | None, name: str = "y") -> None:
         """Raise for the label-ranking form if the ranker does not take it."""

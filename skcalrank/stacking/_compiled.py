@@ -97,7 +97,7 @@ class CompiledScorer:
         Returns `written`: what :meth:`from_dict` reads. JSON holds it if names and levels are texts
         and numbers.
 
-        Raises ValueError if the trees are no sums of splits, as those with linear leaves are not.
+        Raises ValueError unless the trees are sums of splits; those with linear leaves are not.
         """
         return {
             "columns": None if self.encoder is None else self.encoder.to_dicts(),
