@@ -27,6 +27,15 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def is_number(text: str) -> bool:
+    """Return whether Python reads a text as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def refuse_missing(labels: Array, name: str) -> None:
     """Raise ValueError for a missing label among objects or dates, which cannot be sorted."""
     if labels.ndim == 1 and labels.dtype.kind in "OmM":

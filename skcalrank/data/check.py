@@ -13,7 +13,7 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
-from . import arrays, limits, tables, texts
+from . import arrays, limits, tables
 from ._exceptions import (
     CutQueriesWarning,
     EqualLabelsWarning,
@@ -258,7 +258,7 @@ def _first_wrong_label(raw: Array, name: str, error: Exception) -> Exception:
         return error
     flat, width = raw.astype(object).ravel(), max(1, raw.size // max(1, len(raw)))
     for place, value in enumerate(flat):
-        if isinstance(value, str) and not texts.is_number(value):
+        if isinstance(value, str) and not arrays.is_number(value):
             swapped = ": were y and qid swapped? Make numbers of grades in words" * (name == "y")
             return ValueError(
                 f"{name} must be numbers, got {value!r} in row {place // width}{swapped}."

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from .arrays import is_number
+
 # Characters without a picture that rule the terminal or the order of others, and halves of a
 # character, which files cannot hold.
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -80,12 +82,3 @@ def _csv_cell(value: Any) -> str:
         value = f"'{value}"
     value = _HALVES.sub("\ufffd", value)
     return '"{}"'.format(value.replace('"', '""')) if _QUOTED.search(value) else value
-
-
-def is_number(text: str) -> bool:
-    """Return whether Python reads a text as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
