@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from _common import data_file, data_folder, describe_environment, parser, print_table, say
 
-from skcalrank.datasets import open_bytes
+from skcalrank.datasets import text_lines
 from skcalrank.evaluation import evaluate_run, trec_name
 
 NEEDED = ["trec_eval/qrels.test", "trec_eval/results.test", "trec_eval/out.test.aq"]
@@ -24,8 +24,8 @@ def main():
     args = parser(__doc__, data=True).parse_args()
     folder = data_folder(args.data, NEEDED)
     qrels, run, output = (data_file(folder, name) for name in NEEDED)
-    with open_bytes(output) as file:
-        expected = {(name, topic): value for name, topic, value in map(_words, file)}
+    lines = (line.split()[:3] for _, line in text_lines(output))
+    expected = {(name, topic): value for name, topic, value in lines}
     print(describe_environment("numpy"), "\n")
     rows, worst = [], 0.0
     for measure, of_topics in evaluate_run(run, qrels, MEASURES, average=False).items():
@@ -38,10 +38,6 @@ def main():
         rows.append([name, *values, f"{difference:.1e}"])
     print_table(["measure", *of_topics, "difference"], rows)
     say(f"\nLargest difference {worst:.1e}; rounding to four decimals allows 5e-05.")
-
-
-def _words(line):
-    return line.decode().split()[:3]
 
 
 if __name__ == "__main__":

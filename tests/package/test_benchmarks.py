@@ -1,8 +1,10 @@
 """Results of the benchmarks: every script has a file, which the pages and README agree with."""
 
+import ast
 import datetime
 import json
 import re
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 
@@ -38,6 +40,15 @@ def marked_tables(text):
 def test_every_script_has_results():
     commands = {read(name)["command"].split()[1] for name in RESULTS}
     assert commands == {f"benchmarks/{script}.py" for script in SCRIPTS}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scripts_import_what_the_package_has(script):
+    source = (ROOT / "benchmarks" / f"{script}.py").read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skcalrank"):
+            package = import_module(node.module)
+            assert not [name.name for name in node.names if not hasattr(package, name.name)]
 
 
 def test_the_pages_show_all_results():
