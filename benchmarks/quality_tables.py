@@ -596,6 +596,8 @@ def show_against(sets, label, peers=PICKED | COME):
             continue
         row = [*cells_of_difference(found), *cells_of_costs(sets, labels)]
         rows.append([peer, *row])
+    if not rows:  # results of before are not replaced by an empty table
+        sys.exit(f"No cells of {label} and a peer on all sets yet: run them without a summary.")
     if missing:
         say(f"Not run on all sets yet: {'; '.join(missing)}")
     say(f"\n{untagged(label)}: difference in NDCG@10 to the peer, and the cost of the peer")
