@@ -128,6 +128,7 @@ def test_trees_of_the_whole_are_those_of_the_sample(data, engine):
 
 
 def test_files(tmp_path):
+    pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     X, y, qid = make_offers(n_queries=60, random_state=0)
     frame = X.assign(grade=y, search=qid)
