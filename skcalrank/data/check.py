@@ -533,7 +533,7 @@ class Reads(NamedTuple):
         return cls(tags.sparse, tags.allow_nan, tables)
 
     def checks(self) -> dict[str, Any]:
-        """Return the options of :func:`checked_features`."""
+        """Return the options of :func:`features`."""
         return {
             "accept_sparse": "csr" if self.sparse else False,
             "dtype": (np.float64, np.float32),
