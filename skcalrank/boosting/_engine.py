@@ -103,19 +103,26 @@ class Engine(ABC):
             )
 
     def _check_booster(self, params: dict[str, Any], stops: bool) -> None:
-        kind = next((str(params[name]) for name in self.boosters if name in params), "gbdt")
-        why = None
+        given = next((name for name in self.boosters if name in params), "")
+        kind, why = str(params.get(given)), None
         if kind in ("rf", "random_forest"):
             why = "a random forest does not boost a loss"
         elif kind == "gblinear":
             why = "it grows no trees"
-        elif kind == "dart" and stops:
-            why = (
-                "later rounds change earlier trees, so early stopping cannot return to the best "
-                "round: set validation_fraction=None and n_estimators"
-            )
+        else:
+            given = given if kind == "dart" else self.drops(params)
+            if given and stops:
+                why = (
+                    "later rounds change earlier trees, so early stopping cannot return to the "
+                    "best round: set validation_fraction=None and n_estimators"
+                )
         if why is not None:
-            raise ValueError(f"engine_params must not contain {self.boosters[0]}={kind!r}: {why}.")
+            raise ValueError(f"engine_params must not contain {given}={params[given]!r}: {why}.")
+
+    def drops(self, params: dict[str, Any]) -> str:
+        """Return the option by which trees are dropped, whatever the booster; empty if none."""
+        del params
+        return ""
 
     def check_rows(self, rows: Rows, names: Any, objective: str | None) -> None:
         """Raise for rows of fit that the library would misread without an error.

@@ -193,6 +193,11 @@ class XGBoost(Library):
 
     engine = "xgboost"
 
+    def takes(self, estimator: Any) -> Any:
+        tags = super().takes(estimator)
+        tags.string = False  # of versions that read pandas categories, but no text
+        return tags
+
     def booster(self, estimator: Any) -> Any:
         return estimator.get_booster()
 

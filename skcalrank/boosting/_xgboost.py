@@ -123,6 +123,10 @@ class XGBoost(Engine):
     effects = EFFECTS
     boosters = ("booster",)
 
+    def drops(self, params: dict[str, Any]) -> str:
+        # From version 3.3 on without booster="dart"; those before read neither without it.
+        return next((name for name in ("rate_drop", "one_drop") if params.get(name)), "")
+
     def check_rows(self, rows: Rows, names: Any, objective: str | None) -> None:
         super().check_rows(rows, names, objective)
         if objective is not None:

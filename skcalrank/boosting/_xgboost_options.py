@@ -5,7 +5,9 @@ from ._options import Effects
 EFFECTS = Effects(
     none={
         "a ranker has one score for each row": "num_class num_target multi_strategy",
-        "XGBoost reads it from its own model files": "num_feature num_trees boost_from_average",
+        "XGBoost reads it from its own model files": (
+            "num_feature num_trees boost_from_average rng_state"
+        ),
         "it belongs to objectives that do not rank": "scale_pos_weight",
         "trees are grown by tree_method": "updater updater_seq process_type refresh_leaf",
         "it does not concern the trees": (

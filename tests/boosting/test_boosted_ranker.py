@@ -325,7 +325,7 @@ OPTIONS = [
     ("xgboost", {"max_bins": 9}, {}, r"'max_bins', which xgboost does not read"),
     ("xgboost", {"num_leaves": 9}, {}, r"xgboost does not read: did you mean max_leaf_nodes="),
     ("sklearn", {"rsm": 0.5}, {}, r"sklearn does not read: did you mean max_features="),
-    ("xgboost", {"rate_drop": 0.5}, {"loss": "rank:ndcg"}, r"'rate_drop', which xgboost does not"),
+    ("xgboost", {"rate_drop": 0.5}, {"loss": "rank:ndcg"}, r"rate_drop=0.5: later rounds change"),
     ("sklearn", {"min_samples": 5}, {}, r"'min_samples', which sklearn does not read"),
     ("sklearn", {"max_iter": 5}, {}, r"set n_estimators="),
     ("sklearn", {"early_stopping": True}, {}, r"set n_iter_no_change="),

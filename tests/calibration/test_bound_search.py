@@ -62,7 +62,7 @@ class Attack:
             maxiter=250,
             tol=0,
             polish=False,
-            rng=0,
+            seed=0,  # rng from scipy 1.15 on
         )
         return -float(np.squeeze(found.fun))
 
