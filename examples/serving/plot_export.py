@@ -39,6 +39,7 @@ print(pd.read_sql_query(first, database).to_string())
 # Its scores are those of Python:
 
 scored = pd.read_sql_query(f"{statement} ORDER BY offer", database)
+database.close()
 here = ranker.predict(X, search)
 print(f"largest difference: {abs(scored['score'] - here).max():.1g}")
 

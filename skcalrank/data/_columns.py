@@ -222,8 +222,7 @@ def _of_polars(series: Any) -> Values:
         numbers = series.cast(sys.modules["polars"].Float64).to_numpy()
         if kind == "Boolean":
             return numbers
-        # n_unique reads no decimals in versions that are allowed.
-        return _exact(numbers, series.to_list, lambda: len(set(series.to_list())))
+        return _exact(numbers, series.to_list, series.n_unique)
     if kind.startswith(("Date", "Duration")):
         return series.to_numpy()
     if len(series) > _FEW and kind in ("String", "Utf8"):

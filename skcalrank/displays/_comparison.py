@@ -105,7 +105,9 @@ class ComparisonDisplay(Display):
         points = styled(Line2D, point_kwargs, marker="o", linestyle="none", color="C0")
         (self.points_,) = ax.plot(self.value, place, **points)
         lines = styled(LineCollection, interval_kwargs, color=self.points_.get_color())
-        self.intervals_ = ax.hlines(place, self.low, self.high, **lines)
+        known = np.isfinite(self.low) & np.isfinite(self.high)
+        ends = place[known], np.asarray(self.low)[known], np.asarray(self.high)[known]
+        self.intervals_ = ax.hlines(*ends, **lines)
         self.zero_ = None
         if self.baseline is not None:
             self.zero_ = ax.axvline(0, color="0.6", linewidth=1, zorder=0)

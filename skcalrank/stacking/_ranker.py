@@ -149,8 +149,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
     >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=30)
     >>> trees = ExtraTreesRegressor(20, random_state=0)
     >>> stack = StackingRanker([("linear", NDCGRanker()), ("trees", trees)]).fit(X, y, qid)
-    >>> stack.weights_[1] > stack.weights_[0]
-    np.True_
+    >>> bool(stack.weights_[1] > stack.weights_[0])
+    True
     """
 
     takes_label_form = False

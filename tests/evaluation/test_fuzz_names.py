@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("hypothesis")
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from strategies import examples
 
@@ -47,6 +48,7 @@ def one_line(name):
 @example(HOSTILE[3:6])
 @example(["-5", "a;=1", '"'])
 def test_csv_has_no_formulas(names):
+    assume(sys.version_info >= (3, 11) or not any("\0" in name for name in names))  # csv reads none
     text = compared(names).to_csv()
     text.encode()
     head, *rows = csv.reader(io.StringIO(text, newline=""))
