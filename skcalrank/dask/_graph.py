@@ -30,15 +30,14 @@ def together(
     shuffles. If `may_recut`, the partitions may differ from those of the frames.
     """
     packed = _packed(frames)
-    if not hasattr(packed, "expr"):  # before dask had an optimizer of expressions
-        return packed.to_delayed(), packed.divisions, _one_lineage(packed)
     # When optimized, dask reads only the columns that are used. It may also make two sources of
     # one, or cut several files into other partitions; then the graph is used as it was written.
     optimized = packed.optimize(fuse=False)
     lineages = _lineages(optimized)
     if len(lineages) == 1 and (may_recut or optimized.npartitions == packed.npartitions):
         return packed.to_delayed(), optimized.divisions, *lineages
-    return _as_written(packed), packed.divisions, _one_lineage(packed)
+    written = packed.to_delayed(optimize_graph=False)
+    return written, packed.divisions, _one_lineage(packed)
 
 
 def _packed(frames: Any) -> Any:
@@ -53,15 +52,6 @@ def _packed(frames: Any) -> Any:
         enforce_metadata=False,
         align_dataframes=False,
     )
-
-
-def _as_written(packed: Any) -> list[Any]:
-    """Return delayed partitions unoptimized; to_delayed of dask 2024.8 always optimizes."""
-    from dask.core import flatten
-    from dask.delayed import Delayed
-
-    graph = dict(packed.__dask_graph__())
-    return [Delayed(key, graph) for key in flatten(packed.__dask_keys__())]
 
 
 def _pack(*parts: Any, names: list[str]) -> dict[str, Any]:

@@ -168,8 +168,6 @@ MESSAGES = r"the same shuffle|come from a shuffle|same rows in partition \d+|ind
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.usefixtures("dask_in_this_thread")
 def test_rows_that_need_not_belong_together_are_refused(case):
-    if "array" in case and not hasattr(dd.from_pandas(FRAME, npartitions=1), "expr"):
-        pytest.skip("an older dask makes columns and arrays from one shuffle")
     given = REFUSED[case](shuffled())
     ranker = NDCGRanker().fit(*split(FRAME))
     before = dict(vars(ranker))
