@@ -330,7 +330,7 @@ class Comparison:
         Returns
         -------
         caption : str
-            Number of queries, intervals, and meaning of the marks, in one or two sentences.
+            Number of queries, intervals, and meaning of bold figures and marks, in a few sentences.
         """
         level = f"{100 * self.confidence_level:g} %"
         unit = "queries" if self.fold_values is None else "folds"
@@ -338,6 +338,8 @@ class Comparison:
         text = f"Means over {self._counts()} {unit}{shown}."
         if self.judged_:
             text = f"{text} {ABOUT_JUDGED}"
+        if len(self.systems) > 1:
+            text = f"{text} The largest mean is bold, even if others are level."
         if not self.differences:
             return text
         pairs = {(row.system, row.other) for row in self.differences}
