@@ -3,7 +3,7 @@
 import time
 import warnings
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def run(args: Namespace) -> str:
         text = f"Evaluated on {_describe(test, path)}."
     else:
         names = args.rankers or choices.COMPARE_RANKERS
-        rankers = {name: choices.make_ranker(name, args.relevance_level) for name in names}
+        rankers = _made(names, args)
         train, test, text = _read(args, _transformed(rankers, args))
         rankers, legends = _for_gaps(rankers, train, test, args)
     measures, rankers, left_out = _for_labels(measures, rankers, train, test, args)
@@ -218,7 +218,12 @@ def _for_gaps(
         f"Values are missing, so the rankers that take them are compared: {', '.join(names)}. "
         "--rankers chooses others."
     )
-    return {name: choices.make_ranker(name, args.relevance_level) for name in names}, [note]
+    return _made(names, args), [note]
+
+
+def _made(names: Iterable[str], args: Namespace) -> dict[str, Any]:
+    level, gain = args.relevance_level, args.gain
+    return {name: choices.make_ranker(name, level, gain) for name in names}
 
 
 def _for_labels(

@@ -42,6 +42,7 @@ def add_options(parser: Any) -> None:
     text = "number of folds of whole queries, for --alphas"
     options.add_count(parser, "--folds N", text, lowest=2, default=5)
     options.add_relevance_level(parser, "without it, labels must be 0 and 1")
+    options.add_gain(parser, options.OF_ROWS["gain"], default=options.OF_ROWS["gain"])
     options.add_transform(parser)
     options.add(parser, "--max-grade G", "highest grade, for the ranker err", type=float)
     options.add(
@@ -153,7 +154,7 @@ def _unfitted(args: Namespace) -> BaseRanker:
         raise ValueError(
             f"--transform: {args.ranker} has transforms of its own, leave the option out"
         )
-    ranker = choices.make_ranker(args.ranker, args.relevance_level)
+    ranker = choices.make_ranker(args.ranker, args.relevance_level, args.gain)
     params = ranker.get_params(deep=False)
     if args.max_grade is not None:
         if "max_grade" not in params:

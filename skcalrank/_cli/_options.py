@@ -113,12 +113,7 @@ def add_policies(parser: Any, defaults: dict[str, str] | None = None) -> None:
     else:
         said = defaults
         parser.set_defaults(**defaults)
-    add(
-        parser,
-        "--gain",
-        f"gain of a label for dcg and ndcg: 2^label - 1, or the label; default: {said['gain']}",
-        choices=["exponential", "linear"],
-    )
+    add_gain(parser, said["gain"])
     add(
         parser,
         "--empty POLICY",
@@ -126,6 +121,11 @@ def add_policies(parser: Any, defaults: dict[str, str] | None = None) -> None:
         f"error; default: {said['empty']}",
         choices=[policy for policy in EMPTY if policy != "nan"],
     )
+
+
+def add_gain(parser: Any, said: str, **settings: Any) -> None:
+    text = f"gain of a label for dcg and ndcg: 2^label - 1, or the label; default: {said}"
+    add(parser, "--gain", text, choices=["exponential", "linear"], **settings)
 
 
 def set_policies(args: Namespace, defaults: dict[str, str]) -> None:

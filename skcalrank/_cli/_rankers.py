@@ -70,13 +70,15 @@ _WITHOUT_OPTIONS = [name for name, make in RANKERS.items() if not make.keywords]
 COMPARE_RANKERS = sorted(_WITHOUT_OPTIONS, key=[*_FIRST, *_WITHOUT_OPTIONS].index)
 
 
-def make_ranker(name: str, relevance_level: float | None = None) -> BaseRanker:
+def make_ranker(
+    name: str, relevance_level: float | None = None, gain: str = "exponential"
+) -> BaseRanker:
     """Make a ranker from ``name[@k][+regressor]``, or the ranker of another package."""
     if name in PEERS:
         return _peer(name)
     match = re.fullmatch(r"([a-z]+)(?:@([1-9]\d*))?(?:\+([a-z]+))?", name)
     if match is not None and match[1] == AUTO and not match[3]:
-        return TabularRanker(f"ndcg@{match[2] or 10}", random_state=0)
+        return TabularRanker(make_measure(f"ndcg@{match[2] or 10}", gain=gain), random_state=0)
     if match is not None and match[1] in PEERS:
         raise ValueError(
             f"Unknown ranker {name!r}: rankers of other packages take no cutoff or regressor, "
@@ -96,9 +98,8 @@ def make_ranker(name: str, relevance_level: float | None = None) -> BaseRanker:
         )
     if match[2]:
         ranker.set_params(k=int(match[2]))
-    if "relevance_level" in params:
-        ranker.set_params(relevance_level=relevance_level)
-    return ranker
+    options = {"relevance_level": relevance_level, "gain": gain}
+    return ranker.set_params(**{name: options[name] for name in options.keys() & params.keys()})
 
 
 def take_missing(labels: Floats) -> tuple[str, str]:

@@ -17,15 +17,18 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skcalrank import (
     AveragePrecisionRanker,
+    DCGRanker,
     ERRRanker,
     LeastSquaresRankerCV,
     NDCGRanker,
+    TabularRanker,
     load_letor,
 )
 from skcalrank._cli import main
 from skcalrank._cli._files import Reader
 from skcalrank._cli._rankers import REGRESSORS, ranker_in
-from skcalrank.metrics import evaluate
+from skcalrank.measures import NDCG
+from skcalrank.metrics import evaluate, predict_with_queries
 from skcalrank.persistence import load_model, read_header, save_model
 
 pytest.importorskip("skops")
@@ -309,6 +312,34 @@ def test_gain(capsys, path, model):
     value = evaluate(y, scores, {"it": measure}, qid=qid, empty="zero")["it"]
     assert f" {value:.4f} " in run(capsys, *argv, "--gain", "linear")
     assert f" {value:.4f} " not in run(capsys, *argv)
+
+
+def test_rankers_are_trained_for_the_gain(capsys, path, new):
+    X, y, qid = load_letor(path("train.txt"))
+    for name, ranker in (
+        ("ndcg@5", NDCGRanker(k=5, gain="linear")),
+        ("dcg", DCGRanker(gain="linear")),
+        ("auto@5", TabularRanker(NDCG(5, gain="linear"), random_state=0)),
+    ):
+        run(capsys, "fit", path("train.txt"), "--model", new, "--ranker", name, "--gain", "linear")
+        np.testing.assert_allclose(
+            predict_with_queries(load_model(new), X, qid),
+            predict_with_queries(ranker.fit(X, y, qid), X, qid),
+        )
+    argv = ["compare", path("train.txt"), path("test.txt"), "--rankers", "ndcg@5"]
+    argv += ["--measures", "ndcg@5", "--gain", "linear"]
+    test = load_letor(path("test.txt"))
+    value = NDCGRanker(k=5, gain="linear").fit(X, y, qid).score(*test)
+    assert f" {value:.3f}"[2:] in run(capsys, *argv)
+
+
+@pytest.mark.filterwarnings("default")
+def test_amounts_are_told_the_option(capsys, tmp_path, rng):
+    file = tmp_path / "sales.txt"
+    file.write_text("".join(f"{9 * i}.5 qid:{i // 9} 1:{rng.normal()}\n" for i in range(90)))
+    assert main(["compare", str(file), "--rankers", "ndcg", "--measures", "ndcg@5"]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Give --gain linear, or labels on a scale of grades." in said
 
 
 # -- info --------------------------------------------------------------------------
