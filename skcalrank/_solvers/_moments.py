@@ -17,7 +17,7 @@ from threading import local
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.sparse import diags, issparse
+from scipy.sparse import csr_matrix, diags, issparse
 
 from ..data import CACHE_CELLS, MOST_CELLS, PART_CELLS, OutOfRangeError, Queries, arrays, each
 from ..data.types import Array, Bools, Floats, Ints
@@ -272,7 +272,13 @@ def _sums(X: Any, queries: Queries, weight: Floats) -> np.ndarray:
     out = np.empty((queries.n_queries, X.shape[1]), dtype=X.dtype)
 
     def add_up(ids: Any) -> None:
-        out[ids] = queries.indicator(weight, ids) @ X
+        indicator, rows = queries.indicator(weight, ids), X
+        if not X.flags.c_contiguous:
+            # The product copies such a matrix as a whole, so it gets the rows of its queries alone.
+            rows = X[_as_slice(indicator.indices)]
+            parts = indicator.data, np.arange(len(rows)), indicator.indptr
+            indicator = csr_matrix(parts, shape=(indicator.shape[0], len(rows)))
+        out[ids] = indicator @ rows
 
     each(add_up, [ids for ids, _, _ in queries.parts(_SUM_ROWS)])
     return out

@@ -53,6 +53,18 @@ def test_features_on_disk(estimator, loss, problem):
     np.testing.assert_allclose(ranker.predict(mapped[:100]), expected.predict(X[:100]))
 
 
+@pytest.mark.parametrize("is_grouped", [True, False])
+def test_features_in_column_order(is_grouped, problem):
+    _, X, y, qid = problem
+    qid = np.sort(qid) if is_grouped else qid
+    expected = NDCGRanker().fit(X, y, qid)
+    columns, ranker = np.asfortranarray(X), NDCGRanker()
+    assert peak_of(lambda: ranker.fit(columns, y, qid)) < 0.5 * X.nbytes  # not all of it
+    near = 1e-3 if X.dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(ranker.coef_, expected.coef_, rtol=near)
+    assert peak_of(lambda: ranker.predict(columns)) < 0.15 * X.nbytes
+
+
 def test_sparse_features_that_are_large_once_dense(monkeypatch, rng):
     X, y, qid = csr_matrix(rng.normal(size=(30, 4))), rng.integers(0, 2, 30), np.arange(30) // 5
     ranker = PairwiseDisagreementRanker(surrogate="pairwise")
