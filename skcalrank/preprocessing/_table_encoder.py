@@ -23,6 +23,7 @@ from ..data import (
     limits,
     refuse_lazy,
     tables,
+    warn,
 )
 from ..data.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ._kinds import Category, Column, Flag, Number
@@ -298,8 +299,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a column is missing, holds infinite numbers, or holds values that cannot be read as
-            the kind that it had in fit.
+            If a column is missing (of a list of dicts: all of them), holds infinite numbers, or
+            holds values that cannot be read as the kind that it had in fit.
 
         Warns
         -----
@@ -323,13 +324,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if names is None or names == self.names_:
             return self._read(X, tables.columns_of(X, wanted=self._is_used))
         used = [column.name for column in self._used]
-        self._refuse_names(names, used)
+        self._refuse_names(X, names, used)
         return self._read(X, tables.columns_of(X, used))
 
-    def _refuse_names(self, names: list[Any], used: list[Any]) -> None:
-        """Raise if names of columns with a place in the matrix are not among names, or repeat."""
+    def _refuse_names(self, X: Any, names: list[Any], used: list[Any]) -> None:
+        """Raise if names of columns with a place in the matrix are not among names, or repeat.
+
+        A key that some dicts lack counts as missing there, and so does one that all of them lack:
+        a request for one document has as few keys as that document.
+        """
         missing = [name for name in used if name not in names]
-        if missing:
+        if missing and len(missing) < len(used) and tables.is_records(X):
+            warn(
+                f"No dict of X has the key {' or '.join(map(repr, missing))}, which "
+                f"{'is a column' if len(missing) == 1 else 'are columns'} of fit: the values count "
+                "as missing. Pass None for values that are not known."
+            )
+        elif missing:
             raise ValueError(
                 f"X must have the columns of fit, got none named "
                 f"{', '.join(map(repr, missing))}: X has {', '.join(map(repr, names))}."

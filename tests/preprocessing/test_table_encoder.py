@@ -226,6 +226,17 @@ def test_columns_of_one_name_are_refused():
     np.testing.assert_array_equal(encoder.transform(other), [[1, 0]])
 
 
+def test_keys_that_no_dict_has_are_missing_values():
+    encoder = TableEncoder().fit(rows(a=["u", "v"], b=[1.5, 2.5]))
+    documents = [{"a": "u"}, {"a": "v", "b": 2.5}]
+    np.testing.assert_array_equal(encoder.transform(documents), [[0, np.nan], [1, 2.5]])
+    with pytest.warns(UserWarning, match="No dict of X has the key 'b', which is a column of fit"):
+        np.testing.assert_array_equal(encoder.transform(documents[:1]), [[0, np.nan]])
+    np.testing.assert_array_equal(encoder.transform([{"a": "u", "b": None}]), [[0, np.nan]])
+    with pytest.raises(ValueError, match="got none named 'a', 'b': X has 'c'"):
+        encoder.transform([{"c": 1}])
+
+
 @pytest.mark.parametrize("values", [[1.0, np.inf], [np.inf, None, 2], [np.inf, np.inf]])
 def test_infinite_numbers_are_named(values):
     with pytest.raises(ValueError, match="infinity in column 'a'"):
