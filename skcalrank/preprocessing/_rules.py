@@ -16,7 +16,7 @@ from ..data.tables import Values, coded
 from ._kinds import Category, Column, Date, Duration, Flag, LeftOut, Number, Text
 from ._summaries import Levels, Moments, Numbers, Seconds, Summary
 from ._suspects import holds_qid
-from ._values import iter_present, moments_of, numbers_of
+from ._values import NUMBERS, iter_present, moments_of, numbers_of
 from ._words import words_of
 
 #: Kinds that a user can choose for a column.
@@ -41,6 +41,20 @@ _OF_COMBINED = 0.01
 
 # Text has blanks in most values, and more words in the mean than names have.
 _WITH_BLANKS, _MEAN_BLANKS = 0.8, 1.5
+
+# So large a share of a sample of levels has one look if the others are strays, such as '-'.
+_ALIKE, _SAMPLE = 0.9, 1000
+
+# At most so many units stand behind numbers; codes end in many letters.
+_MOST_UNITS = 5
+
+# A number with decimals, separators, a currency or a unit.
+_FORMATTED = re.compile(
+    r"[$€£¥₹~<>]?\s?[+-]?(\d{1,3}([,.' ]\d{3})+|\d+)([.,]\d+)?\s?(?P<unit>[^\W\d_]{1,4}|[$€£¥₹%°])?"
+)
+
+# A date that is not in ISO's order, with or without a time.
+_DATED = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})\b.*|\d{4}[./]\d{1,2}[./]\d{1,2}\b.*")
 
 _ISO = re.compile(
     r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{3}|\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
@@ -148,6 +162,8 @@ def _of_levels(name: Any, levels: Levels, has_missing: bool, max_categories: int
             return _of_extent(name, extent, has_missing)
     if any(isinstance(level, (date, timedelta, complex)) for level in levels.values):
         raise _no_kind(name, levels.values)
+    if may_be_numbers:
+        _warn_of_look(name, levels.values)
     return Category(name, levels, max_categories)
 
 
@@ -177,6 +193,8 @@ def _of_strings(name: Any, levels: Levels, max_categories: int) -> Column:
             has_codes = recurs and _are_names(texts)
             codes = Category(name, levels, max_categories) if has_codes else None
             return Text(name, levels, codes)
+    elif not levels.is_category and _warn_of_look(name, texts):
+        return Category(name, levels, max_categories)
     elif share > _OF_IDENTIFIERS and with_blanks < 1 - _WITH_BLANKS:
         warn(
             f"Column {name!r} of X is left out: {share:.0%} of its texts, such as "
@@ -185,6 +203,43 @@ def _of_strings(name: Any, levels: Levels, max_categories: int) -> Column:
         )
         return LeftOut(name, "identifier", texts[0])
     return Category(name, levels, max_categories)
+
+
+def _warn_of_look(name: Any, levels: list[Any]) -> bool:
+    """Warn of a category whose levels look like numbers or dates, and return whether they do."""
+    looks = [_look(level) for level in levels[:_SAMPLE]]
+    for kind in ("numbers", "dates"):
+        alike = [level for level, (found, _) in zip(levels, looks) if found == kind]
+        strays = [level for level, (found, _) in zip(levels, looks) if found != kind]
+        units = {unit for found, unit in looks if found == kind}
+        may_be_codes = kind == "numbers" and len(levels) <= _MOST_CODES
+        if (
+            len(alike) < max(_ENOUGH, _ALIKE * len(looks))
+            or len(units) > _MOST_UNITS
+            or (may_be_codes and all(isinstance(level, str) for level in alike))
+        ):
+            continue
+        but = f", but not {strays[0]!r}" if strays else ""
+        warn(
+            f"Column {name!r} of X is read as a category of {len(levels)} levels, of which most "
+            f"look like {kind}, such as {alike[0]!r}{but}. Make {kind} of the column, with missing "
+            f"values where there are none, or set columns={{{name!r}: 'category'}}."
+        )
+        return True
+    return False
+
+
+def _look(level: Any) -> tuple[str, str]:
+    """Return "numbers", "dates" or "", and the unit of a number."""
+    if isinstance(level, NUMBERS):
+        return "numbers", ""
+    if not isinstance(level, str):
+        return "", ""
+    number = _FORMATTED.fullmatch(level)
+    # Digits that begin with 0 are a code.
+    if number and (_is_number(level) or not level.isdigit()):
+        return "numbers", number["unit"] or ""
+    return ("dates" if _DATED.fullmatch(level) else ""), ""
 
 
 def _are_names(texts: list[str]) -> bool:

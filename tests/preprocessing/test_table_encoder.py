@@ -203,6 +203,45 @@ def test_values_of_another_kind_are_named(seen, given, expected):
         encoder.transform(rows(a=[given]))
 
 
+NUMBERS = [n * 1.37 for n in range(200)]
+LOOKS = {
+    "a stray among numbers": ([*NUMBERS, "-"], "numbers, such as 0.0, but not '-'"),
+    "a stray among few numbers": ([*NUMBERS[:30], "n/a"], "numbers, such as 0.0, but not 'n/a'"),
+    "a stray among text": ([*map(str, NUMBERS), "-"], "numbers, such as '0.0', but not '-'"),
+    "a unit": ([f"{n:.2f} EUR" for n in NUMBERS], "numbers, such as '0.00 EUR'"),
+    "two units": ([f"{n:.2f} {'kg' if n < 90 else 'g'}" for n in NUMBERS], "numbers, such as"),
+    "a currency": ([f"${n:.2f}" for n in NUMBERS], r"numbers, such as '\$0.00'"),
+    "decimals": ([f"{n:.2f}" for n in NUMBERS], "numbers, such as '0.00'"),
+    "separators": ([f"{900 * n:,.1f}" for n in NUMBERS], "numbers, such as '0.0'"),
+    "commas": ([f"{n:.1f}".replace(".", ",") for n in NUMBERS], "numbers, such as '0,0'"),
+    "days first": ([f"{1 + n % 28:02d}/0{1 + n // 28}/2026 12:00" for n in range(200)], "dates"),
+    "years with points": ([f"2026.{1 + n // 28}.{1 + n % 28}" for n in range(200)], "dates"),
+}
+CODES = {
+    "zeros before": [f"{n:05d}" for n in range(200)],
+    "letters behind": [f"{n}{chr(65 + n % 26)}" for n in range(200)],
+    "letters before": [f"SKU-{n}" for n in range(200)],
+    "versions": [f"1.{n}.{n % 7}" for n in range(200)],
+    "few sizes": [f"{n} ml" for n in range(50)],
+    "grades": [1, 2, 3, "other"],
+    "mostly text": [*NUMBERS[:100], *(f"name {n}" for n in range(100))],
+}
+
+
+@pytest.mark.parametrize("case", LOOKS)
+def test_categories_that_look_like_numbers_or_dates_are_told(case):
+    values, said = LOOKS[case]
+    with pytest.warns(UserWarning, match=f"Column 'a' of X is read as a category of .*{said}"):
+        encoder = TableEncoder().fit(rows(a=values * 3))
+    assert encoder.kinds_ == {"a": "category"}
+    TableEncoder({"a": "category"}).fit(rows(a=values * 3))  # without a word
+
+
+@pytest.mark.parametrize("case", CODES)
+def test_codes_are_categories_without_a_word(case):
+    assert TableEncoder().fit(rows(a=CODES[case] * 3)).kinds_ == {"a": "category"}
+
+
 @pytest.mark.parametrize("names", [["a", "b"], [0, 1], [("a", 1), ("a", 2)], [2, "b"]])
 def test_columns_are_found_by_names_of_any_type(names):
     pd = pytest.importorskip("pandas")
