@@ -8,7 +8,7 @@ import numpy as np
 
 from ..boosting import Forest
 from ._onnx_graph import Graph, clipped, dtype_of, logs_of, sum_of, trees_of
-from ._scorer import matrix_columns
+from ._scorer import matrix_columns, refuse_kinds
 from ._trees import Ensemble, trees_of_forest
 
 # Scores whose spread in a query is below this share of the largest count as equal.
@@ -47,6 +47,7 @@ def _times(value: Any, weight: float, graph: Graph) -> Any:
 
 def _matrix(document: dict[str, Any], graph: Graph) -> Any:
     """Return the matrix that the members read; columns that none reads may hold anything."""
+    refuse_kinds(document, ("number", "flag"), "numbers, which are all that the graph reads")
     sources, offsets = [], []
     for source, column, is_used in matrix_columns(document):
         if is_used:
@@ -58,16 +59,10 @@ def _matrix(document: dict[str, Any], graph: Graph) -> Any:
 
 
 def _check_number(column: dict[str, Any], is_double: bool) -> None:
-    name, kind = column["name"], column["kind"]
-    if kind not in ("number", "flag") or column["from_text"]:
-        raise ValueError(
-            f"Column {name!r} is read as {kind}, and the graph reads numbers alone: encode it "
-            f"before, fit with columns={{{name!r}: 'drop'}}, or use to_json."
-        )
     if column["offset"] and not is_double:
         raise ValueError(
-            f"Column {name!r} has numbers that single precision cannot tell apart: subtract a "
-            "number near them before, use inputs in double precision, or use to_json."
+            f"Column {column['name']!r} has numbers that single precision cannot tell apart: "
+            "subtract a number near them before, use inputs in double precision, or use to_json."
         )
 
 

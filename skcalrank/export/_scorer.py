@@ -55,6 +55,21 @@ def matrix_columns(document: dict[str, Any]) -> Iterator[tuple[int, dict[str, An
             yield number, column, place in used
 
 
+def refuse_kinds(document: dict[str, Any], kinds: tuple[str, ...], what: str) -> None:
+    """Raise ValueError for the columns that members read and that are of other kinds."""
+    refused = {
+        column["name"]: "text" if column.get("from_text") else column["kind"]
+        for _, column, is_used in matrix_columns(document)
+        if is_used and (column["kind"] not in kinds or column.get("from_text"))
+    }
+    if refused:
+        said = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
+        raise ValueError(
+            f"Columns must hold {what}, got {said}: compute their numbers where features are "
+            f"computed, fit with columns={dict.fromkeys(refused, 'drop')}, or use to_json."
+        )
+
+
 def scaled_columns(document: dict[str, Any]) -> dict[int, int]:
     """Return the columns to the right of the matrix that trees read.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ._scorer import matrix_columns, scaled_columns
+from ._scorer import matrix_columns, refuse_kinds, scaled_columns
 from ._sql_text import hinge_of, literal, log_of, name_of, number, sum_of
 
 # Name of the steps, which should not be that of a table.
@@ -83,20 +83,16 @@ class _Statement:
 
     def _matrix(self) -> Iterator[str]:
         """Yield the columns of the matrix that the members read."""
+        what = "numbers or categories, which all databases read in one way"
+        refuse_kinds(self.document, ("number", "flag", "category"), what)
         for place, (_, column, is_used) in enumerate(matrix_columns(self.document)):
             if is_used:
                 yield f"{self._column(column)} AS m{place}"
 
     def _column(self, column: dict[str, Any]) -> str:
-        name, kind = self._name(column["name"]), column["kind"]
-        if kind == "category":
+        name = self._name(column["name"])
+        if column["kind"] == "category":
             return self._codes(name, column)
-        if kind not in ("number", "flag") or column["from_text"]:
-            raise ValueError(
-                f"Column {column['name']!r} is read as {kind}, and SQL reads it in no way that all "
-                "databases have: make its numbers where features are computed, fit with columns="
-                f"{{{column['name']!r}: 'drop'}}, or use to_json."
-            )
         value = f"CAST({name} AS DOUBLE)"
         return f"{value} - {number(column['offset'])}" if column["offset"] else value
 

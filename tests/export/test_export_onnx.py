@@ -272,11 +272,12 @@ def test_columns_that_a_graph_does_not_read_are_named():
     kinds = ["x", "y", None] * 40
     frame, y, qid = of_frame({"brand": kinds, "day": np.arange("2026-01-01", 120, dtype="M8[D]")})
     for left, message in [
-        ("day", "'brand' is read as category"),
-        ("brand", "'day' is read as date"),
+        ({"day": "drop"}, r"'brand' \(category\):"),
+        ({"brand": "drop"}, r"'day' \(date\):"),
+        ({}, r"'brand' \(category\), 'day' \(date\): .*'brand': 'drop', 'day': 'drop'"),
     ]:
-        ranker = TabularRanker(trees=None, columns={left: "drop"}).fit(frame, y, qid)
-        with pytest.raises(ValueError, match=f"Column {message}, and the graph reads numbers"):
+        ranker = TabularRanker(trees=None, columns=left).fit(frame, y, qid)
+        with pytest.raises(ValueError, match=f"all that the graph reads, got {message}"):
             to_onnx(ranker)
 
 
