@@ -183,6 +183,10 @@ class _TwoSided(LossWithEta, PointwiseLoss):
         super().scaled_to(v, queries)
         return self._with_eta(v.max(initial=0.0))
 
+    def _rest(self, v: Floats) -> Floats:
+        # Means of targets may pass eta by rounding.
+        return np.maximum(self.eta - v, 0.0)
+
 
 @dataclass(frozen=True)
 class Logistic(_TwoSided):
@@ -233,11 +237,12 @@ class Logistic(_TwoSided):
         return self.eta * expit(s) * expit(-s)
 
     def least(self, v: Floats) -> Floats:
-        return xlogy(self.eta, self.eta) - xlogy(v, v) - xlogy(self.eta - v, self.eta - v)
+        rest = self._rest(v)
+        return xlogy(self.eta, self.eta) - xlogy(v, v) - xlogy(rest, rest)
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
         with np.errstate(divide="ignore"):
-            return np.log(v) - np.log(self.eta - v)
+            return np.log(v) - np.log(self._rest(v))
 
     def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(self.eta)
@@ -282,11 +287,11 @@ class Exponential(_TwoSided):
     curvatures = terms
 
     def least(self, v: Floats) -> Floats:
-        return 2.0 * np.sqrt(v * (self.eta - v))
+        return 2.0 * np.sqrt(v * self._rest(v))
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
         with np.errstate(divide="ignore"):
-            return (np.log(v) - np.log(self.eta - v)) / 2
+            return (np.log(v) - np.log(self._rest(v))) / 2
 
     def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(self.eta)

@@ -320,6 +320,16 @@ def test_unknown_loss_lists_the_names():
 
 
 @pytest.mark.parametrize("name", [n for n in LOSSES if hasattr(get_loss(n), "eta")])
+def test_targets_may_pass_eta_by_rounding(name):
+    queries = Queries(np.array([0, 1]))
+    for eta in (1.0, 0.3, 7.0):
+        loss, above = get_loss(name, eta=eta), np.array([np.nextafter(eta, np.inf)])
+        for values in (loss.infimum, loss.minimizer):
+            passed, reached = values(above, queries), values(np.array([eta]), queries)
+            np.testing.assert_allclose(passed, reached, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", [n for n in LOSSES if hasattr(get_loss(n), "eta")])
 def test_eta_stands_above_every_target(name):
     queries = Queries(np.array([0, 2, 3]))
     v = np.array([0.5, 1.5, 1.0])
