@@ -1,6 +1,7 @@
 """Boosted rankers trained by several processes of a cluster."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -200,7 +201,16 @@ def test_a_worker_that_is_killed_ends_the_fit(short_lived, engine, delay):
             ranker.fit(*lazy)
         assert not hasattr(ranker, "booster_")
         # The other worker does not wait for the dead one, and the cluster trains again.
+        wait_for_the_same_workers(client)
         fitted_by(client, boosted(engine), shards)
+
+
+def wait_for_the_same_workers(client):
+    """Wait until workers stay: what started a dead one again may be replaced itself."""
+    before, now = None, sorted(client.nthreads())
+    while len(now) < 2 or now != before:
+        time.sleep(1)
+        before, now = now, sorted(client.nthreads())
 
 
 def test_a_worker_that_stops_answering_ends_the_fit(short_lived):
