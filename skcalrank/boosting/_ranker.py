@@ -454,7 +454,8 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
-            Documents. Columns of categories and of text are treated as categories, NaN as missing.
+            Documents. Categories, text, dates and missing values of a table are read as
+            :class:`~skcalrank.preprocessing.TableEncoder` describes; NaN is missing.
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.

@@ -13,7 +13,7 @@ from .._solvers import ScorerFit, fit_scorer, product_of_rows
 from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, lazy_aware, limits
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ._base import BaseRanker
-from ._penalty import ALPHA, AUTO, Seen, penalty, seen_in
+from ._penalty import ALPHA, AUTO, Seen, penalty, seen_in, warn_of_many_columns
 from ._plan import Plan
 from ._regression import units_of
 from ._targets import TargetRanker
@@ -152,6 +152,7 @@ class LinearScorer(BaseRanker):
 
     def _alpha(self, rows: Rows) -> float:
         """Return the penalty as a number."""
+        warn_of_many_columns(self.alpha, rows)
         seen = rows.workers.total(lambda: seen_in(rows), partial(reduce, Seen.add))
         return penalty(self.alpha, seen, rows.n_items)
 

@@ -10,8 +10,9 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
-from ..data import Rows, limits
+from ..data import Rows, limits, warn
 from ..linear_model import GramRidge
 
 AUTO = "auto"
@@ -59,6 +60,21 @@ def gram_ridge(alpha: Any, relative: bool, *, fit_intercept: bool = True) -> Gra
     """Return a ridge regression; if `relative`, in units of the squares of the features."""
     scale = "squares" if relative else None
     return GramRidge(alpha, fit_intercept=fit_intercept, penalty_scale=scale)
+
+
+def warn_of_many_columns(alpha: str | float, rows: Rows) -> None:
+    """Warn if the default penalty is used for sparse features with more columns than rows.
+
+    The rule is about features that are fewer, and most of which vary in many rows. Coefficients of
+    rare words need a larger penalty.
+    """
+    n_rows, n_columns = rows.X.shape
+    if alpha == AUTO and issparse(rows.X) and n_columns > n_rows:
+        warn(
+            f"alpha='auto' is made for fewer columns than rows, got sparse X of shape "
+            f"({n_rows}, {n_columns}): the penalty may be far too small. Choose it with "
+            "LeastSquaresRankerCV, or pass a number."
+        )
 
 
 def penalty(alpha: str | float, seen: Seen, n_items: int | None) -> float:

@@ -35,7 +35,7 @@ from ..data import (
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..linear_model import learn_moments
 from ._base import planned
-from ._penalty import ALPHA, AUTO, gram_ridge
+from ._penalty import ALPHA, AUTO, gram_ridge, warn_of_many_columns
 from ._plan import RegressionPlan
 from ._regression import fit_targets, fit_wide, is_wide, names_of
 from ._targets import TargetRanker
@@ -313,6 +313,8 @@ class ScoreRanker(TargetRanker):
         if goes_on:
             regressor = _goes_on(plan, _own_copy(self.estimator_), regressor)
         weighed = plan.weighed(rows)
+        if method == "fit":
+            warn_of_many_columns(plan.alpha, rows)
         if method == "fit" and plan.regressor is None and is_wide(rows, plan.loss):
             self.estimator_ = fit_wide(regressor, weighed, targets, loss=plan.loss)
         else:

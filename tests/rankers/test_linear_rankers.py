@@ -227,6 +227,7 @@ def test_verbose(rng, capsys):
     assert values == sorted(values, reverse=True)
 
 
+@pytest.mark.filterwarnings("ignore:alpha='auto' is made for fewer columns")
 @every_loss
 def test_many_sparse_features(loss, rng):
     X, y, qid = make_data(rng)
