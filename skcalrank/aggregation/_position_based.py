@@ -135,8 +135,8 @@ def position_based(
         For other targets.
     ValueError
         If there are no rows, a document was shown at a position beyond the propensities, a
-        propensity is 0, a parameter is out of range, or `prior` is a ranker and there is no `X` or
-        one query only.
+        propensity is 0, a parameter is out of range, rows of `X` or `prior` have the index of the
+        sessions in another order, or `prior` is a ranker and there is no `X` or one query only.
 
     See Also
     --------
@@ -175,7 +175,8 @@ def position_based(
     >>> position_based(y, [1.0, 0.5], return_counts=True).examinations
     array([1.5, 1.5, 0. ])
     """
-    check_clicks(sessions, "position_based")
+    beside = {} if hasattr(prior, "predict") else {"prior": prior}
+    check_clicks(sessions, "position_based", X=X, **beside)
     if not isinstance(strength, Real) or not 0 < strength < np.inf:
         raise ValueError(f"strength must be a finite number > 0, got {strength!r}.")
     given = {"propensity": propensity, "trust": trust, "prior": prior}

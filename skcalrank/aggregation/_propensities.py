@@ -154,7 +154,7 @@ def fit_propensities(
     >>> fit_propensities(y, p[:, None], method="alternating").propensity.round(1)
     array([1. , 0.5, 0.3, 0.2])
     """
-    check_clicks(sessions, "fit_propensities")
+    check_clicks(sessions, "fit_propensities", X=X)
     check.option("method", method, ("swap", "em", "alternating"))
     if X is None and method == "alternating":
         raise ValueError('X must hold the features of the documents for "alternating", got None.')

@@ -12,6 +12,7 @@ from ._click_log import ClickLog, identifiers
 from ._clicks import ClickSessions
 from ._exceptions import warn
 from ._queries import check_own_qid
+from ._row_order import index_of, row_order
 from ._targets import Judgments, chosen_rows
 from .types import Array, ArrayLike, Ints
 
@@ -80,6 +81,7 @@ class ClickCounts(Judgments):
         clicks: ArrayLike,
     ) -> None:
         self.qid: Array = check_own_qid(qid)
+        self.index = index_of(qid)
         given = {
             "shown_rows": shown_rows,
             "position": position,
@@ -204,7 +206,9 @@ class ClickCounts(Judgments):
         if not read:
             raise ValueError("frames must hold a part of the log at least, got none.")
         places.tell_lost(lost, n)
-        return cls.unchecked(*places.columns(), *map(np.append, summed, waiting))
+        out = cls.unchecked(*places.columns(), *map(np.append, summed, waiting))
+        out.index = index_of(rows)
+        return out
 
     def __len__(self) -> int:
         return len(self.qid)
@@ -228,7 +232,7 @@ class ClickCounts(Judgments):
         document = None if self.document is None else self.document[rows]
         others = self.position[left], self.impressions[left], self.clicks[left]
         out = self.unchecked(self.qid[rows], document, shown[left], *others)
-        out.origin = self.origin_of(rows)
+        out.origin, out.index = self.origin_of(rows), self._index_at(rows)
         return out
 
     def _arrays(self) -> tuple[Array, ...]:
@@ -252,8 +256,11 @@ class ClickCounts(Judgments):
         return np.bincount(self.shown_rows, self.impressions, len(self)).astype(np.intp)
 
 
-def check_clicks(y: Any, caller: str) -> None:
-    """Raise unless y holds clicks, for a function that does not need sessions."""
+def check_clicks(y: Any, caller: str, **rows: Any) -> None:
+    """Raise unless y holds clicks, for a function that does not need sessions.
+
+    `rows` are arguments that correspond to the rows of y.
+    """
     if not isinstance(y, (ClickSessions, ClickCounts)):
         raise TypeError(
             f"sessions must be ClickSessions or ClickCounts for {caller}, got {type(y).__name__}: "
@@ -261,6 +268,7 @@ def check_clicks(y: Any, caller: str) -> None:
         )
     if not len(y):
         raise ValueError(f"sessions must have at least one row for {caller}, got none.")
+    row_order(sessions=y, **rows)
 
 
 class _Places:

@@ -10,6 +10,7 @@ import numpy as np
 from . import arrays
 from ._click_log import ClickLog
 from ._queries import check_own_qid, plain
+from ._row_order import index_of
 from ._targets import Judgments, chosen_rows
 from .types import Array, ArrayLike, Bools, Floats, Ints
 
@@ -93,6 +94,7 @@ class ClickSessions(Judgments):
         clicked_position: ArrayLike | Iterable[ArrayLike],
     ) -> None:
         self.qid: Array = check_own_qid(qid)
+        self.index = index_of(qid)
         self.shown_rows, self.ptr = _flat_rows(shown_rows, len(self.qid))
         self.position = _places(self.ptr)
         self.clicked = _clicks(clicked_position, self.ptr)
@@ -151,8 +153,9 @@ class ClickSessions(Judgments):
             query are a session. Positions count from 1 and may have gaps, where something else
             was shown. `clicked` holds booleans, or 0 and 1.
         rows : DataFrame or table, default=None
-            Query and document of each row of X, under the same names. If None, the rows are the
-            documents of the log, in the order in which they appear in it first: `qid` and
+            Query and document of each row of X, under the same names: X, and scores, must have
+            this order, and the index of pandas is remembered to check it. If None, the rows are
+            the documents of the log, in the order in which they appear in it first: `qid` and
             `document` of the result tell for which rows X has to be made.
 
         Returns
@@ -200,7 +203,7 @@ class ClickSessions(Judgments):
             log.position[kept],
             last_click[sizes > 0],
         )
-        out.document = log.document
+        out.document, out.index = log.document, index_of(rows)
         return out
 
     def _check_one_query(self) -> None:
@@ -255,7 +258,7 @@ class ClickSessions(Judgments):
             self.last_click[sizes > 0],
         )
         sessions.document = None if self.document is None else self.document[rows]
-        sessions.origin = self.origin_of(rows)
+        sessions.origin, sessions.index = self.origin_of(rows), self._index_at(rows)
         return sessions
 
     def _arrays(self) -> tuple[Array, ...]:

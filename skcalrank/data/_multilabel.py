@@ -101,7 +101,7 @@ class MultiLabelTarget(Judgments):
         target = object.__new__(type(self))
         target.labels, target.qid, target.names = self.labels[rows], self.qid[rows], self.names
         target.origin = self.origin_of(rows)
-        target.index = None if self.index is None else self.index[rows]
+        target.index = self._index_at(rows)
         return target
 
     def _arrays(self) -> tuple[Array, ...]:

@@ -131,7 +131,7 @@ class PreferenceTarget(Judgments):
             If a row does not exist, a preference is between different queries or of a row over
             itself, a weight is negative, or, with `require_dag`, a judgment has a cycle.
         """
-        qid = check_own_qid(qid)
+        index, qid = check.index_of(qid), check_own_qid(qid)
         winner = _row_numbers(winner_rows, "winner_rows", len(qid))
         loser = _row_numbers(loser_rows, "loser_rows", len(qid))
         if len(winner) != len(loser):
@@ -157,6 +157,7 @@ class PreferenceTarget(Judgments):
                 f"{w} of query {plain(qid[w])!r} over row {l} of query {plain(qid[l])!r}."
             )
         out = cls(winner, loser, weight, judgment, len(qid), qid)
+        out.index = index
         return out._checked(require_dag)
 
     @classmethod
@@ -304,6 +305,7 @@ class PreferenceTarget(Judgments):
         target : PreferenceTarget
         """
         ranks, names = arrays.exact_ranks(positions), check.item_names(positions)
+        index = check.index_of(positions)
         positions = arrays.as_array(positions if ranks is None else ranks + 1, "positions").astype(
             float
         )
@@ -319,7 +321,7 @@ class PreferenceTarget(Judgments):
         n, r = positions.shape
         row, i, j = np.nonzero(positions[:, :, None] < positions[:, None, :])
         out = cls(row * r + i, row * r + j, np.ones(len(row)), _together(row), n, None, r)
-        out.item_names = names
+        out.item_names, out.index = names, index
         return out
 
     @classmethod
@@ -343,7 +345,7 @@ class PreferenceTarget(Judgments):
         target : PreferenceTarget
         """
         matrix = csr_matrix(Y if issparse(Y) else arrays.as_array(Y, "Y").astype(float))
-        qid = check_qid(qid, matrix.shape[0])
+        index, qid = check.index_of(qid), check_qid(qid, matrix.shape[0])
         queries = Queries.from_qid(qid)
         codes = queries.codes
         matrix = matrix.tocoo()
@@ -361,6 +363,7 @@ class PreferenceTarget(Judgments):
         loser = by_query[queries.ptr[codes[winner]] + local]
         weight = _weights(weight, len(winner))
         out = cls(winner, loser, weight, _together(winner), len(qid), qid)
+        out.index = index
         return out._checked(require_dag)
 
     @classmethod
@@ -449,7 +452,7 @@ class PreferenceTarget(Judgments):
         weight, judgment = self.weight[edge], self.judgment[edge]
         target = PreferenceTarget(winner, loser, weight, judgment, len(rows), qid, self.n_items)
         target.origin, target.item_names = self.origin_of(rows), self.item_names
-        target.index = None if self.index is None else self.index[rows]
+        target.index = self._index_at(rows)
         return target
 
     def _arrays(self) -> tuple[Array, ...]:

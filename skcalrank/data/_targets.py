@@ -82,6 +82,10 @@ class Target:
             self.origin = Origin.of(self.queries())
         return self.origin.rows(rows)
 
+    def _index_at(self, rows: Ints) -> Any:
+        """Return the index of the selected rows; None without an index."""
+        return None if self.index is None else self.index[rows]
+
     def check_qid_beside(self, qid: ArrayLike | None) -> None:
         """Raise if a qid that was passed with this target, or None, contradicts the target.
 
@@ -181,7 +185,7 @@ class RankingTarget(Target, np.ndarray):
             rows = np.arange(len(self))[key]
             if rows.shape == out.shape:
                 out.qid, out.origin = self.qid[rows], self.origin_of(rows)
-                out.index = None if self.index is None else self.index[rows]
+                out.index = self._index_at(rows)
         return out
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -286,6 +290,9 @@ class Judgments(Target, ABC):
 
     # How to get an array from the judgments, for the error of an implicit conversion.
     _remedy = ""
+
+    # Whether an error about the order of rows asks for the order of this target.
+    leads_rows = True
 
     @abstractmethod
     def __getitem__(self, key: Any) -> Judgments:

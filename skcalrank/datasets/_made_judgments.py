@@ -71,7 +71,7 @@ def sample_comparisons(
     check.count("n_comparisons", n_comparisons)
     if not isinstance(temperature, Real) or not 0 < temperature < np.inf:
         raise ValueError(f"temperature must be a finite number > 0, got {temperature!r}.")
-    qid = check.carried_qid(y, qid)
+    index, qid = _index_of(y, qid), check.carried_qid(y, qid)
     relevance, queries = check.target(y, qid)
     several = np.flatnonzero(queries.sizes > 1)
     if not len(several):
@@ -88,7 +88,7 @@ def sample_comparisons(
     if queries.order is not None:
         winner, loser = queries.order[winner], queries.order[loser]
     n_rows, n_items = len(y), None if len(y) == queries.n_rows else int(queries.sizes[0])
-    return PreferenceTarget(
+    target = PreferenceTarget(
         winner,
         loser,
         np.ones(n_comparisons),
@@ -97,6 +97,8 @@ def sample_comparisons(
         None if qid is None else check_qid(qid, n_rows),
         n_items,
     )
+    target.index = index
+    return target
 
 
 def sample_sessions(
@@ -170,7 +172,7 @@ def sample_sessions(
     check.count("n_sessions", n_sessions)
     if n_shown is not None:
         check.count("n_shown", n_shown)
-    qid = check.carried_qid(p, qid)
+    index, qid = _index_of(p, qid), check.carried_qid(p, qid)
     qid = np.zeros(len(p), dtype=int) if qid is None else check_qid(qid, len(p))
     p, queries = check.target(arrays.as_array(p, "p"), qid, name="p")
     if ((p < 0) | (p > 1)).any():
@@ -192,7 +194,14 @@ def sample_sessions(
     if model == "cascade":
         clicked = _first_only(clicked, ptr)
     rows = shown if queries.order is None else queries.order[shown]
-    return ClickSessions.unchecked(qid, rows, ptr, clicked)
+    sessions = ClickSessions.unchecked(qid, rows, ptr, clicked)
+    sessions.index = index
+    return sessions
+
+
+def _index_of(values: Any, qid: Any) -> Any:
+    """Return the pandas index of a qid, or else of the values beside it."""
+    return check.index_of(values) if check.index_of(qid) is None else check.index_of(qid)
 
 
 def _orders(

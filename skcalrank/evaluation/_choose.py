@@ -11,7 +11,14 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from ..aggregation import position_based
-from ..data import ClickSessions, call_step, handed_to, keeping_warnings, warning_once
+from ..data import (
+    ClickSessions,
+    call_step,
+    check,
+    handed_to,
+    keeping_warnings,
+    warning_once,
+)
 from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ..model_selection import QueryKFold
 from ..rankers import AggregatedRanker
@@ -131,7 +138,8 @@ def choose_by_clicks(
     Raises
     ------
     ValueError
-        If there are fewer queries than folds, or a parameter is out of range.
+        If there are fewer queries than folds, rows of `X` have the index of the sessions in
+        another order, or a parameter is out of range.
 
     See Also
     --------
@@ -160,6 +168,7 @@ def choose_by_clicks(
     True
     """
     theta = known_propensities(propensity, sessions)
+    check.row_order(sessions=sessions, X=X)
     rankers = click_candidates(theta) if candidates is None else named("candidates", candidates)
     counts = position_based(sessions, theta, return_counts=True)
     folds = np.empty(len(sessions), dtype=np.intp)

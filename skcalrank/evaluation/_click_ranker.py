@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from ..aggregation import fit_propensities
-from ..data import ClickSessions, keeping_warnings, warning_once
+from ..data import ClickSessions, check, keeping_warnings, warning_once
 from ..data.types import ArrayLike, Floats, Matrix, Seed
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit
@@ -143,7 +143,8 @@ def click_ranker(
     Raises
     ------
     ValueError
-        If the log does not identify the propensities, or a parameter is out of range.
+        If the log does not identify the propensities, rows of `X` have the index of the sessions in
+        another order, or a parameter is out of range.
 
     Warns
     -----
@@ -172,6 +173,7 @@ def click_ranker(
     The ranker is better than the lists as shown for every strength of position bias tried.
     """
     known_propensities([], sessions)
+    check.row_order(sessions=sessions, X=X)
     if isinstance(propensity, str) and propensity == "fit":
         theta, errors, _ = fit_propensities(sessions, merge=merge)
     else:

@@ -73,6 +73,7 @@ class ClickLogEstimate:
         def total(values: Any) -> Any:
             return np.bincount(rows, values, minlength=n_rows)
 
+        check.row_order(sessions=sessions, prior=prior)
         assumed: Any = check_probabilities(0.0 if prior is None else prior, "prior")
         if assumed.shape not in ((), (n_rows,)):
             raise ValueError(f"prior must have shape ({n_rows},), got {assumed.shape}.")
@@ -101,6 +102,7 @@ class ClickLogEstimate:
 
     def weights_of(self, scores: Any, measure: Any, name: str) -> Floats:
         """Return the mean discount of each row over random orders of equal scores."""
+        check.row_order(sessions=self.sessions, **{name: scores})
         # Minus an unsigned integer is a large number.
         scores = arrays.checked(scores, name, ensure_2d=False, ensure_all_finite=False)
         n_rows = len(self.sessions)

@@ -4,9 +4,18 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.frozen import FrozenEstimator
 
 import skcalrank as sk
-from skcalrank import evaluation, inspection, metrics, model_selection, pipeline, preprocessing
+from skcalrank import (
+    aggregation,
+    evaluation,
+    inspection,
+    metrics,
+    model_selection,
+    pipeline,
+    preprocessing,
+)
 
 pd = pytest.importorskip("pandas")
 
@@ -197,8 +206,80 @@ def test_rows_of_targets_keep_their_names(rows):
         with pytest.raises(ValueError, match=r"build the target of y\.to_numpy"):
             ranker.fit(X[:20][::-1], y)
     sk.MultiLabelRanker().fit(X[:20], several[:20])
-    with pytest.raises(ValueError, match="y must have its rows in the order of X"):
+    with pytest.raises(ValueError, match=r"X must have its rows in the order of y.*X\.loc\[y\."):
         sk.MultiLabelRanker().fit(X[:20][::-1], several[:20])
+
+
+def log_of(rows):
+    """Sessions of six lists of each query, and counts, both of a table with named rows."""
+    table = pd.DataFrame({"query": rows["qid"], "document": rows["ids"]})
+    lists = [table.groupby("query").sample(frac=1, random_state=seed) for seed in range(6)]
+    log = pd.concat([a_list.assign(session=k) for k, a_list in enumerate(lists)])
+    log["position"] = log.groupby(["session", "query"]).cumcount() + 1
+    log["clicked"] = (log["position"] + log["session"]) % 3 == 1
+    names = {name: name for name in ("query", "document", "position", "clicked")}
+    sessions = sk.ClickSessions.from_frame(log, **names, session="session", rows=table)
+    return sessions, sk.ClickCounts.from_frames(log, **names, rows=table)
+
+
+THETA = 1 / np.arange(1, 6)
+CLICKED = {
+    "fit": lambda X, y: sk.AggregatedRanker(
+        "position_based", structure_options={"propensity": THETA}
+    ).fit(X, y),
+    "position_based": lambda X, y: aggregation.position_based(
+        y, THETA, X=X, prior=FrozenEstimator(RANKER.fit(X, np.arange(len(X)) % 2, y.qid))
+    ),
+    "prior": lambda X, y: aggregation.position_based(y, THETA, prior=X["a"].abs().clip(upper=1)),
+    "fit_propensities": lambda X, y: aggregation.fit_propensities(y, X),
+}
+# These need sessions, not counts of them.
+OF_SESSIONS = {
+    "offline_evaluate": lambda X, y: evaluation.offline_evaluate(X["a"], y, propensity=THETA),
+    "prior of dr": lambda X, y: evaluation.offline_evaluate(
+        X["a"].to_numpy(),
+        y,
+        propensity=THETA,
+        estimator="dr",
+        prior=X["a"].abs().clip(upper=1),
+    ),
+    "is_safe": lambda X, y: evaluation.is_safe(X["a"], None, y, propensity=THETA),
+    "logger": lambda X, y: evaluation.is_safe(-X["a"].to_numpy(), X["a"], y, propensity=THETA),
+    "click_ranker": lambda X, y: evaluation.click_ranker(X, y, propensity=THETA),
+    "choose_by_clicks": lambda X, y: evaluation.choose_by_clicks(X, y, propensity=THETA, cv=3),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The effective sample size", "ignore:X predicts")
+@pytest.mark.parametrize("name", [*CLICKED, *OF_SESSIONS])
+def test_clicks_remember_the_rows_of_their_table(name, rows):
+    function, X = {**CLICKED, **OF_SESSIONS}[name], rows["X"]
+    for y in log_of(rows)[: 2 if name in CLICKED else 1]:
+        half = y if name == "click_ranker" else y[:30]
+        for target in (y, pickled(y), half):
+            own = X.loc[target.index]
+            function(own, target)
+            with pytest.raises(ValueError, match=r"in the order of .*\.loc\[(y|sessions)\.index\]"):
+                function(own.sort_values("a"), target)
+
+
+def test_judgments_remember_the_index_of_what_they_were_made_of(rows):
+    y, qid, X = rows["y"], rows["qid"], rows["X"]
+    matrix = np.tile([0.0, 1, 0, 0, 0], (40, 1)) * (np.arange(40) % 5 == 0)[:, None]
+    positions = pd.DataFrame(np.tile([1, 2, 3], (40, 1)), index=X.index)
+    targets = [
+        sk.PreferenceTarget.from_comparisons([0, 5], [1, 6], qid),
+        sk.PreferenceTarget.from_matrix(matrix, qid),
+        sk.PreferenceTarget.from_orders(positions),
+        sk.sample_comparisons(y, qid, n_comparisons=5),
+        sk.sample_sessions(y.clip(upper=1) / 2, qid, n_sessions=20, random_state=0),
+        sk.ClickSessions(qid, [[0, 1], [5, 6]], [1, 0]),
+        sk.ClickCounts(qid, [0, 1], [1, 1], [3, 3], [1, 0]),
+    ]
+    for target in targets:
+        assert target[10:].index.equals(X.index[10:])
+        with pytest.raises(ValueError, match="X must have its rows in the order of y"):
+            sk.model_selection.train_test_query_split(X[::-1], target)
 
 
 def pickled(target):
