@@ -11,7 +11,15 @@ from scipy.sparse import csr_matrix, diags, issparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.isotonic import isotonic_regression
 
-from ..data import ClickCounts, ClickSessions, arrays, check, check_clicks, warn
+from ..data import (
+    ClickCounts,
+    ClickSessions,
+    arrays,
+    check,
+    check_clicks,
+    refuse_clicks_alone,
+    warn,
+)
 from ..data.types import Floats, Ints
 
 # Steps of an iteration, the largest change of its last one, and by how much more an extrapolated
@@ -97,8 +105,9 @@ def fit_propensities(
     TypeError
         For other targets.
     ValueError
-        If position 1 was never shown, the log does not identify the propensities, also after
-        merging, X does not fit the method, or a least-squares propensity is not positive.
+        If position 1 was never shown, all documents that were shown were clicked, the log does not
+        identify the propensities, also after merging, X does not fit the method, or a least-squares
+        propensity is not positive.
 
     Warns
     -----
@@ -155,6 +164,7 @@ def fit_propensities(
     array([1. , 0.5, 0.3, 0.2])
     """
     check_clicks(sessions, "fit_propensities", X=X)
+    refuse_clicks_alone(sessions)
     check.option("method", method, ("swap", "em", "alternating"))
     if X is None and method == "alternating":
         raise ValueError('X must hold the features of the documents for "alternating", got None.')

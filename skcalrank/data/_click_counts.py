@@ -9,7 +9,7 @@ import numpy as np
 
 from . import arrays, tables
 from ._click_log import ClickLog, identifiers
-from ._clicks import ClickSessions
+from ._clicks import ClickSessions, warn_of_clicks_alone
 from ._exceptions import warn
 from ._queries import check_own_qid
 from ._row_order import index_of, row_order
@@ -50,6 +50,11 @@ class ClickCounts(Judgments):
     ------
     ValueError
         If a row or position does not exist, or there are fewer impressions than clicks.
+
+    Warns
+    -----
+    UserWarning
+        If there are 20 impressions or more, and as many clicks.
 
     See Also
     --------
@@ -111,6 +116,7 @@ class ClickCounts(Judgments):
         self.shown_rows, self.position, self.impressions, self.clicks = _summed(
             rows, at, shown, clicked
         )
+        warn_of_clicks_alone(self)
 
     @classmethod
     def unchecked(cls, qid: Array, document: Array | None, *counts: Ints) -> ClickCounts:
@@ -173,7 +179,8 @@ class ClickCounts(Judgments):
         Warns
         -----
         UserWarning
-            If documents of the log are not in `rows`. Their impressions are left out.
+            If documents of the log are not in `rows`, whose impressions are left out, or there are
+            20 impressions or more, and as many clicks.
 
         Examples
         --------
@@ -208,6 +215,7 @@ class ClickCounts(Judgments):
         places.tell_lost(lost, n)
         out = cls.unchecked(*places.columns(), *map(np.append, summed, waiting))
         out.index = index_of(rows)
+        warn_of_clicks_alone(out)
         return out
 
     def __len__(self) -> int:

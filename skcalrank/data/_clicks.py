@@ -9,10 +9,20 @@ import numpy as np
 
 from . import arrays
 from ._click_log import ClickLog
+from ._exceptions import warn
 from ._queries import check_own_qid, plain
 from ._row_order import index_of
 from ._targets import Judgments, chosen_rows
 from .types import Array, ArrayLike, Bools, Floats, Ints
+
+# Impressions from which on it is no chance that all of them are clicks.
+_MANY_SHOWN = 20
+
+# What the clicks of a log must come with.
+_NOT_CLICKED = (
+    "documents that were shown and not clicked, got clicks alone: what was examined cannot be told "
+    "from what is relevant. Make the log of all documents shown, with clicked=0 without a click."
+)
 
 
 class ClickSessions(Judgments):
@@ -56,6 +66,11 @@ class ClickSessions(Judgments):
     ValueError
         If a row does not exist, a session is empty, shows a document twice or shows documents of
         several queries, or a click is outside the list.
+
+    Warns
+    -----
+    UserWarning
+        If 20 documents or more were shown, and all of them were clicked.
 
     See Also
     --------
@@ -101,6 +116,7 @@ class ClickSessions(Judgments):
         self.last_click = _last(self.position * self.clicked, self.ptr)
         self._check_one_query()
         self._check_shown_once()
+        warn_of_clicks_alone(self)
 
     @classmethod
     def unchecked(
@@ -172,7 +188,8 @@ class ClickSessions(Judgments):
         Warns
         -----
         UserWarning
-            If documents of the log are not in `rows`. Their impressions are left out.
+            If documents of the log are not in `rows`, whose impressions are left out, or 20
+            documents or more were shown, and all of them were clicked.
 
         Examples
         --------
@@ -204,6 +221,7 @@ class ClickSessions(Judgments):
             last_click[sizes > 0],
         )
         out.document, out.index = log.document, index_of(rows)
+        warn_of_clicks_alone(out)
         return out
 
     def _check_one_query(self) -> None:
@@ -374,6 +392,22 @@ class ClickSessions(Judgments):
             np.bincount(self.shown_rows[self.clicked], minlength=len(self)),
             np.bincount(self.shown_rows[self.examined], minlength=len(self)),
         )
+
+
+def warn_of_clicks_alone(y: Any) -> None:
+    """Warn if each of many documents shown was clicked, as in a log that holds clicks alone."""
+    if y.impressions.sum() >= _MANY_SHOWN and _holds_clicks_alone(y):
+        warn(f"A log should hold {_NOT_CLICKED}")
+
+
+def refuse_clicks_alone(sessions: Any) -> None:
+    """Raise ValueError if each document shown was clicked."""
+    if _holds_clicks_alone(sessions):
+        raise ValueError(f"sessions must hold {_NOT_CLICKED}")
+
+
+def _holds_clicks_alone(y: Any) -> bool:
+    return len(y.clicks) > 0 and bool((y.clicks == y.impressions).all())
 
 
 def _flat_rows(shown_rows: ArrayLike | Iterable[ArrayLike], n_rows: int) -> tuple[Ints, Ints]:

@@ -138,8 +138,8 @@ def choose_by_clicks(
     Raises
     ------
     ValueError
-        If there are fewer queries than folds, rows of `X` have the index of the sessions in
-        another order, or a parameter is out of range.
+        If there are fewer queries than folds, all documents shown were clicked, rows of `X` have
+        the index of the sessions in another order, or a parameter is out of range.
 
     See Also
     --------

@@ -143,8 +143,8 @@ def click_ranker(
     Raises
     ------
     ValueError
-        If the log does not identify the propensities, rows of `X` have the index of the sessions in
-        another order, or a parameter is out of range.
+        If all documents shown were clicked, the log does not identify the propensities, rows of `X`
+        have the index of the sessions in another order, or a parameter is out of range.
 
     Warns
     -----

@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..aggregation import fit_propensities
-from ..data import ClickSessions, PositionModel, Queries, arrays, check, check_probabilities, warn
+from ..data import (
+    ClickSessions,
+    PositionModel,
+    Queries,
+    arrays,
+    check,
+    check_probabilities,
+    refuse_clicks_alone,
+    warn,
+)
 from ..data.types import Floats, Ints
 from ..measures import Measure, get_measure
 
@@ -183,9 +192,10 @@ class ClickLogEstimate:
 
 
 def known_propensities(propensity: Any, sessions: Any) -> Any:
-    """Return given or estimated propensities, or raise if there are no sessions."""
+    """Return given or estimated propensities, or raise without sessions, or for clicks alone."""
     if not isinstance(sessions, ClickSessions):
         raise TypeError(f"sessions must be ClickSessions, got {type(sessions).__name__}.")
+    refuse_clicks_alone(sessions)
     if not isinstance(propensity, str):
         return propensity
     check.option("propensity", propensity, ["fit"])

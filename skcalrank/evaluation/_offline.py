@@ -139,8 +139,9 @@ def offline_evaluate(
     ------
     ValueError
         If the candidate gives documents that were never shown more of the weight than `max_unseen`,
-        fewer than two queries have sessions, the measure is not linear in the relevance, scores
-        have the index of the sessions in another order, or a parameter is out of range.
+        fewer than two queries have sessions, all documents shown were clicked, the measure is not
+        linear in the relevance, scores have the index of the sessions in another order, or a
+        parameter is out of range.
 
     Warns
     -----

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from structures import draw_sessions
 
-from skcalrank import ClickSessions
+from skcalrank import ClickCounts, ClickSessions
+from skcalrank.aggregation import fit_propensities, position_based
+from skcalrank.evaluation import choose_by_clicks, click_ranker, is_safe, offline_evaluate
 
 pd = pytest.importorskip("pandas")
 
@@ -102,6 +104,46 @@ def test_documents_never_shown_and_not_in_rows_are_told(rng):
         sessions = ClickSessions.from_frame(log, **NAMES, rows=rows.iloc[kept])
     # As if the rows had been there and were removed: positions and readers stay.
     assert same(sessions, y[kept])
+
+
+@pytest.mark.parametrize("library", [None, "polars", "pyarrow"])
+def test_a_log_of_clicks_alone_is_told(library):
+    n = 60
+    log = pd.DataFrame({"session": np.arange(n) // 3, "document": np.arange(n) % 4, "clicked": 1})
+    log = log.assign(query=log["session"] % 5, position=np.arange(n) % 3 + 1)
+    few, mixed = log[:15], log.assign(clicked=log["position"] < 3)
+    if library == "polars":
+        few, mixed, log = map(pytest.importorskip("polars").from_pandas, (few, mixed, log))
+    elif library == "pyarrow":
+        arrow = pytest.importorskip("pyarrow").Table
+        few, mixed, log = map(arrow.from_pandas, (few, mixed, log))
+    of_counts = {name: name for name in NAMES if name != "session"}
+    for table in (few, mixed):
+        ClickSessions.from_frame(table, **NAMES)
+        ClickCounts.from_frames([table], **of_counts)
+    message = "A log should hold documents that were shown and not clicked, got clicks alone"
+    with pytest.warns(UserWarning, match=message):
+        sessions = ClickSessions.from_frame(log, **NAMES)
+    with pytest.warns(UserWarning, match=message):
+        counts = ClickCounts.from_frames([log], **of_counts)
+    with pytest.warns(UserWarning, match=message):
+        ClickSessions(np.zeros(2), [[0], [1]] * 10, [1] * 20)
+    with pytest.warns(UserWarning, match=message):
+        ClickCounts(np.zeros(2), [0, 1], [1, 1], [10, 12], [10, 12])
+    theta, X = [1.0, 0.5, 0.3], np.arange(len(sessions))[:, None]
+    for call in (
+        lambda: fit_propensities(sessions),
+        lambda: fit_propensities(counts),
+        lambda: position_based(counts, "fit"),
+        lambda: click_ranker(X, sessions),
+        lambda: click_ranker(X, sessions, propensity=theta),
+        lambda: choose_by_clicks(X, sessions, propensity=theta),
+        lambda: offline_evaluate(X[:, 0], sessions, propensity="fit"),
+        lambda: offline_evaluate(X[:, 0], sessions, propensity=theta),
+        lambda: is_safe(X[:, 0], None, sessions, propensity=theta),
+    ):
+        with pytest.raises(ValueError, match="sessions must hold documents that were shown and"):
+            call()
 
 
 def test_a_session_with_two_queries_is_two():

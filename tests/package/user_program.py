@@ -367,7 +367,7 @@ def runs() -> None:
     games = skcalrank.PreferenceTarget.from_frame(frame.assign(winner="a", loser="b"))
     _, errors = aggregation.bradley_terry(games, return_std=True)
     assert_type(errors, Floats)
-    log = frame.assign(session=frame["qid"], clicked=True)
+    log = frame.assign(session=frame["qid"], clicked=frame["position"] == 1)
     names = {"query": "qid", "document": "id", "position": "position"}
     sessions = skcalrank.ClickSessions.from_frame(
         log, session="session", clicked="clicked", **names
