@@ -32,6 +32,9 @@ from .types import Array, ArrayLike, Floats
 # Queries per row from which on a qid seems to be of documents.
 _NEARLY_ALL = 0.9
 
+# Chance below which grades do not differ within all rows by chance: that of 20 rows of two grades.
+_CHANCE = 1e-6
+
 # Rows from which on a list passed to a metric seems to be of several queries, and that do not all
 # hold positions by chance.
 _MANY_ROWS = 20
@@ -76,13 +79,28 @@ def warn_of_one_query(
 
 
 def warn_of_positions(y: Any, name: str = "y") -> None:
-    """Warn if many rows of the label-ranking form all hold the positions 1, ..., r."""
-    if np.ndim(y) == 2 and len(y) >= _MANY_ROWS and holds_positions(y):
+    """Warn if many rows of the label-ranking form all hold positions from 1, ..., r.
+
+    Items may have none, if grades would hardly differ within all rows by chance.
+    """
+    if np.ndim(y) != 2 or len(y) < _MANY_ROWS or not holds_positions(y):
+        return
+    if _chance_of_distinct(y) < _CHANCE:
+        once = "at most once" if np.isnan(y).any() else "once"
         warn(
-            f"Each row of {name} holds the numbers 1, ..., r once, and higher is better: if they "
+            f"Each row of {name} holds the numbers 1, ..., r {once}, and higher is better: if they "
             f"are positions, where 1 is the best, pass -{name}. If r is the best, pass {name} - 1 "
             "to silence this warning."
         )
+
+
+def _chance_of_distinct(y: Floats) -> float:
+    """Return the largest chance that independent grades of the values of y differ in all rows."""
+    known = ~np.isnan(y)
+    before = np.cumsum(known, axis=1)[known] - 1.0
+    # No distribution of as many values has a larger chance than the uniform one.
+    free = 1 - before / len(np.unique(y[known]))
+    return float(np.exp(np.log(free).sum()))
 
 
 def warn_of_single_documents(queries: Queries) -> None:
@@ -304,14 +322,17 @@ def item_names(y: Any) -> tuple[str, ...] | None:
 def holds_positions(y: Any, first: tuple[int, ...] = (1,)) -> bool:
     """Return whether each row of a matrix of numbers holds positions of its columns.
 
-    Each has one, or NaN; they may count from any of the numbers `first`.
+    Each has one of its own, or NaN; they may count from any of the numbers `first`.
     """
     shape = np.shape(y)
     if len(shape) != 2 or shape[1] < 2 or np.asarray(y).dtype.kind not in "iuf":
         return False
     # An item without a position is NaN, and sorted to the end.
-    rows, places = np.sort(y, axis=1), np.arange(shape[1])
-    return any(((rows == start + places) | np.isnan(rows)).all() for start in first)
+    rows = np.sort(y, axis=1)
+    if (rows != np.floor(rows))[~np.isnan(rows)].any() or (np.diff(rows, axis=1) == 0).any():
+        return False
+    low, high = np.fmin.reduce(rows, axis=None), np.fmax.reduce(rows, axis=None)
+    return any(start <= low and high < start + shape[1] for start in first)
 
 
 def same_items(ranker: Any, y: Any) -> None:

@@ -160,9 +160,31 @@ def test_positions_of_all_rows_that_are_taken_for_labels(rng):
     with pytest.warns(UserWarning, match=r"if they are positions, .* pass -y\.") as caught:
         ranker.fit(X, pd.DataFrame(positions))
     assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(UserWarning, match=r"the numbers 1, \.\.\., r once, .* pass -y\."):
+        SpearmanRanker().fit(X, positions)
     tied = np.vstack([positions[:-1], [1, 1, 2, 3]])
     for y in (-positions, positions - 1, positions[:15], tied):
         assert not warned(partial(clone(ranker).fit, X[: len(y)], y))
+
+
+def test_positions_of_some_items_that_are_taken_for_labels(rng):
+    X, r = rng.normal(size=(60, 2)), 5
+    positions = rng.permuted(np.tile(np.arange(1.0, r + 1), (60, 1)), axis=1)
+    holes = np.where(rng.random((60, r)) < 0.3, np.nan, positions)
+    among_known = np.where(np.isnan(holes), np.nan, np.argsort(np.argsort(holes)) + 1)
+    for y in (holes, among_known, pd.DataFrame(holes)):
+        with pytest.warns(UserWarning, match=r"r at most once, .* positions, .* pass -y\."):
+            PairwiseDisagreementRanker().fit(X, y)
+    # Grades that differ in all rows by chance, as few items have any, and what is no position.
+    pairs = np.full((60, r), np.nan)
+    pairs[np.arange(60), rng.integers(r, size=60)] = 2.0
+    pairs[:4, :2] = 1.0, 3.0
+    halves, far = holes.copy(), holes.copy()
+    halves[0, 0], far[0, 0] = 1.5, r + 1
+    tied = holes.copy()
+    tied[0, :2] = 1
+    for y in (-holes, holes - 1, holes[:15], pairs, halves, far, tied):
+        assert not warned(partial(PairwiseDisagreementRanker().fit, X[: len(y)], y))
 
 
 # -- parts of queries ----------------------------------------------------------------------
