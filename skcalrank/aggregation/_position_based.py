@@ -98,9 +98,9 @@ def position_based(
     sessions : ClickSessions or ClickCounts
         Clicks of one or more queries.
     propensity : array-like of shape (n_positions,), or "fit"
-        Probability :math:`\theta_k` > 0 that position k is examined, for k = 1, 2, ... A common
-        factor of all propensities divides all estimates. "fit" is
-        ``fit_propensities(sessions).propensity``.
+        Probability :math:`\theta_k` > 0 that position k is examined, for k = 1, 2, ... It is
+        at most 1, or relative to position 1, which then has 1: a common factor of all propensities
+        divides all estimates. "fit" is ``fit_propensities(sessions).propensity``.
     trust : pair of numbers or arrays of shape (n_positions,), default=None
         Probabilities :math:`\epsilon^+_k, \epsilon^-_k` that an examined document at position k is
         clicked if it is relevant and if it is not, :math:`\epsilon^+_k > \epsilon^-_k`. Then a
@@ -135,7 +135,8 @@ def position_based(
         For other targets.
     ValueError
         If there are no rows, a document was shown at a position beyond the propensities, a
-        propensity is 0, a parameter is out of range, rows of `X` or `prior` have the index of the
+        propensity is 0, or above 1 where that of position 1 is not 1, propensities grow like
+        inverse weights, a parameter is out of range, rows of `X` or `prior` have the index of the
         sessions in another order, or `prior` is a ranker and there is no `X` or one query only.
 
     See Also

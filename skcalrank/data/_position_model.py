@@ -9,6 +9,11 @@ import numpy as np
 from . import arrays
 from .types import ArrayLike, Floats, Ints
 
+_ROUNDING = 1e-9
+
+# What no estimate reaches by chance at the last position, if propensities are equal.
+_FAR_ABOVE = 1.5
+
 
 class PositionModel(NamedTuple):
     """Probability of a click at each position, ``slope * relevance + offset``."""
@@ -33,6 +38,7 @@ class PositionModel(NamedTuple):
                 "position that nobody examines tells nothing: leave out its impressions."
             )
         examined = examined.astype(np.float64)
+        _refuse_weights(examined)
         if trust is None:
             return cls(examined, np.zeros(len(examined)))
         if not isinstance(trust, (tuple, list)) or len(trust) != 2:
@@ -67,6 +73,23 @@ class PositionModel(NamedTuple):
                 f"where a document was shown, got {len(self.slope)}."
             )
         return PositionModel(self.slope[position - 1], self.offset[position - 1])
+
+
+def _refuse_weights(examined: Floats) -> None:
+    """Raise ValueError for numbers above 1, unless they are relative to position 1.
+
+    Estimates can then be above 1 elsewhere. Numbers that never fall and end far above are weights.
+    """
+    above = examined > 1 + _ROUNDING
+    is_relative = abs(examined[0] - 1) <= _ROUNDING
+    are_weights = examined[-1] >= _FAR_ABOVE and (np.diff(examined) >= 0).all()
+    if above.any() and (are_weights or not is_relative):
+        at = int(np.argmax(above))
+        raise ValueError(
+            "propensity must hold probabilities, or multiples of that of position 1, which is then "
+            f"1, got {examined[at]:g} at position {at + 1}. If these are weights, pass their "
+            "inverse, 1 / propensity; else divide them by the largest."
+        )
 
 
 def check_probabilities(values: Any, name: str) -> Floats:

@@ -7,6 +7,7 @@ import pytest
 
 from skcalrank import ClickSessions, PreferenceTarget, sample_sessions
 from skcalrank.aggregation import cascade, mean_over_subsets, position_based
+from skcalrank.evaluation import offline_evaluate
 from skcalrank.measures import DCG, ERR, NDCG, RBP
 
 THETA = np.array([1.0, 0.6, 0.3, 0.2])
@@ -254,6 +255,10 @@ ERRORS = [
     (lambda: position_based(one_list(), [1.0, 0.0, 0.5]), "> 0, got 0 at position 2"),
     (lambda: position_based(one_list(), []), r"got shape \(0,\) of float64"),
     (lambda: position_based(one_list(), [1.0, np.inf, 0.5]), "propensity must .*, got inf"),
+    (lambda: position_based(one_list(), [3.0, 1.5, 1.0]), "got 3 at position 1.*by the largest"),
+    (lambda: position_based(one_list(), [1.0, 2.0, 3.0]), "got 2 at position 2.*1 / propensity"),
+    (lambda: position_based(one_list(), [0.9, 1.2, 0.5]), "propensity must .* got 1.2 at position"),
+    (lambda: offline_evaluate([0] * 3, one_list(), propensity=[1, 2, 3]), "got 2 at position 2"),
     (lambda: position_based(one_list(), "swap"), "propensity must be an array or .*got 'swap'"),
     (
         lambda: sample_sessions([0.5], model="position", propensity=[1.5]),
@@ -286,6 +291,11 @@ ERRORS = [
 def test_bad_input_is_a_clear_error(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_estimates_relative_to_the_first_position_may_be_above_it():
+    for theta in ([1.0, 1.02, 1.05], [1.0, 1.7, 0.4], np.array([1, 1, 1])):
+        assert position_based(one_list(), theta)[2] == 1.0
 
 
 def test_other_targets_are_refused():
