@@ -80,6 +80,12 @@ def bradley_terry(
         With ``return_std=True``: standard errors of the scores less their mean over the query, from
         the curvature of the penalized likelihood, for alpha as it is.
 
+    Warns
+    -----
+    UserWarning
+        If compared documents of a query are in groups that no chain of comparisons connects, each
+        of which is centered at 0, or ``alpha=0`` has no maximum.
+
     Notes
     -----
     The penalty is a normal prior of the scores. With ``alpha="auto"`` its precision is estimated
@@ -137,6 +143,8 @@ def bradley_terry(
             "has no maximum of the likelihood, because some of its documents never lose to, or "
             f"never meet, the others: alpha={FALLBACK_ALPHA} is used. Set alpha='auto' or > 0.",
         )
+    else:
+        _warn_of_groups(tally, y)
 
     def solve(batch: Tally, ids: slice, _: slice) -> tuple[Floats, Bools]:
         scores, done, penalty[ids] = _newton(batch, penalty[ids], tol, max_iter, learned)
@@ -146,6 +154,36 @@ def bradley_terry(
     if not return_std:
         return tally.in_rows(scores)
     return tally.in_rows(scores), tally.in_rows(_errors(tally, scores, penalty))
+
+
+def _warn_of_groups(tally: Tally, y: PreferenceTarget) -> None:
+    """Warn if compared documents of a query are in groups that never met, which only alpha relates.
+
+    Documents without comparisons have the score 0 of no knowledge.
+    """
+    group, ones = components(tally, "weak")[0], np.ones(len(tally.first))
+    compared = tally.row_sums(ones, ones) > 0
+    last = tally.queries.max(np.where(compared, group, -1))
+    apart = compared & (group < tally.queries.repeat(last))
+    if apart.any():
+        one = int(np.argmax(apart))
+        other = int(np.argmax(group == tally.queries.repeat(last)[one]))
+        warn_of(
+            tally,
+            tally.queries.max(apart) > 0,
+            f"has groups of documents that never met, as those of {_document(tally, y, one)} and "
+            f"{_document(tally, y, other)}: each group is centered at 0, and the order between "
+            "groups is not meaningful. Compare documents of both, or score each group alone.",
+        )
+
+
+def _document(tally: Tally, y: PreferenceTarget, place: int) -> str:
+    """Return the name of the document at a place in grouped order."""
+    if tally.n_items is None:
+        order = tally.queries.order
+        return f"row {place if order is None else order[place]}"
+    item = place % tally.n_items
+    return f"item {item}" if y.item_names is None else repr(y.item_names[item])
 
 
 def _errors(tally: Tally, scores: Floats, penalty: Floats) -> Floats:

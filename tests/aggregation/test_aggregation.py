@@ -323,6 +323,31 @@ def test_parts_that_nothing_connects_are_centred_each():
     np.testing.assert_allclose(s, [1 / 6, -1 / 6, 1 / 3, -1 / 3, 0], atol=1e-12)
 
 
+def test_groups_that_never_met_are_told():
+    def of_frame():
+        frame = pytest.importorskip("pandas").DataFrame({"won": ["a", "c"], "lost": ["b", "d"]})
+        return PreferenceTarget.from_frame(frame, winner="won", loser="lost")
+
+    def of_rows():
+        # Query "a" is connected, and documents that nobody compared make no group.
+        qid = ["b", "a", "b", "a", "b", "b", "b"]
+        return PreferenceTarget.from_comparisons([1, 0, 5], [3, 4, 2], qid)
+
+    def of_items():
+        return PreferenceTarget.from_orders([[1, 2, np.nan, np.nan]])[[0, 0]]
+
+    with pytest.warns(UserWarning, match="Query 0 has groups .* those of 'a' and 'c': each"):
+        scores = bradley_terry(of_frame())
+    assert scores[0, 0] + scores[0, 1] == pytest.approx(0)
+    with pytest.warns(UserWarning, match="Query 'b' has groups .* of row 0 and row 2: each"):
+        bradley_terry(of_rows(), alpha=1.0, return_std=True)
+    bradley_terry(of_items())
+    Y = np.zeros((2, 4, 4))
+    Y[1, 0, 1] = Y[1, 3, 2] = 1
+    with pytest.warns(UserWarning, match="Query 1 has groups .* of item 0 and item 2: each"):
+        bradley_terry(PreferenceTarget.from_matrices(Y))
+
+
 def test_a_warning_counts_the_other_queries():
     y = PreferenceTarget.from_comparisons([0, 2, 5], [1, 3, 4], [1, 1, 2, 2, 3, 3, 3])
     with pytest.warns(UserWarning, match=r"Query 1 \(and 2 more\) has no maximum"):

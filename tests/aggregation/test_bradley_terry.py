@@ -201,6 +201,7 @@ def later_log_loss(strengths, found, m=10):
     return 2 * pairs.sum() / (len(found) * m * (m - 1))
 
 
+@pytest.mark.filterwarnings("ignore:Query .* has groups of documents that never met")
 @pytest.mark.product
 @pytest.mark.parametrize("games", [1, 2, 6, 30])
 @pytest.mark.parametrize("deviation", [0.5, 1.0, 2.0])
@@ -216,6 +217,7 @@ def test_probabilities_of_later_matches_are_better_than_those_of_a_coin(deviatio
     assert learned < min(losses.values()) + (0.005 if games > 6 else 0.06)
 
 
+@pytest.mark.filterwarnings("ignore:Query .* has groups of documents that never met")
 @pytest.mark.parametrize("games", [1, 2, 6, 30])
 def test_where_all_are_nearly_equal_little_is_lost_to_a_coin(games):
     strengths, y = tournaments(0.2, games)
