@@ -76,8 +76,8 @@ def kemeny(
     Raises
     ------
     ValueError
-        If there is no vote, a vote names a candidate twice or has an empty group, the weights do
-        not fit, or an array may hold positions as well as names.
+        If there is no vote, a vote names a candidate twice, has None or NaN as a name or an empty
+        group, the weights do not fit, or an array may hold positions as well as names.
     TypeError
         If a vote is a string.
 
@@ -168,8 +168,11 @@ def _groups(vote: Iterable[Any], number: int) -> list[list[Any]]:
         )
     groups = [list(entry) if isinstance(entry, _GROUPS) else [entry] for entry in vote]
     names = [name for group in groups for name in group]
-    if any(name is not None and arrays.is_missing(name) for name in names):
-        raise ValueError(f"orders must hold names, got NaN in vote {number}: leave it out.")
+    missing = [name for name in names if arrays.is_missing(name)]
+    if missing:
+        raise ValueError(
+            f"orders must hold names, got {missing[0]} in vote {number}: leave it out."
+        )
     if len(set(names)) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise ValueError(

@@ -284,6 +284,15 @@ def test_drawn_comparisons_carry_what_was_given():
     assert sample_comparisons(r, n_comparisons=10).qid is None
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_items_of_a_table_have_names(library, missing):
+    make = getattr(pytest.importorskip(library), "table" if library == "pyarrow" else "DataFrame")
+    for winner in (["a", missing if library == "pandas" else None], [1.0, missing]):
+        with pytest.raises(ValueError, match="identifier in every row, got a missing value in row"):
+            PreferenceTarget.from_frame(make({"winner": winner, "loser": ["b", "a"]}))
+
+
 def test_items_of_a_table_that_are_one_text_are_refused():
     pd = pytest.importorskip("pandas")
     won = pd.DataFrame({"winner": [1, 2], "loser": ["1", "3"]})

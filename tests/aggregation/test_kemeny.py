@@ -123,7 +123,8 @@ def test_large_votes_have_a_bound():
             ValueError,
             "must be in the label-ranking form",
         ),
-        ([["a", float("nan")]], None, ValueError, "got NaN in vote 0"),
+        ([["a", float("nan")]], None, ValueError, "got nan in vote 0"),
+        ([["a"], ["b", ("a", None)]], None, ValueError, "got None in vote 1: leave it out"),
     ],
 )
 def test_errors(votes, weights, error, message):
