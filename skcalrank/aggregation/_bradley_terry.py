@@ -168,22 +168,16 @@ def _warn_of_groups(tally: Tally, y: PreferenceTarget) -> None:
     if apart.any():
         one = int(np.argmax(apart))
         other = int(np.argmax(group == tally.queries.repeat(last)[one]))
+        order = tally.queries.order
+        ends = [one, other] if order is None else order[[one, other]].tolist()
+        names = " and ".join(map(y.document_name, ends))
         warn_of(
             tally,
             tally.queries.max(apart) > 0,
-            f"has groups of documents that never met, as those of {_document(tally, y, one)} and "
-            f"{_document(tally, y, other)}: each group is centered at 0, and the order between "
-            "groups is not meaningful. Compare documents of both, or score each group alone.",
+            f"has groups of documents that never met, as those of {names}: each group is centered "
+            "at 0, and the order between groups is not meaningful. Compare documents of both, or "
+            "score each group alone.",
         )
-
-
-def _document(tally: Tally, y: PreferenceTarget, place: int) -> str:
-    """Return the name of the document at a place in grouped order."""
-    if tally.n_items is None:
-        order = tally.queries.order
-        return f"row {place if order is None else order[place]}"
-    item = place % tally.n_items
-    return f"item {item}" if y.item_names is None else repr(y.item_names[item])
 
 
 def _errors(tally: Tally, scores: Floats, penalty: Floats) -> Floats:

@@ -208,8 +208,8 @@ def tally_of(y: Any, structure: str) -> Tally:
     if not isinstance(y, PreferenceTarget):
         raise TypeError(
             f"y must be a PreferenceTarget for {structure}, got {type(y).__name__}: make one with "
-            "PreferenceTarget.from_comparisons, from_orders, from_relevance or from_matrix, or use "
-            "cascade for clicks."
+            "PreferenceTarget.from_frame, of a table of winners and losers, from_comparisons, "
+            "from_orders, from_relevance or from_matrix, or use cascade for clicks."
         )
     if not len(y):
         raise ValueError(f"y must have at least one row for {structure}, got none.")

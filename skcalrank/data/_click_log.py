@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from . import tables
+from . import arrays, tables
 from ._exceptions import warn
 from ._queries import check_own_qid
 from .types import Array, Bools, Ints
@@ -197,12 +198,20 @@ def _counted(values: Any) -> tables.Coded | None:
     return tables.Coded((np.flatnonzero(occurs) + int(low)).tolist(), codes[numbers - int(low)])
 
 
-def _numbers(frame: Any, column: str, what: str) -> Any:
+def _numbers(frame: Any, column: str, what: str, remedy: str = "Convert it to numbers") -> Any:
+    """Return the numbers of a column; a remedy is that of words."""
     values = _column(frame, column, "frame")
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values
-    kind = type(values[0]).__name__ if isinstance(values, list) else "categories or dates"
-    raise ValueError(f"Column {column!r} of frame must hold {what}, got {kind}.")
+    listed = values.values() if isinstance(values, tables.Coded) else list(values)
+    row = next((row for row, value in enumerate(listed) if not isinstance(value, Number)), 0)
+    if arrays.is_missing(listed[row]):
+        remedy = "Fill it in, or leave out the row"
+    elif arrays.is_number(str(listed[row])):
+        remedy = "Convert it to numbers"
+    raise ValueError(
+        f"Column {column!r} of frame must hold {what}, got {listed[row]!r} in row {row}. {remedy}."
+    )
 
 
 def _positions(frame: Any, column: str) -> Ints:
@@ -221,7 +230,8 @@ def _positions(frame: Any, column: str) -> Ints:
 
 def _clicked(frame: Any, column: str) -> Bools:
     """Return whether each document was clicked."""
-    values = _numbers(frame, column, "booleans, or 0 and 1")
+    remedy = f"Pass whether it is the word for a click, as frame[{column!r}] == 'yes'"
+    values = _numbers(frame, column, "booleans, or 0 and 1", remedy)
     wrong = (values != 0) & (values != 1)
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -395,8 +395,8 @@ class PreferenceTarget(Judgments):
         itself = self.winner == self.loser
         if itself.any():
             raise ValueError(
-                f"Preferences must be between different documents, got document "
-                f"{self.winner[itself][0]} over itself. Drop this preference."
+                "Preferences must be between different documents, got "
+                f"{self.document_name(self.winner[itself][0])} over itself. Drop this preference."
             )
         if require_dag:
             self._check_dags()
@@ -459,6 +459,21 @@ class PreferenceTarget(Judgments):
         return self.winner, self.loser, self.weight, self.judgment
 
     # -- properties of the preferences ----------------------------------------------
+
+    def document_name(self, document: int) -> str:
+        """Return what a document is called in messages.
+
+        Parameters
+        ----------
+        document : int
+            Number of the document, as in the attributes.
+        """
+        if self.n_items is None:
+            return f"document {document}"
+        row, item = divmod(document, self.n_items)
+        if self.item_names is not None:
+            return repr(self.item_names[item])
+        return f"item {item}" + f" of row {row}" * (len(self) > 1)
 
     def _query_of(self, documents: Ints) -> Ints:
         return self.queries().codes[documents]

@@ -98,7 +98,7 @@ def test_a_frame_of_names(library):
     assert votes.winner[0] // 7 == 0
     with pytest.raises(ValueError, match="must have a column 'lost'"):
         PreferenceTarget.from_frame(judged, loser="lost")
-    with pytest.raises(ValueError, match="over itself"):
+    with pytest.raises(ValueError, match="got 'Milwaukee' over itself"):
         PreferenceTarget.from_frame(judged, loser="winner")
 
 

@@ -167,11 +167,15 @@ ERRORS = [
     ({"position": [0, 1]}, "from 1 on, got 0 in row 0. Add 1"),
     ({"position": [1, 1.5]}, "got 1.5 in row 1"),
     ({"position": [1, np.nan]}, "got nan in row 1"),
-    ({"position": ["1", "2"]}, "'position' of frame must hold positions, .* got str"),
+    ({"position": ["1", "2"]}, "must hold positions, .* got '1' in row 0. Convert it to numbers"),
+    ({"position": ["first", "2"]}, "got 'first' in row 0. Convert it to numbers"),
     ({"position": [2, 2]}, "two at position 2 of session 1, query 'a', document 4"),
     ({"document": [4, 4]}, "once in a session, got session 1, query 'a', document 4 twice"),
     ({"clicked": [0, 2]}, "got 2 in row 1. Of numbers of clicks"),
     ({"clicked": [0, None]}, "got nan in row 1"),
+    ({"clicked": ["no", "yes"]}, r"got 'no' in row 0. Pass .* frame\['clicked'\] == 'yes'"),
+    ({"clicked": ["0", "1"]}, "'clicked' of frame .* got '0' in row 0. Convert it to numbers"),
+    ({"clicked": [True, None]}, r"got None in row 1\. Fill it in"),
     ({"query": ["a", None]}, "'query' of frame must hold an identifier .* missing value in row 1"),
     ({"document": [np.nan, 3.0]}, "'document' of frame .* missing value in row 0"),
     ({"document": [[1], [2]]}, "'document' of frame must hold hashable identifiers"),
@@ -182,6 +186,15 @@ ERRORS = [
 def test_bad_logs_are_clear_errors(columns, message):
     with pytest.raises(ValueError, match=message):
         ClickSessions.from_frame(pd.DataFrame(GOOD | columns), **NAMES)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_words_for_clicks_are_named(library):
+    make = getattr(pytest.importorskip(library), "table" if library == "pyarrow" else "DataFrame")
+    n = 1000  # rows that are read as levels with codes
+    log = {"session": range(n), "query": [1] * n, "document": range(n), "position": [1] * n}
+    with pytest.raises(ValueError, match=r"got 'no' in row 0\. Pass whether it is the word"):
+        ClickSessions.from_frame(make({**log, "clicked": ["no", "yes"] * (n // 2)}), **NAMES)
 
 
 def test_bad_tables_are_clear_errors():
