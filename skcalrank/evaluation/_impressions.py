@@ -186,7 +186,9 @@ class ClickLogEstimate:
             warn(
                 f"The effective sample size for {what}{measure.full_name} is below {FEW}: few "
                 "clicks, or queries, decide its estimate, and the interval is too short. The "
-                "result has the number as effective_sample_size."
+                "result has the number as effective_sample_size. Log more sessions, of more "
+                "queries, or try a lower cutoff, or estimator='dr' with a prior and with clip, "
+                "which bounds the weight of a click."
             )
         return size
 

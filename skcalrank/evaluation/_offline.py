@@ -59,8 +59,10 @@ class Safety:
     ----------
     holds : bool
         Whether the lower limit is at least minus the margin.
-    difference, lower : float
-        Estimated difference to the other ranking, and its lower confidence limit.
+    difference, lower, upper : float
+        Estimated difference to the other ranking, and its lower and upper confidence limits, each
+        of the level: both hold with twice its error. If the candidate has weight on documents never
+        shown, `upper` counts them as relevant.
     effective_sample_size : float
         As in :class:`OfflineEstimate`.
     """
@@ -68,10 +70,17 @@ class Safety:
     holds: bool
     difference: float
     lower: float
+    upper: float
     effective_sample_size: float
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def __repr__(self) -> str:
+        return (
+            f"Safety(holds={self.holds}, {self.difference:.4g} [{self.lower:.4g}, "
+            f"{self.upper:.4g}], effective_sample_size={self.effective_sample_size:.0f})"
+        )
 
 
 def offline_evaluate(
@@ -229,8 +238,8 @@ def is_safe(
     margin : float, default=0.0
         Loss of the measure that is tolerated, >= 0.
     confidence_level : float, default=0.95
-        Level of the lower limit: a candidate that is worse by more than the margin passes with at
-        most one minus this probability.
+        Level of each limit: a candidate that is worse by more than the margin passes with at most
+        one minus this probability.
 
     Returns
     -------
@@ -253,9 +262,9 @@ def is_safe(
 
     Notes
     -----
-    The limit is Student's, one-sided, for the mean difference over queries. Documents at equal
+    Limits are Student's, one-sided, for the mean difference over queries. Documents at equal
     positions in both rankings do not add to its variance. Documents that were never shown count as
-    not relevant, which is on the safe side for the candidate only.
+    not relevant in the lower limit, which is on the safe side for the candidate only.
 
     Examples
     --------
@@ -274,19 +283,23 @@ def is_safe(
     log = ClickLogEstimate.of(sessions, propensity, trust, estimator, prior, clip)
     measure = linear_measure(measure)
     weight = log.weights_of(candidate, measure, "candidate")
-    log.check_seen(weight, measure, max_unseen)
+    unseen = log.check_seen(weight, measure, max_unseen)
     if logger is None:
         other = log.shown_weights(measure)
     else:
         other = log.weights_of(logger, measure, "logger")
         log.check_seen(other, measure, max_unseen)
     weight -= other
-    difference, error, n = mean_and_error(log.query_values(weight))
-    lower = float(difference - stats.t.ppf(confidence_level, n - 1) * error)
+    values = log.query_values(weight)
+    difference, error, n = mean_and_error(values)
+    most, error_of_most, _ = mean_and_error(values + unseen.total)
+    t = stats.t.ppf(confidence_level, n - 1)
+    lower = float(difference - t * error)
     return Safety(
         lower >= -margin,
         difference,
         lower,
+        float(most + t * error_of_most),
         log.effective_size(weight, measure, "the difference in "),
     )
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from skcalrank import ClickSessions, sample_sessions
 from skcalrank.evaluation import is_safe, offline_evaluate, propensity_sensitivity
@@ -113,7 +114,9 @@ def test_documents_never_shown():
 def test_few_effective_clicks_are_told(log):
     p, _, y = log
     steep = np.array([1.0, 0.1, 0.01, 0.001])
-    with pytest.warns(UserWarning, match=r"effective sample size for dcg@10 is below 40"):
+    with pytest.warns(
+        UserWarning, match=r"effective sample size for dcg@10 is below 40.*more sessions.*lower cut"
+    ):
         estimate = offline_evaluate(p, y, propensity=steep)
     assert estimate.effective_sample_size < 10
 
@@ -123,7 +126,10 @@ def test_safety_is_of_the_difference(log):
     better, worse = (is_safe(s, None, y, propensity=THETA) for s in (p, -p))
     assert better
     assert not worse
-    assert better.lower < better.difference
+    assert better.lower < better.difference < better.upper
+    assert repr(better).startswith(
+        f"Safety(holds=True, {better.difference:.4g} [{better.lower:.4g}"
+    )
     assert not is_safe(-p, p, y, propensity=THETA)
     assert is_safe(-p, p, y, propensity=THETA, margin=10.0)
     same = is_safe(p, p, y, propensity=THETA)
@@ -132,6 +138,27 @@ def test_safety_is_of_the_difference(log):
     values = [offline_evaluate(s, y, propensity=THETA).value for s in (p, -p)]
     against = is_safe(p, -p, y, propensity=THETA)
     assert against.difference == pytest.approx(values[0] - values[1])
+
+
+def test_limits_of_a_difference_are_the_ends_of_an_interval(log):
+    p, _, y = log
+    # Against scores that are all equal, whose value is subtracted query by query.
+    both = [offline_evaluate(s, y, propensity=THETA) for s in (p, np.zeros(len(p)))]
+    gain = both[0].query_values - both[1].query_values
+    expected = stats.ttest_1samp(gain, 0).confidence_interval(0.9)
+    safety = is_safe(p, np.zeros(len(p)), y, propensity=THETA)
+    assert [safety.lower, safety.upper] == pytest.approx(list(expected), rel=1e-9)
+
+
+def test_the_upper_limit_counts_documents_never_shown_as_relevant():
+    qid, lists = np.repeat([0, 1, 2], 2), [[0, 1], [2, 3], [4]]
+    y = ClickSessions(qid, lists, [1, 2, 1])
+    options = {"measure": "precision@1", "propensity": THETA, "max_unseen": 1.0}
+    scores = np.array([1, 0, 1, 0, 0, 1])  # of the last query the document never shown
+    safety = is_safe(scores, None, y, **options)
+    turned = is_safe(scores * [1, 1, 1, 1, -1, -1], None, y, **options)
+    assert safety.difference < turned.difference
+    assert safety.upper == pytest.approx(turned.upper)
 
 
 def test_lists_as_shown_are_the_logger(log):
