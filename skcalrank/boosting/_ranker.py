@@ -112,13 +112,13 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         is installed, else XGBoost, else scikit-learn, whose trees support every loss but train
         more slowly.
     n_models : int, default=1
-        Number of models to sum. The first is the model of ``n_models=1``. Models 2, 4, ... boost
-        "pairwise_squared" on the grades, with queries weighted by documents, whatever `loss`,
-        `targets` and `query_weight` are; models 3, 5, ... use these parameters. Each model is
-        stopped on its own held-out queries, so that with two or more models every query trains at
-        least one of them (if `validation_fraction` is at most 1/2). Scores are divided by their
-        spread within queries before they are added. Two models take twice the time, and usually
-        rank better than one.
+        Number of models to sum. Two models take twice the time, and usually rank better than one.
+        The first is the model of ``n_models=1``. The second is of another kind, so that the two
+        make different errors: it boosts "pairwise_squared" on the grades, with queries weighted by
+        documents. Further models alternate between the two kinds. Each model is stopped on its own
+        held-out queries, so that with two or more models every query trains at least one of them
+        (if `validation_fraction` is at most 1/2). Scores are divided by their spread within queries
+        before they are added.
     start : ranker, default=None
         Ranker to whose scores the trees are added, such as ``NDCGRanker()``, or a
         :class:`~skcalrank.pipeline.QueryPipeline` that encodes columns which a closed form cannot

@@ -177,7 +177,7 @@ class ClickSessions(Judgments):
         Returns
         -------
         sessions : ClickSessions
-            Its length is that of `rows`, and it tells how many of them were never shown.
+            With one row for each of `rows`; its repr has the number of those never shown.
 
         Raises
         ------

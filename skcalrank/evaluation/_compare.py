@@ -93,8 +93,9 @@ def compare(
     tail : float, default=None
         If a share such as 0.1, each measure is also given as its mean over the 10 % of the queries
         on which a system has its lowest values, other queries for each system, under the name
-        "map, lowest 10 %". The values per query of this measure are those whose mean it is: q,
-        less by (q - value) / tail where the value is below the quantile q [1]_. For ``test="t"``.
+        "map, lowest 10 %". A query counts in its tests as q if its value is above q, the quantile
+        of the values, and as q - (q - value) / tail if it is below: the mean of these numbers is
+        the mean of the lowest values [1]_. For ``test="t"``.
     relevance_level : float, default=None
         Documents with ``y_true >= relevance_level`` are relevant, where a binary measure is a name.
     random_state : int, RandomState instance or None, default=0

@@ -51,9 +51,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
       hour as far as they vary.
     * Text, which has blanks in 80% of its values and 1.5 of them in the mean, becomes columns for
       its words: up to 20 for frequent words, and 10 that all words share. A column of codes comes
-      before them if texts recur as titles of films do: there are at most a fifth as many as rows,
-      the `max_categories` most frequent are in half of the rows, and they are at most 1% of the
-      texts that as many of their words could make. Up to 100 texts that recur are a category.
+      before them if texts recur as names of things, such as titles of films, do. They recur if
+      there are at most a fifth as many as rows, and the `max_categories` most frequent are in half
+      of the rows. They are names if they do not recur by chance: of all texts that their words
+      could make, at most 1% occur. Up to 100 texts that recur are a category.
     * Columns of one value and, with a warning, identifiers are left out: text of one word that
       differs in nearly all rows, and the qid.
 

@@ -40,10 +40,10 @@ _LAZY = "Call {} with each partition of whole queries."
 class GuaranteedCutoff(RankerAround):
     r"""Cut the list of each query so that little is lost on average over queries.
 
-    Use it to show short lists, or to pass few candidates on, with a promise of what they keep. What
-    counts is a mass of 1 that every query spreads over its documents: in equal parts over the
-    relevant ones (the share of each in the recall), according to the DCG, or all of it on one
-    document. The loss of a query is the mass of the documents that are cut. With n calibration
+    Use it to show short lists, or to pass few candidates on, with a promise of what they keep. Each
+    document has a share of its query, and the shares of a query sum to 1: equal shares of the
+    relevant documents (recall), shares of the DCG, or all of it for one document. The loss of a
+    query is the sum of the shares of the documents that are cut. With n calibration
     queries, the threshold is the largest t with
 
     .. math:: \sum_{j=1}^n (1 - L_j(t)) \ge (n + 1)(1 - \alpha),
@@ -88,8 +88,9 @@ class GuaranteedCutoff(RankerAround):
         of all queries, each by a ranker fitted to the other folds, calibrate the threshold, and the
         ranker is fitted again to all queries. This uses all queries, but the promise is
         *approximate* then, since the ranker that predicts is another one. Not used with a
-        FrozenEstimator. With ``by="target"`` the map is fitted where the ranker is; for a frozen
-        ranker that is no CalibratedRankerCV with the loss as its target, to half of the queries.
+        FrozenEstimator. With ``by="target"`` the map from scores to shares is fitted where the
+        ranker is. A frozen ranker needs half of the queries for it, unless it is a
+        CalibratedRankerCV whose target is the loss.
     random_state : int, RandomState instance or None, default=None
         Seed for the draw of queries. If None, the draw depends on the values in X and y alone.
 
