@@ -97,8 +97,9 @@ def bradley_terry(
     with the curvature :math:`h_j` of the likelihood in the score of j. Here :math:`\gamma` is the
     number of scores that the comparisons determine, and the other terms are prior knowledge, worth
     two scores of precision 3. Without comparisons alpha is 3. Few or even comparisons shrink the
-    probabilities toward 1/2. However few documents are compared, alpha stays below a bound (1.5 (m + 2)
-    for m documents), so its effect vanishes as comparisons accumulate. A weight counts as that many comparisons.
+    probabilities toward 1/2. However few documents are compared, alpha stays below a bound (1.5 (m
+    + 2) for m documents), so its effect vanishes as comparisons accumulate. A weight counts as that
+    many comparisons.
 
     With ``alpha=0``, maximum likelihood, a maximum exists if and only if a chain of wins leads from
     every document of the query to every other one [1]_. Queries without a maximum get

@@ -35,8 +35,9 @@ class TabularRanker(StackingRanker):
     * two :class:`BoostedRanker` with the pairwise logistic loss of the targets of the measure. In
       the second one long queries count more (``query_weight="pairs"``);
     * a mixture of their scores by least squares on the grades of held-out queries, as in
-      :class:`StackingRanker`. Each boosted ranker leaves a fifth of the queries out of its training,
-      another fifth than the other one: these queries stop its training and determine its weight.
+      :class:`StackingRanker`. Each boosted ranker leaves a fifth of the queries out of its
+      training, another fifth than the other one: these queries stop its training and determine its
+      weight.
 
     All of them read one matrix, which a :class:`~skcalrank.preprocessing.TableEncoder` makes, and a
     fitted ranker scores a query in one pass over it.
