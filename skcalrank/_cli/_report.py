@@ -223,7 +223,7 @@ def _page(comparison: Comparison, text: str) -> str:
     elements = [
         f"<h1>{texts.html(' and '.join(comparison.measures))}</h1>",
         f"<p>{texts.html(text)}</p>",
-        comparison.to_html(),
+        _tables(comparison, comparison.to_html),
         *(_plots(comparison, measure) for measure in comparison.measures),
         "<h2>All numbers</h2>",
         _numbers(comparison),
@@ -235,6 +235,12 @@ def _page(comparison: Comparison, text: str) -> str:
         f"<title>Comparison of {len(comparison.systems)} systems</title>\n"
         f"<style>{_STYLE}</style>\n</head>\n<body>\n" + "\n".join(elements) + "\n</body>\n</html>\n"
     )
+
+
+def _tables(comparison: Comparison, write: Callable[..., str]) -> str:
+    """Return the table of means, and that of differences if there are any."""
+    names = ["means", "differences"] if comparison.differences else ["means"]
+    return "\n\n".join(write(table=name) for name in names)
 
 
 def _plots(comparison: Comparison, measure: str) -> str:
@@ -284,6 +290,6 @@ def _short(cell: str | float | None) -> str:
 REPORTS: dict[str, Callable[..., str]] = {
     ".html": _page,
     ".csv": lambda comparison, _: comparison.to_csv(),
-    ".md": lambda comparison, _: comparison.to_markdown() + "\n",
-    ".tex": lambda comparison, _: comparison.to_latex() + "\n",
+    ".md": lambda comparison, _: _tables(comparison, comparison.to_markdown) + "\n",
+    ".tex": lambda comparison, _: _tables(comparison, comparison.to_latex) + "\n",
 }

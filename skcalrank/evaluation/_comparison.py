@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import check, texts
 from ..data.types import Array, Floats
-from ._layout import Layout, to_html, to_latex, to_markdown
+from ._layout import TABLES, Layout, to_html, to_latex, to_markdown
 from ._rank_frame import pandas_for
 from ._statistics import check_share, n_needed, snapped
 
@@ -268,74 +268,84 @@ class Comparison:
 
     # -- tables --------------------------------------------------------------------
 
-    def to_markdown(self, *, digits: int = 4, interval: bool = True) -> str:
-        """Return a table in Markdown: a row for each system, a column for each measure.
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def to_markdown(self, *, digits: int = 4, interval: bool = True, table: str = "means") -> str:
+        """Return a table in Markdown, with a column for each measure.
 
         Parameters
         ----------
         digits : int, default=4
             Number of decimals.
         interval : bool, default=True
-            Whether to write the interval after each mean.
+            Whether to write the interval after each number.
+        table : {"means", "differences"}, default="means"
+            "means": a row for each system. "differences": a row for each pair of systems that was
+            tested, with the mean difference and its corrected p-value.
 
         Returns
         -------
-        table : str
-            The largest mean of a column is bold. ``+`` and ``-`` mark systems that are
+        text : str
+            Of means, the largest mean of a column is bold. ``+`` and ``-`` mark systems that are
             significantly better and worse than the baseline; with ``pairs="all"`` letters name the
             systems that a system is significantly better than.
         """
-        return to_markdown(Layout.of(self, digits, interval))
+        return to_markdown(Layout.of(self, digits, interval, table))
 
-    def to_latex(self, *, digits: int = 4, interval: bool = True) -> str:
+    def to_latex(self, *, digits: int = 4, interval: bool = True, table: str = "means") -> str:
         """Return the table in LaTeX, which needs the package booktabs.
 
         Parameters
         ----------
-        digits, interval
+        digits, interval, table
             As in :meth:`to_markdown`.
 
         Returns
         -------
-        table : str
+        text : str
             A ``tabular`` in a ``table`` with a caption.
         """
-        return to_latex(Layout.of(self, digits, interval))
+        return to_latex(Layout.of(self, digits, interval, table))
 
-    def to_html(self, *, digits: int = 4, interval: bool = True) -> str:
+    def to_html(self, *, digits: int = 4, interval: bool = True, table: str = "means") -> str:
         """Return the table in HTML, the form shown in notebooks.
 
         Parameters
         ----------
-        digits, interval
+        digits, interval, table
             As in :meth:`to_markdown`.
 
         Returns
         -------
-        table : str
+        text : str
             A ``table`` element with a caption.
         """
-        return to_html(Layout.of(self, digits, interval))
+        return to_html(Layout.of(self, digits, interval, table))
 
     _repr_html_ = to_html
 
-    def caption(self, *, interval: bool = True) -> str:
+    def caption(self, *, interval: bool = True, table: str = "means") -> str:
         """Return a caption for a table of the comparison.
 
         Parameters
         ----------
         interval : bool, default=True
             Whether the table shows intervals.
+        table : {"means", "differences"}, default="means"
+            The table.
 
         Returns
         -------
         caption : str
-            Number of queries, intervals, and meaning of bold figures and marks, in a few sentences.
+            Number of queries, intervals, tests, and meaning of bold figures and marks, in a few
+            sentences.
         """
-        level = f"{100 * self.confidence_level:g} %"
-        unit = "queries" if self.fold_values is None else "folds"
-        shown = f", with {level} intervals ({self.interval_title})" if interval else ""
-        text = f"Means over {self._counts()} {unit}{shown}."
+        check.option("table", table, TABLES)
+        of_differences = table == "differences"
+        text = self._about_sample(interval, of_differences)
+        if of_differences:
+            return f"{text} {self._about_tests(interval)}"
         if self.judged_:
             text = f"{text} {ABOUT_JUDGED}"
         if len(self.systems) > 1:
@@ -349,10 +359,23 @@ class Comparison:
             marks = "Letters name the systems that a system is better than"
         return f"{text} {marks} at p < {1 - self.confidence_level:.3g} ({self.test_title})."
 
-    def _counts(self) -> str:
-        """Return the number of values of the means, as a range if it differs."""
-        counts = sorted({row.n for row in self.estimates})
-        return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    def _about_sample(self, interval: bool, of_differences: bool) -> str:
+        """Say over what means and intervals are, with their number, a range if it differs."""
+        rows: Any = self.differences if of_differences else self.estimates
+        counts = sorted({row.n for row in rows})
+        n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        unit = "queries" if self.fold_values is None else "folds"
+        level = f"{100 * self.confidence_level:g} %"
+        shown = f", with {level} intervals ({self.interval_title})" if interval else ""
+        return f"{'Mean differences' if of_differences else 'Means'} over {n} {unit}{shown}."
+
+    def _about_tests(self, interval: bool) -> str:
+        """Say how the p-values of differences were made, and that intervals are not corrected."""
+        text = f"p: {self.test_title}."
+        if interval and any(row.p_adjusted > row.p for row in self.differences):
+            # A reader would take the two for a contradiction.
+            text += " Intervals are not corrected, and may exclude 0 where p is large."
+        return text
 
     # -- pictures ------------------------------------------------------------------
 

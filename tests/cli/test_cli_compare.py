@@ -125,12 +125,13 @@ def test_reports(capsys, path, systems, tmp_path):
     assert printed == run(capsys, *argv)
     page, values, markdown, latex = (Path(name).read_text(encoding="utf-8") for name in names)
     result = compare(test.y, found, ["spearman"], qid=test.qid)
-    assert markdown == result.to_markdown() + "\n"
-    assert latex == result.to_latex() + "\n"
+    both = "means", "differences"
+    assert markdown == "\n\n".join(result.to_markdown(table=t) for t in both) + "\n"
+    assert latex == "\n\n".join(result.to_latex(table=t) for t in both) + "\n"
     assert values == result.to_csv()
     # Means, differences, and one plot for each of two systems.
     assert page.count("<svg") == page.count("</svg>") == 4
-    assert result.to_html() in page
+    assert all(result.to_html(table=t) in page for t in both)
     # Nothing is loaded from elsewhere, and the page is well-formed where it is drawn.
     assert not re.findall(r"<(?:script|link|img)|url\(http|@import", page)
     for plot in re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL):
@@ -138,6 +139,13 @@ def test_reports(capsys, path, systems, tmp_path):
     # A system is a row, about as high as two lines of text; the axis takes the rest.
     height = float(re.search(r'<svg[^>]* height="([0-9.]+)pt"', page)[1])
     assert 3 * 24 < height < 3 * 24 + 108
+
+
+def test_a_report_of_one_system_has_no_differences(capsys, path, systems, tmp_path):
+    name = str(tmp_path / "one.md")
+    argv = [*systems[2][-2:], "--measures", "spearman", "--report", name]
+    run(capsys, "compare", path("test.txt"), *argv)
+    assert "difference" not in Path(name).read_text(encoding="utf-8")
 
 
 def test_a_page_needs_matplotlib(capsys, path, systems, tmp_path, monkeypatch):

@@ -222,5 +222,6 @@ def test_names_of_files_stay_text_in_reports(capsys, runs, tmp_path):
     systems = [row["system"] for row in csv.DictReader(io.StringIO(values))]
     assert [system.removeprefix("'") for system in systems] == names
     assert not any(system.startswith(("=", "+")) for system in systems)
-    assert len(markdown.splitlines()) == len(names) + 4
-    assert len(latex.splitlines()) == len(names) + 10
+    # A table of means, and one of the differences to the first.
+    assert len(markdown.splitlines()) == 2 * len(names) + 8
+    assert len(latex.splitlines()) == 2 * len(names) + 20

@@ -262,6 +262,61 @@ def test_html(apart):
     assert re.search(r"<td><b>0.\d{4}</b><sup>\+</sup> <small>\[", table)
 
 
+def test_tables_of_differences(apart):
+    comparison = compare_values(apart)
+    lines = comparison.to_markdown(digits=2, table="differences").splitlines()
+    assert len({len(line) for line in lines[:4]}) == 1
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[:4]]
+    assert [row[0] for row in cells] == ["difference", "-" * 15, r"&lt;b> - a\_b", r"c - a\_b"]
+    for row in cells[2:]:
+        assert re.fullmatch(r"0.\d\d \[0.\d\d, 0.\d\d\], p < 0.001", row[1])
+        assert re.fullmatch(r"-?0.00 \[-?0.00, -?0.00\], p = [01].\d{3}", row[2])
+    caption = lines[-1]
+    assert "Mean differences over 20 queries, with 95 % intervals (Student)" in caption
+    assert "p: paired t-test, Holm-corrected for 4 tests." in caption
+    assert "Intervals are not corrected" in caption
+    html = comparison.to_html(table="differences")
+    assert "<th>&lt;b&gt; - a_b</th>" in html
+    assert re.search(r"<td>0.1\d{3} <small>\[0.\d{4}, 0.\d{4}\]</small>, p &lt; 0.001</td>", html)
+
+
+def test_captions_say_what_is_corrected(apart):
+    alone = compare_values(apart, correction=None)
+    assert "not corrected" not in alone.caption(table="differences")
+    bare = alone.to_markdown(interval=False, table="differences")
+    assert "[" not in bare
+    assert "intervals" not in bare
+
+
+def test_every_tested_pair_is_a_row(apart):
+    table = compare_values(apart, pairs="all").to_markdown(table="differences")
+    assert [row.split(" | ")[0].strip("| ") for row in table.splitlines()[2:5]] == [
+        r"&lt;b> - a\_b",
+        r"c - a\_b",
+        "c - &lt;b>",
+    ]
+
+
+def test_a_table_of_differences_needs_two_systems(apart):
+    alone = compare_values({"c": apart["c"]})
+    with pytest.raises(ValueError, match="table must be 'means' for a single system"):
+        alone.to_html(table="differences")
+    with pytest.raises(ValueError, match="table must be one of 'means', 'differences'"):
+        alone.to_latex(table="pairs")
+
+
+def test_negative_numbers_have_a_minus_in_latex(apart):
+    turned = compare_values(apart, baseline="c")
+    assert re.search(r"a\\_b - c & \$-\$0.\d{4} \[\$-\$0", turned.to_latex(table="differences"))
+    below = {"a": {"rho": -np.arange(1.0, 8.0)}}
+    assert "a & $-$4.0 " in compare_values(below).to_latex(digits=1)
+
+
+def test_printed_as_the_table_of_means(result):
+    assert str(result) == result.to_markdown()
+    assert repr(result).startswith("Comparison(3 systems")
+
+
 def test_letters_go_on_behind_z(rng):
     values = {f"s{i}": {"m": rng.normal(size=6)} for i in range(28)}
     rows = compare_values(values, pairs="all").to_markdown().splitlines()[2:-2]
