@@ -16,25 +16,27 @@ import numpy as np
 from .. import __version__
 from ..data import check, texts
 from ..data.types import Floats
-from ..evaluation import ABOUT_JUDGED, Comparison, numbers_of
+from ..evaluation import ABOUT_JUDGED, Comparison, are_corrected, numbers_of, p_text
 from ..metrics import evaluate
 from ._files import output, refuse_overwriting
 from ._rankers import ALWAYS, CONDITIONALLY, calibration_mark
 from ._text import format_table, paragraphs
 
 _CALIBRATED = (
-    f"{ALWAYS} the ranker is calibrated for the measure of the row: Fisher-consistent, i.e. "
-    "minimizing its surrogate over functions of the whole query leads to the best possible value "
-    "of the measure, whatever the distribution of the labels (with rows: where the row determines "
-    "the distribution of its label and the measure is separable, or where the row carries the "
-    f"context of the query). {CONDITIONALLY} the same, under a condition on that distribution, "
-    "which the documentation of the ranker states. Scores are not probabilities."
+    f"{ALWAYS} the ranker is calibrated for the measure of the row, {CONDITIONALLY} under a "
+    "condition: this says where ever more data would lead, not how good the ranker is here "
+    "(what_is_calibrated in the documentation)."
 )
 _REFERENCES = (
     "constant: all scores are equal, which gives the exact mean over random orders. ideal: the "
     "labels are the scores."
 )
-_BY_FOLDS = " Intervals are over the folds; the command prints standard errors over queries."
+_WHY_FOLDS = "are over the folds, and count what other training data would change"
+_ON_SCREEN = f" Intervals, here and in reports, {_WHY_FOLDS}: they are mostly wider."
+_IN_REPORT = (
+    f" Intervals {_WHY_FOLDS}; the standard errors that the command prints are over queries, and "
+    "mostly smaller."
+)
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;"
@@ -44,6 +46,12 @@ _STYLE = (
     "th:first-child,td:first-child{text-align:left}caption{text-align:left;color:#555}"
     "svg{max-width:100%;height:auto}small{color:#555}"
 )
+
+# What a system is to the highest if a test does not tell them apart.
+_LEVEL = "level"
+
+# Number of measures of which conclusions are drawn, and up to which all differences are printed.
+_FEW_MEASURES = 3
 
 # Number of systems whose differences are plotted query by query, for each measure.
 _MOST_SYSTEMS = 6
@@ -101,20 +109,20 @@ def report(compared: Compared, args: Namespace) -> str:
     """Return the table and what it says, and write the reports."""
     comparison = compared.comparison
     by_folds = comparison.fold_values is not None
-    about = compared.text + _BY_FOLDS * by_folds
+    about = compared.text + _IN_REPORT * by_folds
     for path in args.report:
         with output(path) as file:
             file.write(REPORTS[Path(path).suffix](comparison, about))
-    in_report = " The report holds intervals over the folds." * bool(by_folds and args.report)
     marks = [
         calibration_mark(ranker, measure)
         for ranker in compared.rankers.values()
         for measure in compared.measures.values()
     ]
     return paragraphs(
-        f"{compared.text} The table holds mean ± standard error over queries.{in_report} Higher is "
-        "better in every row.",
+        f"{compared.text} The table holds mean ± standard error over queries. Higher is better in "
+        f"every row.{_ON_SCREEN * by_folds}",
         _table(compared),
+        conclusions(comparison),
         _about_test(comparison),
         _differences(comparison),
         _CALIBRATED if any(marks) else "",
@@ -132,22 +140,78 @@ def _about_test(comparison: Comparison) -> str:
     sample = "queries that count" if comparison.fold_values is None else "folds"
     return (
         f"+ and - better and worse than {texts.line(comparison.baseline)} at p < .05: "
-        f"{comparison.test_title}, over the {sample}."
+        f"{comparison.test_title}, over the {sample}. Level: the test shows no difference."
     )
 
 
+def conclusions(comparison: Comparison) -> str:
+    """Say which system has the highest mean, and what tests say of it, for the first measures."""
+    if not comparison.differences:
+        return ""
+    return " ".join(_conclusion(comparison, m) for m in comparison.measures[:_FEW_MEASURES])
+
+
+def _conclusion(comparison: Comparison, measure: str) -> str:
+    values = comparison.values[:, comparison.measures.index(measure)]
+    # Those of the table on the screen, and not those of folds.
+    means = np.array([summary(of_system)[0] for of_system in values])
+    is_best = np.isclose(means, np.fmax.reduce(means), rtol=1e-12, atol=0)
+    best = [name for name, of_name in zip(comparison.systems, is_best) if of_name]
+    if is_best.all():
+        return f"All systems have the same {measure}."
+    if not best:
+        return ""
+    tested: dict[str, dict[str, float]] = {}
+    for row in comparison.differences:
+        others = {row.system, row.other} - set(best)
+        if row.measure == measure and len(others) == 1 and not np.isnan(row.p_adjusted):
+            (other,) = others
+            # Means of folds, or over queries on which both are defined, may be in another order.
+            sign = (
+                "behind" if (row.difference < 0) == (row.system == other) else "ahead by the test"
+            )
+            is_level = row.p_adjusted >= 1 - comparison.confidence_level
+            tested.setdefault(_LEVEL if is_level else sign, {})[other] = row.p_adjusted
+    head = f"{_joined(best)} {'has' if len(best) == 1 else 'have'} the highest {measure}"
+    found = ", ".join(_verdict(how, p) for how, p in tested.items())
+    return texts.line("; ".join(filter(None, [head, found]))) + "."
+
+
+def _verdict(how: str, p: dict[str, float]) -> str:
+    """Say how systems, with their p-values, are to the highest."""
+    extreme, sign = (min, ">=") if how == _LEVEL else (max, "<=")
+    bound = _p(extreme(p.values()))
+    if len(p) > 1:
+        bound = bound.replace("=", sign)
+    return f"{_joined(list(p))} {'is' if len(p) == 1 else 'are'} {how} ({bound})"
+
+
+def _joined(names: list[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def _differences(comparison: Comparison) -> str:
-    """Return a line for each tested difference of the first measure, with interval and p-value."""
-    first, level = comparison.measures[0], f"{100 * comparison.confidence_level:g} %"
+    """Return a line for each tested difference, of all measures if they are few."""
+    if not comparison.differences:
+        return ""
+    names = comparison.measures
+    shown = names if len(names) <= _FEW_MEASURES else names[:1]
     lines = [
-        f"{texts.line(row.system)} - {texts.line(row.other)}: "
+        f"{texts.line(name)}, {texts.line(row.system)} - {texts.line(row.other)}: "
         f"{_number(row.difference, 3)} [{_number(row.low, 3)}, {_number(row.high, 3)}], "
-        f"p = {_number(row.p_adjusted, 3)}"
+        f"{_p(row.p_adjusted)}"
+        for name in shown
         for row in comparison.differences
-        if row.measure == first
+        if row.measure == name
     ]
-    head = f"Differences of {texts.line(first)}, with {level} intervals:"
-    return "\n".join([head, *lines]) if lines else ""
+    unit = "queries" if comparison.fold_values is None else "folds"
+    level = f"{100 * comparison.confidence_level:g} %"
+    which = are_corrected(comparison.differences)
+    corrected = ", which are not corrected, and p, which is" if which else ""
+    head = f"Differences with {level} intervals over {unit}{corrected}:"
+    rest = ["Those of the other measures are in a --report."] if len(shown) < len(names) else []
+    return "\n".join([head, *lines, *rest])
 
 
 def _table(compared: Compared) -> str:
@@ -200,6 +264,10 @@ def _number(value: float, decimals: int) -> str:
     """Format a number without the zero before the point and the sign of zero."""
     text = f"{round(float(value), decimals) + 0.0:.{decimals}f}"
     return re.sub(r"^(-?)0\.", r"\1.", text)
+
+
+def _p(p: float) -> str:
+    return p_text(p).replace("0.", ".")
 
 
 def _counts(comparison: Comparison) -> str:

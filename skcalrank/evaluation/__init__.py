@@ -8,10 +8,11 @@ Names in ``__all__`` are public; the others are for use inside the package.
 from ._choose import ClickChoice, choose_by_clicks, click_candidates
 from ._click_ranker import ClickReport, click_ranker
 from ._compare import compare, compare_values
-from ._comparison import ABOUT_JUDGED, Comparison, numbers_of
+from ._comparison import ABOUT_JUDGED, Comparison, are_corrected, numbers_of
 from ._cross import cross_compare
 from ._evaluate_run import JUDGED_MEASURES, RunValues, evaluate_run, run_measures, trec_name
 from ._judged_run import JudgedRun
+from ._layout import p_text
 from ._names import name_of
 from ._offline import (
     OfflineEstimate,

@@ -372,7 +372,7 @@ class Comparison:
     def _about_tests(self, interval: bool) -> str:
         """Say how the p-values of differences were made, and that intervals are not corrected."""
         text = f"p: {self.test_title}."
-        if interval and any(row.p_adjusted > row.p for row in self.differences):
+        if interval and are_corrected(self.differences):
             # A reader would take the two for a contradiction.
             text += " Intervals are not corrected, and may exclude 0 where p is large."
         return text
@@ -426,6 +426,11 @@ class Comparison:
                 f"system must be None unless kind='queries', got {system!r}. Leave it out."
             )
         return ComparisonDisplay.from_comparison(self, measure=measure, kind=kind, ax=ax, **style)
+
+
+def are_corrected(differences: list[Difference]) -> bool:
+    """Return whether a correction has raised a p-value; the intervals are never corrected."""
+    return any(row.p_adjusted > row.p for row in differences)
 
 
 def numbers_of(comparison: Comparison) -> list[list[Any]]:

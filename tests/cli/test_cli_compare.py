@@ -13,7 +13,8 @@ from commands import COLUMNS, fail, run, table
 
 from skcalrank import NDCGRanker, SpearmanRanker, load_letor
 from skcalrank._cli._rankers import make_ranker
-from skcalrank.evaluation import compare, cross_compare
+from skcalrank._cli._report import conclusions
+from skcalrank.evaluation import compare, compare_values, cross_compare
 from skcalrank.persistence import save_model
 
 MEASURES = ["ndcg@10", "spearman"]
@@ -88,7 +89,6 @@ def test_one_file_is_cross_validated(capsys, path, monkeypatch, tmp_path):
             assert cell.startswith(f"{value:.3f}".replace("0.", "."))
     assert rows["ndcg@10"][0].endswith("*")
     assert Path(report).read_text() == result.to_csv()
-    assert "over queries. The report holds intervals over the folds." in " ".join(out.split())
     said = " ".join(out.split())
     assert "features, by 3 folds of whole queries." in said
     assert "corrected resampled t-test" in said
@@ -223,14 +223,78 @@ def test_missing_values_choose_the_rankers(capsys, tmp_path, rng):
 
 def test_differences_are_printed_with_intervals(capsys, path, systems):
     found, test, argv = systems
-    out = run(capsys, "compare", path("test.txt"), *argv, "--measures", "spearman", "ndcg@5")
-    result = compare(test.y, found, ["spearman"], qid=test.qid)
-    printed = out.partition("Differences of spearman, with 95 % intervals:\n")[2]
-    lines = printed.partition("\n\n")[0].split("\n")
+    measures = ["spearman", "ndcg@5"]
+    out = run(capsys, "compare", path("test.txt"), *argv, "--measures", *measures)
+    result = compare(test.y, found, measures, qid=test.qid)
+    head = (
+        "Differences with 95 % intervals over queries, which are not corrected, and p, which is:\n"
+    )
+    lines = out.partition(head)[2].partition("\n\n")[0].split("\n")
     assert len(lines) == len(result.differences)
-    for line, row in zip(lines, result.differences):
-        assert line.startswith(f"{row.system} - {row.other}: ")
-        assert "p = " in line
+    by_measure = sorted(result.differences, key=lambda row: measures.index(row.measure))
+    for line, row in zip(lines, by_measure):
+        assert line.startswith(f"{row.measure}, {row.system} - {row.other}: ")
+        assert re.search(r"p (=|<) [1.]", line)
+
+
+def test_differences_of_many_measures_are_in_the_report(capsys, path, systems):
+    measures = ["spearman", "ndcg@5", "ndcg@10", "dcg@5"]
+    out = run(capsys, "compare", path("test.txt"), *systems[2], "--measures", *measures)
+    assert "\nspearman, b - a: " in out
+    assert "ndcg@5, b - a" not in out
+    assert "\nThose of the other measures are in a --report.\n" in out
+
+
+def values_of(**systems):
+    return compare_values({name: {"m": np.array(values)} for name, values in systems.items()})
+
+
+def test_conclusions():
+    x = np.arange(12) % 4 / 8
+    noise = np.resize([0.05, -0.05, 0.02, -0.01], 12)
+    with pytest.warns(UserWarning, match="by the same number"):
+        result = values_of(a=x + 0.2, b=x, c=x + 0.195 + noise)
+    p = {row.system: f"{row.p_adjusted:.3f}".lstrip("0") for row in result.differences}
+    assert np.isnan(result.differences[0].p)  # a constant difference has no t-test
+    assert conclusions(result) == f"a has the highest m; c is level (p = {p['c']})."
+    several = values_of(a=x + 0.2, c=x + 0.195 + noise, d=x + 0.19 + noise, e=x + noise)
+    p = several.differences[1].p_adjusted
+    assert conclusions(several) == (
+        f"a has the highest m; c and d are level (p >= {f'{p:.3f}'.lstrip('0')}), "
+        "e is behind (p < .001)."
+    )
+    result = values_of(b=x, a=x + 0.2 + noise, c=x + noise / 2)
+    # The pair of a and c was not tested.
+    assert conclusions(result) == "a has the highest m; b is behind (p < .001)."
+    with pytest.warns(UserWarning, match="equal on every query"):
+        result = values_of(a=x, b=x, c=x - 0.2 + noise)
+    assert conclusions(result) == "a and b have the highest m; c is behind (p < .001)."
+    with pytest.warns(UserWarning, match="equal on every query"):
+        result = values_of(a=x, b=x)
+    assert conclusions(result) == "All systems have the same m."
+    assert conclusions(values_of(a=x)) == ""
+
+
+def test_a_comparison_is_read_without_theory(capsys, path, systems):
+    out = " ".join(run(capsys, "compare", path("test.txt"), *systems[2]).split())
+    assert " ".join(out.partition("a has the highest ndcg@10; ")[2].split()[:3]) == "b is level"
+    assert out.index("has the highest") < out.index("the ranker is calibrated for the measure")
+    assert "Fisher" not in out
+    assert "what_is_calibrated" in out
+
+
+def test_both_uncertainties_are_named(capsys, path, tmp_path):
+    pytest.importorskip("matplotlib")
+    page = tmp_path / "r.html"
+    argv = ["--rankers", "ndcg", "spearman", "--measures", "ndcg@10", "--folds", "3"]
+    out = run(capsys, "compare", path("train.txt"), *argv, "--report", str(page))
+    said = " ".join(out.split())
+    assert "mean ± standard error over queries" in said
+    assert "Intervals, here and in reports, are over the folds" in said
+    assert "Differences with 95 % intervals over folds:" in said
+    written = page.read_text(encoding="utf-8")
+    assert "Intervals are over the folds" in written
+    assert "the standard errors that the command prints are over queries" in written
 
 
 def test_rankers_of_other_packages_take_no_cutoff():
