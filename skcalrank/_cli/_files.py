@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import datasets
-from ..data import CHUNK_ROWS, WHOLE_BYTES
+from ..data import CHUNK_ROWS, WHOLE_BYTES, check, warn
 from ..data.types import Array, Floats
 from ..evaluation import name_of
 from ..metrics import predict_with_queries
 from ..persistence import complete_file, load_model
+from ..rankers import seems_trained_on
 from ._columns import chosen_by, columns_for, reads_tables, takes_missing
 from ._text import say
 
@@ -236,7 +237,15 @@ def score_rows(model: Any, path: str | list[str], args: Namespace) -> tuple[Any,
         (data.y, data.qid, predict_with_queries(ranker, data.X, data.qid))
         for data, _ in Reader(path, args, model=ranker)
     ]
-    return ranker, *map(np.concatenate, zip(*chunks))
+    y, qid, scores = map(np.concatenate, zip(*chunks))
+    if seems_trained_on(ranker, check.queries(qid, len(y))):
+        warn(
+            f"Most queries of {path if isinstance(path, str) else ', '.join(path)} have the names "
+            f"and numbers of rows of queries that {model} was fitted to: if they are the same "
+            "queries, its values are those of training data, and too high. Measure on queries that "
+            "fit has not seen."
+        )
+    return ranker, y, qid, scores
 
 
 def read_labels(path: str | list[str], args: Namespace) -> tuple[Floats, Array]:

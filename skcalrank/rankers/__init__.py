@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._access import reads_diagonal as reads_diagonal
     from ._access import require_qid as require_qid
     from ._access import scored_by as scored_by
+    from ._access import seems_trained_on as seems_trained_on
     from ._access import why_weights_do_not_repeat as why_weights_do_not_repeat
     from ._aggregated import AggregatedRanker
     from ._all import RANKERS as RANKERS
@@ -80,7 +81,7 @@ __all__ = [
 _NAMES = {
     "_access": (
         "calibration_of check_partitions is_ranker measure_of ranker_in reads_diagonal "
-        "require_qid scored_by why_weights_do_not_repeat"
+        "require_qid scored_by seems_trained_on why_weights_do_not_repeat"
     ),
     "_aggregated": "AggregatedRanker",
     "_all": "RANKERS",

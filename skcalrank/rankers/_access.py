@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from ..data import Queries, QuerySizes
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
 from ._calibrated import Calibration, calibration, unknown
@@ -93,6 +94,20 @@ def ranker_in(estimator: Any) -> Any:
         else:
             break
     return estimator
+
+
+def seems_trained_on(estimator: Any, queries: Queries) -> bool:
+    """Return whether most queries have names and numbers of rows of queries of fit.
+
+    The fit may be that of a ranker inside of another one.
+    """
+    while estimator is not None:
+        estimator = ranker_in(estimator)
+        sizes = getattr(getattr(estimator, "record_", None), "sizes", None)
+        if isinstance(sizes, QuerySizes) and 2 * sizes.n_common(queries) > queries.n_queries:
+            return True
+        estimator = getattr(estimator, "ranker_", None)
+    return False
 
 
 def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:

@@ -13,10 +13,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state, get_tags
 
 from ..boosting import adapted, scores_of
-from ..data import Queries, QuerySizes, Rows, call_step, tables, warn
+from ..data import Queries, Rows, call_step, tables, warn
 from ..data.types import Bools, Floats, Ints
 from ..measures import Measure, get_measure
-from ..rankers import BaseRanker, NDCGRanker, make_splits, measure_of, ranker_in
+from ..rankers import BaseRanker, NDCGRanker, make_splits, measure_of, ranker_in, seems_trained_on
 
 
 class RankerAround(BaseRanker):
@@ -66,19 +66,13 @@ class RankerAround(BaseRanker):
 
     def _warn_of_training_queries(self, queries: Queries) -> None:
         """Warn if most queries seem to have trained a frozen ranker, or a ranker inside of it."""
-        ranker = self.ranker
-        while ranker is not None:
-            ranker = ranker_in(ranker)
-            sizes = getattr(getattr(ranker, "record_", None), "sizes", None)
-            if isinstance(sizes, QuerySizes) and 2 * sizes.n_common(queries) > queries.n_queries:
-                warn(
-                    "Most queries of fit seem to have trained the ranker, by their names and "
-                    "numbers of rows, so that nothing is promised: calibrate on other queries. If "
-                    "these are other queries, give them other names.",
-                    UserWarning,
-                )
-                return
-            ranker = getattr(ranker, "ranker_", None)
+        if seems_trained_on(self.ranker, queries):
+            warn(
+                "Most queries of fit seem to have trained the ranker, by their names and numbers "
+                "of rows, so that nothing is promised: calibrate on other queries. If these are "
+                "other queries, give them other names.",
+                UserWarning,
+            )
 
     def _seed(self) -> int | None:
         """Return the seed of draws; None if they depend on the contents of the rows alone."""

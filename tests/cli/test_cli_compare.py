@@ -12,6 +12,7 @@ import pytest
 from commands import COLUMNS, fail, run, table
 
 from skcalrank import NDCGRanker, SpearmanRanker, load_letor
+from skcalrank._cli import main
 from skcalrank._cli._rankers import make_ranker
 from skcalrank._cli._report import conclusions
 from skcalrank.evaluation import compare, compare_values, cross_compare
@@ -295,6 +296,19 @@ def test_both_uncertainties_are_named(capsys, path, tmp_path):
     written = page.read_text(encoding="utf-8")
     assert "Intervals are over the folds" in written
     assert "the standard errors that the command prints are over queries" in written
+
+
+@pytest.mark.filterwarnings("always:Most queries of")
+@pytest.mark.parametrize(
+    "argv", [["evaluate", "MODEL", "FILE"], ["compare", "FILE", "--models", "MODEL"]]
+)
+def test_values_of_training_data_are_told(capsys, path, systems, argv):
+    for name in ("train.txt", "test.txt"):
+        words = {"MODEL": systems[2][1], "FILE": path(name)}
+        assert main([words.get(word, word) for word in argv]) == 0
+        _, err = capsys.readouterr()
+        told = f"Most queries of {path(name)} have the names and numbers of rows of queries that"
+        assert (told in err) == (name == "train.txt")
 
 
 def test_rankers_of_other_packages_take_no_cutoff():

@@ -156,6 +156,7 @@ def test_more_features_than_memory(capsys, path, new):
     assert "not enough memory: Unable to allocate" in fail(capsys, *argv)
 
 
+@pytest.mark.filterwarnings("ignore:Most queries of")
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_encodings_that_lack_a_character(capsys, frames, new, tmp_path, monkeypatch, command):
     file = str(tmp_path / "train.csv")
