@@ -673,7 +673,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
             if checked.named:
                 check.warn_of_changed_queries(sizes, given.y, checked.queries, "eval_set")
             if name == list(evals)[-1]:  # training may follow its own rows, but not stop on them
-                warn_of_training_queries(name, checked, rows, has_labels)
+                warn_of_training_queries(name, checked, rows, has_labels, len(evals) > 1)
                 warn_of_other_columns(name, checked, rows)
             out[name] = checked.by_contents()
         return out

@@ -110,7 +110,9 @@ def held_out(rows: Rows, measure: Measure, share: float, rng: Any, n_folds: int)
     return rows.held_out(share, seed, n_folds=n_folds, informative=informative)
 
 
-def warn_of_training_queries(name: str, rows: Rows, training: Rows, has_labels: bool) -> None:
+def warn_of_training_queries(
+    name: str, rows: Rows, training: Rows, has_labels: bool, is_one_of_several: bool
+) -> None:
     """Warn if most queries of an evaluation set are in the training rows, row by row.
 
     Labels are compared too, if the training rows have labels and not targets.
@@ -122,11 +124,15 @@ def warn_of_training_queries(name: str, rows: Rows, training: Rows, has_labels: 
 
     known = training.workers.reduce(np.isin(keys(rows), keys(training)), np.logical_or.reduce)
     if 2 * known.sum() > len(known):
+        remedy = (
+            "Pass other queries, or leave eval_set out: a share of the queries is then held out."
+        )
+        if is_one_of_several:
+            remedy = "The last set stops the training: put validation queries last."
         # Numbers in the text would repeat the warning for each fit of a stack or search.
         warn(
             f"Most queries of eval_set {name!r} are queries of fit, row by row, so that training "
-            "stops on what it has learned by heart. Pass other queries, or leave eval_set out: a "
-            "share of the queries is then held out.",
+            f"stops on what it has learned by heart. {remedy}",
             UserWarning,
         )
 

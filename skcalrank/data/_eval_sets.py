@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from . import check
+from ._exceptions import OneQueryWarning, keeping_warnings, warn
 from ._routing import has_method
 
 _MUST_BE = (
@@ -66,11 +67,19 @@ def eval_sets(
 
 @contextmanager
 def naming_eval_set(name: str) -> Iterator[None]:
-    """Name the evaluation set in errors about its values."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"Invalid eval_set {name!r}: {error}") from error
+    """Name the evaluation set in errors and warnings about its values."""
+    with keeping_warnings() as kept:
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"Invalid eval_set {name!r}: {error}") from error
+    for message, category in sorted(kept, key=str):
+        if category is OneQueryWarning:
+            # Its remedy is that of fit, which may have got a qid.
+            message = "has no qid, so all of its rows count as one query. Pass (X, y, qid)."
+            warn(f"eval_set {name!r} {message}", category)
+        else:
+            warn(f"eval_set {name!r}: {message}", category)
 
 
 def takes_eval_set(estimator: Any) -> bool:

@@ -246,6 +246,26 @@ def test_training_queries_are_told(in_stack, parts):
         ranker.fit(*train, eval_set=valid)
 
 
+def test_a_set_without_qid_is_named(parts):
+    train, (X, y, _) = parts
+    text = messages(lambda: boosted(FIRST).fit(*train, eval_set=(X, y)))
+    assert text.startswith("eval_set 'validation' has no qid, so all of its rows count as one")
+    assert "(X, y, qid)" in text
+    assert "BoostedRanker got" not in text
+    two = {"train": train, "valid": (X, y, np.arange(len(y)))}
+    text = messages(lambda: boosted(FIRST).fit(*train, eval_set=two))
+    assert text.startswith("eval_set 'valid': The qid differs in nearly every row")
+    assert not messages(lambda: boosted(FIRST).fit(*train, eval_set=(X, y, np.zeros(len(y)))))
+
+
+def test_the_set_that_stops_is_the_last(parts):
+    train, valid = parts
+    text = messages(lambda: boosted(FIRST).fit(*train, eval_set={"v": valid, "train": train}))
+    assert "eval_set 'train' are queries of fit" in text
+    assert "The last set stops the training: put validation queries last." in text
+    assert "last" not in messages(lambda: boosted(FIRST).fit(*train, eval_set=train))
+
+
 @pytest.fixture(scope="module")
 def many():
     X, y, qid = load_digits_queries(n_queries=60, n_documents=8)
