@@ -1,8 +1,10 @@
 """Measures of rankings; metrics, surrogates and prediction maps are derived from them."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import fields
 from difflib import get_close_matches
+from inspect import isclass
 from typing import Any
 
 from ._base import Measure, PairMeasure, PositionalMeasure
@@ -135,17 +137,18 @@ def get_measure(
         return measure
     match = re.fullmatch(_NAME, measure) if isinstance(measure, str) else None
     if match is None or match[1] not in MEASURES:
-        raise ValueError(
-            f"Unknown measure {measure!r}{_meant(measure)}: choose one of "
-            f"{', '.join(sorted(MEASURES))}, optionally with a cutoff, as in 'ndcg@10'."
-        )
+        raise unknown_measure(measure, MEASURES)
     cls = MEASURES[match[1]]
     if match[2] is not None:
         if not cls.has_cutoff:
             raise ValueError(f"{cls.name} has no cutoff, got {measure!r}. Leave @{match[2]} out.")
         if not match[2].isdigit():
             raise ValueError(f"The cutoff after @ must be an integer >= 1, got {measure!r}.")
-        options = {"k": int(match[2])} | options
+        k = int(match[2])
+        if options.setdefault("k", k) != k:
+            raise ValueError(
+                f"k must be {k} for {measure!r}, got k={options['k']!r}. Leave one out."
+            )
     known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
     unknown = sorted(set(options) - set(known))
     if unknown:
@@ -155,14 +158,30 @@ def get_measure(
     return cls(**options)
 
 
-def _meant(measure: Any) -> str:
+def unknown_measure(measure: Any, names: Iterable[str]) -> ValueError:
+    """Return the error for a measure that has none of the names; "@k" ends those with a cutoff."""
+    if isclass(measure) and issubclass(measure, Measure):
+        return ValueError(
+            f"measure must be a name or a Measure, got the class {measure.__name__}: did you mean "
+            f"{measure.__name__}()?"
+        )
+    names = sorted(names)
+    return ValueError(
+        f"Unknown measure {measure!r}{_meant(measure, names)}: choose one of {', '.join(names)}, "
+        "optionally with a cutoff, as in 'ndcg@10'."
+    )
+
+
+def _meant(measure: Any, names: list[str]) -> str:
     """Return the part of a message that names the measure that was probably meant, if any."""
     if not isinstance(measure, str):
         return ""
+    takes_k = {name.removesuffix("@k"): name.endswith("@k") for name in names}
+    takes_k |= {name: cls.has_cutoff for name, cls in MEASURES.items() if name in takes_k}
     word, k = re.fullmatch(r"(.*?)(?:_?cut)?[@_ -]*(\d*)", measure.strip().lower()).groups()  # type: ignore[union-attr]
     word = word.replace("-", "_").replace(" ", "_")
-    names = [_SYNONYMS[word]] if word in _SYNONYMS else get_close_matches(word, MEASURES, 1)
-    if not names:
+    alike = get_close_matches(_SYNONYMS.get(word, word), takes_k, 1)
+    if not alike:
         return ""
-    cutoff = f"@{k}" if k and MEASURES[names[0]].has_cutoff else ""
-    return f" (did you mean {names[0] + cutoff!r}?)"
+    cutoff = f"@{k}" if k and takes_k[alike[0]] else ""
+    return f" (did you mean {alike[0] + cutoff!r}?)"

@@ -10,8 +10,8 @@ from laws import random_laws
 
 from skcalrank.calibration import LabelDistribution
 from skcalrank.data import TIES, Queries
-from skcalrank.measures import ERR, MEASURES, PairMeasure, PositionalMeasure, get_measure
-from skcalrank.metrics import measure_score
+from skcalrank.measures import ERR, MEASURES, NDCG, PairMeasure, PositionalMeasure, get_measure
+from skcalrank.metrics import get_scorer, measure_score
 
 every_measure = pytest.mark.parametrize("measure", INSTANCES, ids=repr)
 LOW_RANK = [m for m in INSTANCES if isinstance(m, (PositionalMeasure, PairMeasure))]
@@ -297,3 +297,20 @@ def test_ideal_ranking_is_one_and_worst_auc_zero(rng):
     assert measure_score(get_measure("auc", relevance_level=2), y, -y) == pytest.approx(
         0.0, abs=1e-15
     )
+
+
+@pytest.mark.parametrize("make", [get_measure, get_scorer])
+def test_two_cutoffs_must_be_equal(make):
+    with pytest.raises(ValueError, match=r"k must be 5 for 'ndcg@5', got k=10. Leave one out"):
+        make("ndcg@5", k=10)
+    with pytest.raises(ValueError, match=r"k must be 5 for 'precision@5', got k=None"):
+        make("precision@5", k=None)
+    assert make("ndcg@5", k=5) == make("ndcg", k=5) == make("ndcg@5")
+
+
+def test_a_class_is_no_measure():
+    message = r"measure must be a name or a Measure, got the class NDCG: did you mean NDCG\(\)\?"
+    with pytest.raises(ValueError, match=message):
+        get_measure(NDCG)
+    with pytest.raises(ValueError, match=message):
+        measure_score(NDCG, [0, 1], [0, 1], convention="sklearn")
