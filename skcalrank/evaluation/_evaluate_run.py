@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar, overload
 
 from ..data import check, warn, warning_once
 from ..data.types import Floats, Unpack
-from ..measures import MEASURES, Measure, get_measure
+from ..measures import MEASURES, Measure, get_measure, unknown_measure
 from ..metrics import EMPTY, check_several, mean_of_queries
 from ._judged_run import JudgedRun
 from ._run_files import load_qrels, load_run
@@ -221,11 +221,15 @@ def _run_measure(measure: str, level: float, gain: str) -> _OfRun:
     name, _, k = measure.partition("@") if isinstance(measure, str) else ("", "", "")
     if measure == "bpref":
         return partial(JudgedRun.bpref, level=level)
-    if name == "judged" and re.fullmatch(r"[1-9]\d*|", k):
+    if name == "judged":
+        if not re.fullmatch(r"[1-9]\d*|", k):
+            raise ValueError(f"The cutoff after @ must be an integer >= 1, got {measure!r}.")
         return partial(JudgedRun.share_judged, k=int(k) if k else None)
+    known = [top_only for top_only, cls in MEASURES.items() if cls.top_only]
+    if isinstance(measure, str) and name not in MEASURES:
+        raise unknown_measure(measure, [*known, *JUDGED_MEASURES])
     resolved = get_measure(measure)
     if not resolved.top_only:
-        known = [top_only for top_only, cls in MEASURES.items() if cls.top_only]
         raise ValueError(
             f"measures must be defined for truncated rankings, got {resolved.name}, which needs a "
             f"score for every document. Choose among {', '.join([*known, *JUDGED_MEASURES])}."

@@ -418,3 +418,29 @@ def test_runs_without_a_judged_query_are_refused():
     for complete in (False, True):
         with pytest.raises(ValueError, match=r"a query in common, .* such as '9' and 'q1'"):
             evaluate_run({"9": {"a": 1.0}}, QRELS, ["map"], complete=complete)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("bprf", " (did you mean 'bpref'?)"),
+        ("judgd@5", " (did you mean 'judged@5'?)"),
+        ("bpref@5", " (did you mean 'bpref'?)"),
+        ("P@5", " (did you mean 'precision@5'?)"),
+        ("rho", ""),
+    ],
+)
+def test_unknown_measures_are_answered_by_those_of_runs(name, meant):
+    run = {"q": {"a": 1.0}}
+    with pytest.raises(ValueError, match="Unknown measure") as caught:
+        evaluate_run(run, run, [name])
+    text = str(caught.value)
+    assert text.startswith(f"Unknown measure {name!r}{meant}: choose one of bpref, ")
+    assert "judged@k" in text
+    assert "spearman" not in text
+
+
+def test_no_cutoff_of_judged_documents():
+    run = {"q": {"a": 1.0}}
+    with pytest.raises(ValueError, match="cutoff after @ must be an integer >= 1, got 'judged@0'"):
+        evaluate_run(run, run, ["judged@0"])
