@@ -312,7 +312,13 @@ def _checked_scores(target: CheckedTarget, name: str, scores: Any) -> Floats:
 
 def _queries_of(by_measure: dict[str, dict[str, Any]]) -> Any:
     """Return the names of the queries of the first system, or their numbers."""
-    values = next(iter(next(iter(by_measure.values())).values()))
+    system, of_system = next(iter(by_measure.items()))
+    measure, values = next(iter(of_system.items()))
+    if not hasattr(values, "__len__"):
+        raise ValueError(
+            f"values[{system!r}][{measure!r}] must hold a value for each query, got {values}. If "
+            "it is a mean, pass average=False to evaluate_run, evaluate or the metric."
+        )
     return qid_array(list(values.keys()) if hasattr(values, "keys") else list(range(len(values))))
 
 

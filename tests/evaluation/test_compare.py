@@ -262,6 +262,15 @@ def test_html(apart):
     assert re.search(r"<td><b>0.\d{4}</b><sup>\+</sup> <small>\[", table)
 
 
+@pytest.mark.parametrize(
+    "values", [{"a": {"m": 0.5}, "b": {"m": 0.25}}, {"a": {"m": np.float64(1)}}]
+)
+def test_means_cannot_be_compared(values):
+    message = r"values\['a'\]\['m'\] must hold a value for each query, got (0.5|1.0).*average=False"
+    with pytest.raises(ValueError, match=message):
+        compare_values(values)
+
+
 def test_tables_of_differences(apart):
     comparison = compare_values(apart)
     lines = comparison.to_markdown(digits=2, table="differences").splitlines()
