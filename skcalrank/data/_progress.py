@@ -8,9 +8,12 @@ from time import perf_counter
 
 
 @contextmanager
-def timed(verbose: int, caller: str, work: str) -> Iterator[None]:
-    """Print what was done, and the time that it took, in the form of scikit-learn's pipelines."""
-    start = perf_counter()
-    yield
+def timed(verbose: int, caller: str, work: str) -> Iterator[list[str]]:
+    """Print what was done, and the time that it took, in the form of scikit-learn's pipelines.
+
+    What is appended to the list that is yielded is printed in between.
+    """
+    start, results = perf_counter(), [work]
+    yield results
     if verbose:
-        print(f"[{caller}] {work}, total={perf_counter() - start:6.1f}s", flush=True)
+        print(f"[{caller}] {', '.join(results)}, total={perf_counter() - start:6.1f}s", flush=True)

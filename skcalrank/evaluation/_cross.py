@@ -83,7 +83,7 @@ def cross_compare(
     n_jobs : int, default=None
         Number of fits that joblib runs in parallel. None means 1, -1 one for each core.
     verbose : int, default=0
-        If not 0, the time of each fit with its held-out measures is printed.
+        If not 0, the held-out measures and the time of each fit are printed.
 
     Returns
     -------
@@ -222,10 +222,21 @@ class _Data:
             measure.labels(labels[~np.isnan(labels)])  # the fits say what NaN is in place of
         return scaled
 
-    def timed_values(self, work: str, verbose: int, *args: Any) -> Floats:
-        """Return :meth:`held_out_values`; if `verbose`, print the time of this work."""
-        with timed(verbose, "cross_compare", work):
-            return self.held_out_values(*args)
+    def timed_values(
+        self,
+        work: str,
+        verbose: int,
+        estimator: Any,
+        split: _Split,
+        measures: dict[str, Any],
+        policies: Policies,
+    ) -> Floats:
+        """Return :meth:`held_out_values`; if `verbose`, print their means, and the time."""
+        with timed(verbose, "cross_compare", work) as results:
+            values = self.held_out_values(estimator, split, measures, policies)
+            means = Moments.of(values).mean
+            results += [f"{name}={mean:.4g}" for name, mean in zip(measures, means)]
+        return values
 
     def held_out_values(
         self, estimator: Any, split: _Split, measures: dict[str, Any], policies: Policies
