@@ -104,7 +104,8 @@ def _queries_of(X: Any, y: Any, qid: ArrayLike | None) -> Queries:
             return Queries.equal(n_rows, 1)
         raise MissingQidError(
             "Splitters of queries require a qid, got none. Pass qid=qid, or y=RankingTarget(y, "
-            "qid); to tools of scikit-learn groups=qid, or route the qid."
+            "qid). Tools of scikit-learn pass a qid on only after "
+            "sklearn.set_config(enable_metadata_routing=True); without it, groups=qid works too."
         )
     return check.queries(qid, n_rows)
 

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -19,6 +19,7 @@ from skcalrank import (
     MissingQidError,
     NDCGRanker,
     OneQueryWarning,
+    QueryKFold,
     RankingTarget,
     SpearmanRanker,
     TabularRanker,
@@ -200,6 +201,11 @@ OTHERS = {
         ),
         MissingQidError,
         "make_query_pipeline",
+    ),
+    "a qid that is not routed": (
+        lambda: cross_val_score(NDCGRanker(), X, Y, cv=QueryKFold(2), params={"qid": QID}),
+        MissingQidError,
+        r"RankingTarget\(y, qid\).*set_config\(enable_metadata_routing=True\)",
     ),
     "unranked items": (
         lambda: SpearmanRanker().fit(X, np.where(X > 1, X, np.nan)),
