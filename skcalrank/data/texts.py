@@ -49,6 +49,11 @@ def printable(text: str) -> str:
     return "\n".join(lines)
 
 
+def others(count: int) -> str:
+    """Return how many others are not named."""
+    return f"{count} other{'s' * (count != 1)}"
+
+
 def html(text: Any) -> str:
     """Return text for HTML."""
     return escape(line(text))

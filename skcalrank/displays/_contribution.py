@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..data import check
+from ..data import check, texts
 from ..data.types import Matrix
 from ..inspection import Explanation, explain_order
 from ._base import Display, drawn, literal, styled
@@ -101,7 +101,7 @@ class ContributionDisplay(Display):
         widths, others = explanation.contributions, by_size[n_features:]
         bars = [(literal(explanation.feature_names[k]), widths[k]) for k in by_size[:n_features]]
         if len(others):
-            bars.append((f"{len(others)} others", widths[others].sum()))
+            bars.append((texts.others(len(others)), widths[others].sum()))
         if explanation.constant:
             bars.append(("constant", explanation.constant))
         return zip(*bars)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import check
+from ..data import check, texts
 from ..data.types import ArrayLike, Floats, Matrix
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, drawn, literal, styled
@@ -91,7 +91,7 @@ class ImportanceDisplay(Display):
         self.bars_ = ax.barh(places, self.importances[shown], **styled(Rectangle, bar_kwargs))
         ax.set_yticks(places, [literal(feature) for feature in names])
         left = len(self.importances) - len(shown)
-        others = f"\nnot shown: {left} other{'s' * (left > 1)}" if left else ""
+        others = f"\nnot shown: {texts.others(left)}" if left else ""
         title = self.name if name is None else name
         ax.set(xlabel=f"mean absolute contribution to the score{others}", title=title)
         return self

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples
 
-from ..data import check, tables
+from ..data import check, tables, texts
 from ..data.types import ArrayLike, Floats, Matrix
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, drawn, item_names_of, literal, rows_of_query, styled
@@ -138,7 +138,7 @@ class TopContributionsDisplay(Display):
         if not len(left):
             return cells, labels
         others = self.contributions[:, left].sum(axis=1)
-        return np.column_stack([cells, others]), [*labels, f"{len(left)} others"]
+        return np.column_stack([cells, others]), [*labels, texts.others(len(left))]
 
     def _write(self, cells: Floats, largest: float, style: dict[str, Any] | None) -> None:
         """Write the numbers into the cells, if there are few."""

@@ -118,7 +118,7 @@ class Explanation:
             cells.append([name, *map(_said, numbers), f"{parts[k]:+.4g}"])
         left = by_size[n_features:]
         if len(left):
-            cells.append([f"{len(left)} others", "", "", "", f"{parts[left].sum():+.4g}"])
+            cells.append([texts.others(len(left)), "", "", "", f"{parts[left].sum():+.4g}"])
         if self.constant:
             cells.append(["constant", "", "", "", f"{self.constant:+.4g}"])
         cells.append(["difference of scores", "", "", "", f"{self.total:+.4g}"])

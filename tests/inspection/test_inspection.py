@@ -185,6 +185,8 @@ def test_table_puts_the_rest_on_one_line(data):
     lines = found.to_string(n_features=2).splitlines()
     assert lines[0] == "row 0 against the mean of its query"
     assert lines[4].startswith(f"{X.shape[1] - 2} others")
+    one_left = found.to_string(n_features=X.shape[1] - 1).splitlines()
+    assert one_left[X.shape[1] + 1].startswith("1 other ")
     assert lines[-1].endswith(f"{found.total:+.4g}")
     sizes = np.abs(found.contributions[found.order()])
     assert (np.diff(sizes) <= 0).all()
