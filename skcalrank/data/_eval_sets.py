@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from . import check
-from ._exceptions import OneQueryWarning, keeping_warnings, warn
+from ._exceptions import NotGradesWarning, OneQueryWarning, keeping_warnings, warn
 from ._routing import has_method
 
 _MUST_BE = (
@@ -78,6 +78,8 @@ def naming_eval_set(name: str) -> Iterator[None]:
             # Its remedy is that of fit, which may have got a qid.
             message = "has no qid, so all of its rows count as one query. Pass (X, y, qid)."
             warn(f"eval_set {name!r} {message}", category)
+        elif category is NotGradesWarning:
+            warn(message, category)  # in the words of fit, so that both are told once
         else:
             warn(f"eval_set {name!r}: {message}", category)
 

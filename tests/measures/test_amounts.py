@@ -190,7 +190,7 @@ stack.fit(X, y, np.arange(60) // 5)
     assert done.stderr.count("NotGradesWarning: ") == 2
 
 
-@pytest.mark.filterwarnings("always::skcalrank.NotGradesWarning")
+@pytest.mark.filterwarnings("always::skcalrank.NotGradesWarning", "ignore:Most queries of")
 @pytest.mark.parametrize("form", ["csv", "letor"])
 def test_the_command_line_warns_once(tmp_path, capsys, form):
     path = str(tmp_path / f"money.{form}")
