@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal, TypedDict, overload
 
-from ..data import check, in_memory
+import numpy as np
+
+from ..data import NotGradesWarning, check, in_memory, keeping_warnings, warn
 from ..data.types import ArrayLike, Floats, Labels, Unpack
 from ..measures import Measure, get_measure
 from ._values import CheckedTarget, Policies
+
+_SWAPPED = "Were y_true and y_score swapped?"
+
+# Most different values that pass for grades.
+_FEW = 10
 
 
 class _Options(TypedDict, total=False):
@@ -207,4 +215,33 @@ def evaluated(
     if caller is not None:
         check.warn_of_one_query(y_true, qid, caller, "y_true", is_metric=True)
     target = CheckedTarget.of(y_true, qid)
-    return target.evaluate(measures, y_score, policies, sample_weight, average)
+    if caller is None:
+        return target.evaluate(measures, y_score, policies, sample_weight, average)
+    with _asking_if_swapped(target.y, y_score):
+        return target.evaluate(measures, y_score, policies, sample_weight, average)
+
+
+@contextmanager
+def _asking_if_swapped(y: Any, y_score: Any) -> Iterator[None]:
+    """Ask whether labels and scores were swapped where labels are refused or doubted for that."""
+    with keeping_warnings() as kept:
+        try:
+            yield
+        except ValueError as error:
+            # What is refused are the labels, as scores are checked before.
+            if str(error).startswith("y must") and _seem_swapped(y, y_score):
+                raise ValueError(f"{error} {_SWAPPED}") from error
+            raise
+    for message, category in sorted(kept, key=str):
+        doubts = category is NotGradesWarning and _seem_swapped(y, y_score)
+        warn(f"{message} {_SWAPPED}" if doubts else message, category)
+
+
+def _seem_swapped(y: Any, y_score: Any) -> bool:
+    """Return whether scores are a few small integers, and labels are negative or not a few."""
+    if not isinstance(y, np.ndarray):
+        return False
+    grades = np.unique(np.asarray(y_score, dtype=float))
+    are_grades = 1 < len(grades) <= _FEW and grades[0] == 0 and (grades % 1 == 0).all()
+    are_scores = (y < 0).any() or (y % 1 != 0).any() or len(np.unique(y)) > _FEW
+    return bool(are_grades and are_scores)

@@ -12,7 +12,7 @@ import pytest
 from cases import INSTANCES, draw_labels
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skcalrank import RankingTarget, metrics
+from skcalrank import NotGradesWarning, RankingTarget, metrics
 from skcalrank.measures import MEASURES, PositionalMeasure
 from skcalrank.metrics import measure_score
 from skcalrank.metrics._metric import metric_function
@@ -157,3 +157,39 @@ def test_a_new_measure_needs_one_line():
     assert "\npersistence : float, default=0.8\n    Probability that a user goes on" in doc
     assert "Examples" not in doc
     assert pickle.loads(pickle.dumps(rbp_score)) is rbp_score
+
+
+SWAPPED = "Were y_true and y_score swapped?"
+
+
+@pytest.mark.parametrize(
+    ("metric", "scores"),
+    [
+        (metrics.ndcg_score, np.linspace(-1, 1, 12)),
+        (metrics.average_precision_score, np.linspace(0, 1, 12)),
+        (partial(metrics.measure_score, "dcg@5"), np.linspace(-1, 1, 12)),
+    ],
+)
+def test_labels_and_scores_that_seem_swapped(metric, scores):
+    grades = np.resize([0, 1, 0, 2], 12) if metric is metrics.ndcg_score else np.resize([0, 1], 12)
+    with pytest.raises(ValueError, match=r"(Shift grades|relevance_level).*") as caught:
+        metric(scores, grades)
+    assert str(caught.value).endswith(SWAPPED)
+
+
+def test_amounts_that_seem_swapped():
+    with pytest.warns(NotGradesWarning) as caught:
+        metrics.ndcg_score(np.linspace(0, 40, 12), np.resize([0, 1, 2], 12))
+    assert str(caught[0].message).endswith(SWAPPED)
+
+
+def test_other_mistakes_are_not_taken_for_swapped():
+    with pytest.raises(ValueError, match="Shift grades") as caught:
+        metrics.ndcg_score([-1, 0, 1, 2], [0.5, 0.2, 0.7, 0.1])
+    assert SWAPPED not in str(caught.value)
+    with pytest.raises(ValueError, match="relevance_level") as caught:
+        metrics.average_precision_score([0, 1, 2, 0], [0, 1, 1, 2])
+    assert SWAPPED not in str(caught.value)
+    with pytest.raises(ValueError, match="Shift grades") as caught:
+        metrics.ndcg_score(np.linspace(-1, 1, 12), np.zeros(12))
+    assert SWAPPED not in str(caught.value)
