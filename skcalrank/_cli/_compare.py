@@ -88,6 +88,8 @@ def run(args: Namespace) -> str:
     else:
         with _columns_told_once():
             scores, seconds = _fitted(rankers, train, test)
+        for ranker in rankers.values():
+            files.warn_of_training_queries(ranker, "the rankers were", test.qid, path)
         names = reports.names_of(systems, rankers)
         for name, model in zip(names, args.models):
             rankers[name], *_, scores[name] = files.score_rows(model, path, args)

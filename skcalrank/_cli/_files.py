@@ -238,14 +238,19 @@ def score_rows(model: Any, path: str | list[str], args: Namespace) -> tuple[Any,
         for data, _ in Reader(path, args, model=ranker)
     ]
     y, qid, scores = map(np.concatenate, zip(*chunks))
-    if seems_trained_on(ranker, check.queries(qid, len(y))):
-        warn(
-            f"Most queries of {path if isinstance(path, str) else ', '.join(path)} have the names "
-            f"and numbers of rows of queries that {model} was fitted to: if they are the same "
-            "queries, its values are those of training data, and too high. Measure on queries that "
-            "fit has not seen."
-        )
+    named = path if isinstance(path, str) else ", ".join(path)
+    warn_of_training_queries(ranker, f"{model} was", qid, named)
     return ranker, y, qid, scores
+
+
+def warn_of_training_queries(ranker: Any, who: str, qid: Array, path: str) -> None:
+    """Warn if most queries of a file that is measured on seem to be those of the fit."""
+    if seems_trained_on(ranker, check.queries(qid, len(qid))):
+        warn(
+            f"Most queries of {path} have the names and numbers of rows of queries that {who} "
+            "fitted to: if they are the same queries, values are those of training data, and too "
+            "high. Measure on queries that fit has not seen."
+        )
 
 
 def read_labels(path: str | list[str], args: Namespace) -> tuple[Floats, Array]:

@@ -311,6 +311,15 @@ def test_values_of_training_data_are_told(capsys, path, systems, argv):
         assert (told in err) == (name == "train.txt")
 
 
+@pytest.mark.filterwarnings("always:Most queries of")
+def test_the_same_file_twice_is_told(capsys, path):
+    argv = ["--rankers", "ndcg", "--measures", "ndcg@10"]
+    for name in ("train.txt", "test.txt"):
+        assert main(["compare", path("train.txt"), path(name), *argv]) == 0
+        told = "rows of queries that the rankers were fitted to" in capsys.readouterr().err
+        assert told == (name == "train.txt")
+
+
 def test_rankers_of_other_packages_take_no_cutoff():
     with pytest.raises(ValueError, match="take no cutoff or regressor, write 'lightgbm'"):
         make_ranker("lightgbm@5")

@@ -120,6 +120,7 @@ def with_hole(files, number, old, new):
     return first + 2
 
 
+@pytest.mark.filterwarnings("ignore:Most queries of")
 @holds_generator
 @pytest.mark.parametrize("more", [[], ["--chunk-rows", "20"]])
 def test_a_missing_feature_of_a_line(capsys, files, new, more):
@@ -140,6 +141,7 @@ def test_a_missing_feature_of_a_line(capsys, files, new, more):
     assert "nan" not in run(capsys, "predict", new, train)
 
 
+@pytest.mark.filterwarnings("ignore:Most queries of")
 @holds_generator
 @pytest.mark.parametrize("more", [[], ["--chunk-rows", "20"]])
 def test_a_missing_feature_of_a_table(capsys, frames, new, model, tmp_path, more):

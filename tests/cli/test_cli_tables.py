@@ -103,6 +103,7 @@ def test_formats_are_read_alike(capsys, files, tmp_path, ranker):
     assert len(set(of_test.pop().split())) > 100
 
 
+@pytest.mark.filterwarnings("ignore:Most queries of")
 @quiet
 def test_columns_are_told(capsys, files, new):
     out = " ".join(run(capsys, "fit", files["train", "csv"], "--model", new).split())
@@ -212,6 +213,7 @@ def test_who_reads_the_table():
     assert of_table(auto, None, {}) is auto
 
 
+@pytest.mark.filterwarnings("ignore:Most queries of")
 @quiet
 @pytest.mark.parametrize("package", ["lightgbm", "xgboost", "catboost"])
 def test_other_packages_take_categories(capsys, files, tmp_path, package):
