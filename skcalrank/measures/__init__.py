@@ -110,7 +110,7 @@ def get_measure(
     ------
     ValueError
         If the name is unknown (the message lists the valid names), the measure has no cutoff or
-        no such option, or a Measure object contradicts the convention.
+        no such option, `k` contradicts the name, or a Measure object contradicts the convention.
 
     See Also
     --------
