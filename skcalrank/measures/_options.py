@@ -57,11 +57,10 @@ class BinaryMeasure(Measure):
         if other.any():
             raise ValueError(
                 f"y must hold 0 and 1 for {self.full_name}, got {y[other][0]:g}. Set "
-                "relevance_level, of the estimator, the metric, the comparison, the scorer or the "
-                f"measure, as in get_scorer({self.full_name!r}, relevance_level=1) or "
-                f"get_measure({self.full_name!r}, relevance_level=1): documents with y >= "
-                "relevance_level are then relevant. Estimates of labels are targets: pass them to "
-                "fit_targets."
+                "relevance_level=1, for example: documents with y >= 1 are then relevant. It is a "
+                "parameter of estimators, metrics, compare, get_scorer and get_measure, as in "
+                f"get_scorer({self.full_name!r}, relevance_level=1). If y holds estimates and not "
+                "labels, pass them to fit_targets."
             )
         return y
 
@@ -122,7 +121,7 @@ class GainMeasure(CutoffMeasure):
         if y.size and y.min() < 0:
             raise ValueError(
                 f"y must be non-negative for {self.name}, got the relevance {y.min():g}. Shift "
-                "grades so that the lowest is 0. Estimates of labels are targets: pass them to "
+                "grades so that the lowest is 0. If y holds estimates and not labels, pass them to "
                 "fit_targets."
             )
         if isinstance(self.gain, tuple):

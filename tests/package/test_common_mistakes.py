@@ -190,7 +190,7 @@ OTHERS = {
     "grades for a binary measure": (
         lambda: compare(2 * Y, {"one": Y}, ["ndcg@10", "map@5"], qid=QID),
         ValueError,
-        r"0 and 1 for map@5, got 2\. .*get_measure\('map@5', relevance_level=1\)",
+        r"0 and 1 for map@5, got 2\. Set relevance_level=1, .* parameter of .* compare, get_scorer",
     ),
     "a scorer of another spelling": (lambda: get_scorer("P@10"), ValueError, "'precision@10'"),
     "score of a plain pipeline": (
