@@ -38,7 +38,10 @@ rankers, each named after the measure that it is trained for:
   regressor. {AUTO} mixes linear models and boosted trees: slower, and mostly the
   best. It is trained for ndcg@10, and {AUTO}@5 for ndcg@5, whatever --measures
   says."""
-ABOUT_PEERS = f"\n  {', '.join(PEERS)}: rankers of these packages, if installed\n"
+ABOUT_PEERS = f"""
+  {", ".join(PEERS)}: rankers of these packages, if installed, with
+  their defaults, without early stopping
+"""
 ABOUT_FILES = f"""\
 the file format is inferred from the suffix:
   {", ".join(TABLES)} (text also with .gz, .bz2 or .xz) are tables

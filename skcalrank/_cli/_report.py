@@ -24,7 +24,7 @@ from ._text import format_table, paragraphs
 
 _CALIBRATED = (
     f"{ALWAYS} the ranker is calibrated for the measure of the row, {CONDITIONALLY} under a "
-    "condition: this says where ever more data would lead, not how good the ranker is here "
+    "condition: with ever more data it becomes the best, which does not say how good it is here "
     "(what_is_calibrated in the documentation)."
 )
 _REFERENCES = (
@@ -32,7 +32,7 @@ _REFERENCES = (
     "labels are the scores."
 )
 _WHY_FOLDS = "are over the folds, and count what other training data would change"
-_ON_SCREEN = f" Intervals, here and in reports, {_WHY_FOLDS}: they are mostly wider."
+_ON_SCREEN = f" Intervals, below and in reports, {_WHY_FOLDS}, so most are wider."
 _IN_REPORT = (
     f" Intervals {_WHY_FOLDS}; the standard errors that the command prints are over queries, and "
     "mostly smaller."
@@ -208,7 +208,7 @@ def _differences(comparison: Comparison) -> str:
     unit = "queries" if comparison.fold_values is None else "folds"
     level = f"{100 * comparison.confidence_level:g} %"
     which = are_corrected(comparison.differences)
-    corrected = ", which are not corrected, and p, which is" if which else ""
+    corrected = " (not corrected) and p (corrected)" if which else ""
     head = f"Differences with {level} intervals over {unit}{corrected}:"
     rest = ["Those of the other measures are in a --report."] if len(shown) < len(names) else []
     return "\n".join([head, *lines, *rest])

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data import check
 from ..data.types import Floats
-from ..losses import LOSSES, get_loss
+from ..losses import LOSSES, get_loss, unknown_loss
 from ..measures import Measure
 from ._engine import Engine
 from ._lightgbm import LightGBM
@@ -73,6 +73,8 @@ def check_together(ranker: Any, engine: Engine, measure: Measure, has_eval_set: 
         why = f"loss={ranker.loss!r}: set a loss of skcalrank.losses"
         check.refuse_unread(ranker, ["targets", "query_weight"], why)
     else:
+        if isinstance(ranker.loss, str) and ranker.loss not in LOSSES:
+            raise unknown_loss(ranker.loss, [*LOSSES, *_OWNERS])
         get_loss(ranker.loss)
         check_boosted(measure)
     if ranker.targets == "separable" and not measure.has_separable_targets():

@@ -96,6 +96,11 @@ def _checked(rows: Any, name: str) -> EvalSet:
         kind = type(rows).__name__
         length = f" of length {len(rows)}" if isinstance(rows, (tuple, list)) else ""
         raise ValueError(f"{name} {_MUST_BE}, got a {kind}{length}.")
+    if any(isinstance(part, tuple) for part in rows):  # as LightGBM takes several sets
+        raise ValueError(
+            f"{name} {_MUST_BE}, got a {type(rows).__name__} of tuples: pass a dict such as "
+            "{'train': (X, y, qid), 'validation': (X, y, qid)}, of which the last stops."
+        )
     X, y, qid, weight = EvalSet(*rows)
     qid = check.carried_qid(y, qid)
     sizes = {

@@ -1,6 +1,8 @@
 """Order-preserving losses, used by solvers, boosting and regret bounds."""
 
+from collections.abc import Iterable
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any
 
 from ._base import EXPONENT, Loss, scaled_to_all
@@ -82,6 +84,14 @@ def is_order_preserving(loss: Loss) -> bool:
     return type(loss) in {*LOSSES.values(), BregmanTemplate, PairwiseTemplate}
 
 
+def unknown_loss(loss: Any, names: Iterable[str]) -> ValueError:
+    """Return the error for a loss that is none of some names."""
+    names = list(names)
+    alike = get_close_matches(str(loss).lower(), names, 1)
+    meant = f" (did you mean {alike[0]!r}?)" if alike else ""
+    return ValueError(f"Unknown loss {loss!r}{meant}: choose one of {', '.join(names)}.")
+
+
 def get_loss(loss: str | Loss, **options: Any) -> Loss:
     """Return the order-preserving loss of a name.
 
@@ -122,7 +132,7 @@ def get_loss(loss: str | Loss, **options: Any) -> Loss:
             )
         return loss
     if not isinstance(loss, str) or loss not in LOSSES:
-        raise ValueError(f"Unknown loss {loss!r}: choose one of {', '.join(LOSSES)}.")
+        raise unknown_loss(loss, LOSSES)
     cls = LOSSES[loss]
     known = [field.name for field in fields(cls)]  # type: ignore[arg-type]
     unknown = sorted(set(options) - set(known))

@@ -50,11 +50,14 @@ _MOST_UNITS = 5
 
 # A number with decimals, separators, a currency or a unit.
 _FORMATTED = re.compile(
-    r"[$€£¥₹~<>]?\s?[+-]?(\d{1,3}([,.' ]\d{3})+|\d+)([.,]\d+)?\s?(?P<unit>[^\W\d_]{1,4}|[$€£¥₹%°])?"
+    r"\(?[$€£¥₹~<>]?\s?[+-]?(\d{1,3}([,.'\s]\d{3})+|\d+)([.,](\d+|-+))?\s?"
+    r"(?P<unit>[^\W\d_]{1,4}|[$€£¥₹%°])?\)?"
 )
 
 # A date that is not in ISO's order, with or without a time.
-_DATED = re.compile(r"\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})\b.*|\d{4}[./]\d{1,2}[./]\d{1,2}\b.*")
+_DATED = re.compile(
+    r"(\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})|\d{4}[./]\d{1,2}[./]\d{1,2})([\s,T]+\d{1,2}[:.]\d\d.*)?"
+)
 
 _ISO = re.compile(
     r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{3}|\.\d{6})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
@@ -182,7 +185,7 @@ def _of_strings(name: Any, levels: Levels, max_categories: int) -> Column:
             f"Convert it to numbers, or set columns={{{name!r}: 'category'}}."
         )
         return _from_text(name, Numbers.of(numbers_of(texts, from_text=True)))
-    if len(texts) < _ENOUGH:
+    if len(texts) < _ENOUGH or (not levels.is_category and _warn_of_look(name, texts)):
         return Category(name, levels, max_categories)
     share, blanks = len(texts) / levels.counts.sum(), [text.count(" ") for text in texts]
     with_blanks = np.mean(np.minimum(blanks, 1))
@@ -193,8 +196,6 @@ def _of_strings(name: Any, levels: Levels, max_categories: int) -> Column:
             has_codes = recurs and _are_names(texts)
             codes = Category(name, levels, max_categories) if has_codes else None
             return Text(name, levels, codes)
-    elif not levels.is_category and _warn_of_look(name, texts):
-        return Category(name, levels, max_categories)
     elif share > _OF_IDENTIFIERS and with_blanks < 1 - _WITH_BLANKS:
         warn(
             f"Column {name!r} of X is left out: {share:.0%} of its texts, such as "
@@ -235,11 +236,12 @@ def _look(level: Any) -> tuple[str, str]:
         return "numbers", ""
     if not isinstance(level, str):
         return "", ""
-    number = _FORMATTED.fullmatch(level)
+    text = level.strip()
+    number = _FORMATTED.fullmatch(text)
     # Digits that begin with 0 are a code.
-    if number and (_is_number(level) or not level.isdigit()):
+    if number and (_is_number(text) or not text.isdigit()):
         return "numbers", number["unit"] or ""
-    return ("dates" if _DATED.fullmatch(level) else ""), ""
+    return ("dates" if _DATED.fullmatch(text) else ""), ""
 
 
 def _are_names(texts: list[str]) -> bool:

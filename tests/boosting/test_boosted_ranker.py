@@ -292,7 +292,8 @@ class Reversed(NDCGRanker):
 REFUSED = [
     ({"loss": "lambdarank", "targets": "grades"}, r"targets='grades' has no effect with loss='"),
     ({"loss": "lambdarank", "query_weight": None}, r"query_weight=None has no effect with loss="),
-    ({"loss": "nonsense"}, r"Unknown loss 'nonsense'"),
+    ({"loss": "nonsense"}, r"Unknown loss 'nonsense': .* rank_xendcg"),
+    ({"loss": "LambdaRank"}, r"Unknown loss 'LambdaRank' \(did you mean 'lambdarank'\?\)"),
     ({"measure": "kendall"}, r"must have targets of single documents .* got kendall"),
     ({"start": NDCGRanker}, r"start must be a ranker.*NDCGRanker"),
     ({"start": 3}, r"start must be a ranker.* got 3"),

@@ -188,6 +188,7 @@ def test_other_rankers_refuse_it(ranker, parts):
             r"eval_set must be a tuple \(X, y, qid\).* got a list of length",
         ),
         (lambda rows: rows[0], r"eval_set must be a tuple .* got a ndarray\.$"),
+        (lambda rows: [rows[:2], rows[:2]], r"got a list of tuples: pass a dict such as \{'train'"),
         (lambda _: {}, r"got an empty dict"),
         (lambda rows: {"test": rows[0]}, r"eval_set\['test'\] must be a tuple .*, got a ndarray"),
         (

@@ -227,9 +227,7 @@ def test_differences_are_printed_with_intervals(capsys, path, systems):
     measures = ["spearman", "ndcg@5"]
     out = run(capsys, "compare", path("test.txt"), *argv, "--measures", *measures)
     result = compare(test.y, found, measures, qid=test.qid)
-    head = (
-        "Differences with 95 % intervals over queries, which are not corrected, and p, which is:\n"
-    )
+    head = "Differences with 95 % intervals over queries (not corrected) and p (corrected):\n"
     lines = out.partition(head)[2].partition("\n\n")[0].split("\n")
     assert len(lines) == len(result.differences)
     by_measure = sorted(result.differences, key=lambda row: measures.index(row.measure))
@@ -291,7 +289,7 @@ def test_both_uncertainties_are_named(capsys, path, tmp_path):
     out = run(capsys, "compare", path("train.txt"), *argv, "--report", str(page))
     said = " ".join(out.split())
     assert "mean ± standard error over queries" in said
-    assert "Intervals, here and in reports, are over the folds" in said
+    assert "Intervals, below and in reports, are over the folds" in said
     assert "Differences with 95 % intervals over folds:" in said
     written = page.read_text(encoding="utf-8")
     assert "Intervals are over the folds" in written

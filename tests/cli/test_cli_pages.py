@@ -32,5 +32,5 @@ def test_commands_of_the_page(capsys, tmp_path, monkeypatch):
         printed = run(capsys, *shlex.split(command))
         assert " ".join(output.split()) in " ".join(printed.split())
         shown += bool(output.strip())
-    assert shown >= 2
+    assert shown
     assert len(Path("offers.run").read_text().splitlines()) == len(X)

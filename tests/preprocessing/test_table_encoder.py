@@ -214,6 +214,13 @@ LOOKS = {
     "decimals": ([f"{n:.2f}" for n in NUMBERS], "numbers, such as '0.00'"),
     "separators": ([f"{900 * n:,.1f}" for n in NUMBERS], "numbers, such as '0.0'"),
     "commas": ([f"{n:.1f}".replace(".", ",") for n in NUMBERS], "numbers, such as '0,0'"),
+    "spaces around": ([f" {n:.1f}  " for n in NUMBERS], "numbers, such as ' 0.0  '"),
+    "spaces that do not break": (
+        [f"{9 * n:,.0f}".replace(",", "\u202f") for n in NUMBERS],
+        "numbers",
+    ),
+    "a dash for cents": ([f"{n:.0f},-" for n in range(200)], "numbers, such as '0,-'"),
+    "parentheses": ([f"({n:.1f})" for n in NUMBERS], "numbers"),
     "days first": ([f"{1 + n % 28:02d}/0{1 + n // 28}/2026 12:00" for n in range(200)], "dates"),
     "years with points": ([f"2026.{1 + n // 28}.{1 + n % 28}" for n in range(200)], "dates"),
 }
@@ -224,6 +231,7 @@ CODES = {
     "versions": [f"1.{n}.{n % 7}" for n in range(200)],
     "few sizes": [f"{n} ml" for n in range(50)],
     "grades": [1, 2, 3, "other"],
+    "titles with dates": [f"12/05/20{n % 90 + 10} in {chr(65 + n % 26)}{n}" for n in range(200)],
     "mostly text": [*NUMBERS[:100], *(f"name {n}" for n in range(100))],
 }
 
@@ -238,8 +246,9 @@ def test_categories_that_look_like_numbers_or_dates_are_told(case):
 
 
 @pytest.mark.parametrize("case", CODES)
-def test_codes_are_categories_without_a_word(case):
-    assert TableEncoder().fit(rows(a=CODES[case] * 3)).kinds_ == {"a": "category"}
+def test_codes_and_texts_are_no_numbers(case):
+    kind = "text" if case == "titles with dates" else "category"
+    assert TableEncoder().fit(rows(a=CODES[case] * 3)).kinds_ == {"a": kind}
 
 
 @pytest.mark.parametrize("names", [["a", "b"], [0, 1], [("a", 1), ("a", 2)], [2, "b"]])
