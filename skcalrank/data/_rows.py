@@ -119,6 +119,8 @@ class Rows:
         labels = self.in_order(self.y)[rows]
         if self.n_items is None:
             queries = Queries.from_qid(self.queries.codes[rows])
+            if self.queries.names is not None:  # which a column of the table may hold
+                queries.names = self.queries.names[queries.names]
             y = queries.group(labels)
         else:
             queries, y = Queries.equal(len(rows), self.n_items), labels.ravel()
@@ -225,7 +227,7 @@ class Rows:
         order = np.lexsort((key, codes, of_query[codes]))
         rows = self if with_features else self.without_features()
         rows = rows.take(order)
-        rows = replace(rows, queries=Queries(rows.queries.ptr))
+        rows = replace(rows, queries=Queries(rows.queries.ptr, names=rows.queries.names))
         object.__setattr__(rows, "_keys", key[order])
         return rows
 
