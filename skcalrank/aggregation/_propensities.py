@@ -19,6 +19,7 @@ from ..data import (
     check_clicks,
     refuse_clicks_alone,
     warn,
+    warn_of_cut_lists,
 )
 from ..data.types import Floats, Ints
 
@@ -112,9 +113,10 @@ def fit_propensities(
     Warns
     -----
     UserWarning
-        If positions were merged, or X predicts the positions (an adjusted R2 within queries above
-        one half). Then "alternating" rests on the linear form alone, and rankers that use its
-        propensities can be far below those of the clicks as they are.
+        If nearly all lists end with a click, so that documents below it may be missing, positions
+        were merged, or X predicts the positions (an adjusted R2 within queries above one half).
+        Then "alternating" rests on the linear form alone, and rankers that use its propensities can
+        be far below those of the clicks as they are.
 
     See Also
     --------
@@ -165,6 +167,7 @@ def fit_propensities(
     """
     check_clicks(sessions, "fit_propensities", X=X)
     refuse_clicks_alone(sessions)
+    warn_of_cut_lists(sessions)
     check.option("method", method, ("swap", "em", "alternating"))
     if X is None and method == "alternating":
         raise ValueError('X must hold the features of the documents for "alternating", got None.')

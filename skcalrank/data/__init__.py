@@ -7,7 +7,7 @@ never from a private module of this subpackage.
 
 from .._dask import in_memory, is_lazy, lazy_aware, lazy_transformer, refuse_lazy, results_of_blocks
 from ._click_counts import ClickCounts, check_clicks
-from ._clicks import ClickSessions, refuse_clicks_alone
+from ._clicks import ClickSessions, refuse_clicks_alone, warn_of_cut_lists
 from ._equality import are_alike
 from ._eval_sets import EvalSet, eval_sets, naming_eval_set, takes_eval_set
 from ._exceptions import (

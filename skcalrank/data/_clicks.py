@@ -18,6 +18,9 @@ from .types import Array, ArrayLike, Bools, Floats, Ints
 # Impressions from which on it is no chance that all of them are clicks.
 _MANY_SHOWN = 20
 
+# Share of the lists that end with a click from which on the log seems to be cut there.
+_ENDS_CLICKED = 0.95
+
 # What the clicks of a log must come with.
 _NOT_CLICKED = (
     "documents that were shown and not clicked, got clicks alone: what was examined cannot be told "
@@ -404,6 +407,21 @@ def refuse_clicks_alone(sessions: Any) -> None:
     """Raise ValueError if each document shown was clicked."""
     if _holds_clicks_alone(sessions):
         raise ValueError(f"sessions must hold {_NOT_CLICKED}")
+
+
+def warn_of_cut_lists(sessions: Any) -> None:
+    """Warn if nearly all lists end at their last click, below which users may have looked."""
+    if not isinstance(sessions, ClickSessions):
+        return
+    last = sessions.ptr[1:] - 1
+    of_several = (np.diff(sessions.ptr) > 1) & (sessions.last_click > 0)
+    ends = sessions.clicked[last[of_several]]
+    if len(ends) >= _MANY_SHOWN and ends.mean() >= _ENDS_CLICKED:
+        warn(
+            "Nearly all lists of sessions end with a click, as if documents below the last click "
+            "were left out of the log: they were shown, and propensities of low positions come "
+            "out too high without them. Log all documents shown."
+        )
 
 
 def _holds_clicks_alone(y: Any) -> bool:

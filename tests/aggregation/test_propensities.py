@@ -315,3 +315,13 @@ def test_the_discount_of_estimates_that_do_not_decrease():
     np.testing.assert_allclose(estimate.discount, [1, 0.5, 0.5, 0.1])
     assert measure_score(DCG(gain="linear", discount=estimate.discount), [0, 1], [1, 0]) == 0.5
     assert repr(estimate) == "PropensityEstimate(1, 0.4 ± 0.01, 0.6 ± 0.02, 0.1)"
+
+
+def test_lists_that_end_at_their_last_click_are_told(rng):
+    lists = [rng.permutation(6) for _ in range(400)]
+    clicked = [np.flatnonzero(rng.random(6) < 0.6 / np.arange(1, 7)) + 1 for _ in lists]
+    fit_propensities(ClickSessions(np.zeros(6), lists, clicked))
+    cut = [(shown[: at[-1]], at) for shown, at in zip(lists, clicked) if len(at)]
+    sessions = ClickSessions(np.zeros(6), *zip(*cut))
+    with pytest.warns(UserWarning, match="Nearly all lists of sessions end with a click"):
+        fit_propensities(sessions)
