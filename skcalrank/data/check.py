@@ -251,6 +251,7 @@ def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
     Raise ValueError unless they are finite and distinct labels stay distinct. With `unranked`,
     labels of the label-ranking form may be NaN, for an item that a row does not rank.
     """
+    _refuse_lists_of_names(y, name)
     with arrays.naming(name):
         raw = arrays.as_array(y, name)
         arrays.refuse_rounding(y, name)
@@ -268,6 +269,20 @@ def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
     if values.ndim > 2:
         raise ValueError(f"{name} must have one or two dimensions, got shape {values.shape}.")
     return values
+
+
+def _refuse_lists_of_names(y: Any, name: str) -> None:
+    """Raise ValueError for a list of lists (or sets) of names, such as of the tags of each row."""
+    first = next(iter(y[0]), None) if isinstance(y, list) and y and _is_list(y[0]) else None
+    if isinstance(first, str):
+        raise ValueError(
+            f"{name} must hold numbers, got lists of names such as {list(y[0])!r}. Make a column "
+            "of 0 and 1 for each name, as sklearn.preprocessing.MultiLabelBinarizer does."
+        )
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple, set, frozenset))
 
 
 def _first_wrong_label(raw: Array, name: str, error: Exception) -> Exception:

@@ -230,3 +230,9 @@ def test_a_search_warns_in_two_texts(carried):
     with pytest.warns(kind) as caught:
         GridSearchCV(NDCGRanker(), {"k": [1, 2]}, cv=4).fit(X, y)
     assert len({str(warning.message) for warning in caught}) == 2 - (not carried)
+
+
+@pytest.mark.parametrize("tags", [[["a", "b"], ["c"]], [("a", "b"), ("c", "d")], [{"a"}, set()]])
+def test_lists_of_tags(tags):
+    with pytest.raises(ValueError, match=r"got lists of names such as \['a'.*MultiLabelBinarizer"):
+        skcalrank.PrecisionRanker(k=1).fit([[1.0], [2.0]], tags)
