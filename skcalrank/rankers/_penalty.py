@@ -62,7 +62,7 @@ def gram_ridge(alpha: Any, relative: bool, *, fit_intercept: bool = True) -> Gra
     return GramRidge(alpha, fit_intercept=fit_intercept, penalty_scale=scale)
 
 
-def warn_of_many_columns(alpha: str | float, rows: Rows) -> None:
+def warn_of_many_columns(alpha: str | float | None, rows: Rows) -> None:
     """Warn if the default penalty is used for sparse features with more columns than rows.
 
     The rule is about features that are fewer, and most of which vary in many rows. Coefficients of
