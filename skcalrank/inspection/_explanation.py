@@ -144,4 +144,6 @@ def _said(value: Any) -> str:
         return ""
     if not isinstance(value, (int, float, np.number)):
         return str(value)
-    return "missing" if value != value else f"{value:.4g}"
+    if value != value:
+        return "missing"
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"

@@ -1,5 +1,7 @@
 """Explanations: contributions sum to differences of scores."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.sparse import coo_matrix, csr_matrix
@@ -240,3 +242,11 @@ def test_dask_collections_are_refused(data):
     X, y, qid = data
     with pytest.raises(ValueError, match="X must be in memory, got a dask collection"):
         explain_order(NDCGRanker().fit(X, y, qid), da.from_array(X), 0, qid=qid)
+
+
+def test_large_values_have_all_digits_before_the_point():
+    X = np.array([[63200.4, 0.125], [1.5e13, 41.0]])
+    ranker = NDCGRanker().fit(X, [1, 0], [0, 0])
+    said = explain_order(ranker, X, 0, 1).to_string()
+    assert re.search(r"63200 +1.5e\+13", said)
+    assert re.search(r"0.125 +41", said)
