@@ -152,6 +152,9 @@ def _assigned(flows: list[_Flow]) -> tuple[Ints, Floats]:
 def searched(U: Floats, basis: Basis) -> PredResult:
     """Return positions that no exchange of two documents improves, and the linear bound."""
     settled = without_rounding(U, U)
+    # Near 1, since gains among the smallest floats are rounding, and exchanges would never end.
+    exponent = np.frexp(np.abs(settled).reshape(len(U), -1).max(axis=1))[1]
+    settled = np.ldexp(settled, -exponent[:, None, None])
     flows = _flows(settled, basis)
     if flows is None:
         raise ValueError(
@@ -169,6 +172,8 @@ def searched(U: Floats, basis: Basis) -> PredResult:
     reached = [_exchanged(settled, flows, first[:, places]) for places in starts]
     values = np.stack([total(settled * basis(positions)) for positions in reached], axis=1)
     best = np.stack(reached, axis=1)[np.arange(len(U)), _first_best(values, settled)]
+    with np.errstate(over="ignore"):
+        bound = np.ldexp(bound, exponent)
     return _result(U, best, bound, "local_search", basis)
 
 

@@ -29,6 +29,10 @@ _OF_ITEMS = 0.3
 _MANY_DOCUMENTS = 100
 
 
+# So many columns are no vocabulary.
+_FEW_COLUMNS = 500
+
+
 class Seen(NamedTuple):
     """Counts of what a ranker has learned from, without rows of weight zero.
 
@@ -69,7 +73,7 @@ def warn_of_many_columns(alpha: str | float | None, rows: Rows) -> None:
     rare words need a larger penalty.
     """
     n_rows, n_columns = rows.X.shape
-    if alpha == AUTO and issparse(rows.X) and n_columns > n_rows:
+    if alpha == AUTO and issparse(rows.X) and n_columns > max(n_rows, _FEW_COLUMNS):
         warn(
             f"alpha='auto' is made for fewer columns than rows, got sparse X of shape "
             f"({n_rows}, {n_columns}): the penalty may be far too small. Choose it with "

@@ -421,3 +421,15 @@ def test_bad_preds():
         get_pred("exact", None)
     with pytest.raises(TypeError, match="solve must be callable, got 'exact'"):
         Pred("mine", "map", "exact")
+
+
+@every_pred
+def test_the_smallest_floats_are_ordered(pred, rng):
+    stack = rng.integers(-8, 9, (30, 5, 5)).astype(float)
+    for U in stack if pred.shape == "pairs" else stack[:, 0]:
+        expected = positions_of(pred.solve(U))
+        for exponent in (-1074, -1070):  # a search may not go on for ever there
+            found = positions_of(pred.solve(np.ldexp(U, exponent)))
+            assert sorted(found.tolist()) == [1, 2, 3, 4, 5]
+        for exponent in (-500, 500):
+            np.testing.assert_array_equal(positions_of(pred.solve(np.ldexp(U, exponent))), expected)

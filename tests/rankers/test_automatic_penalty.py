@@ -303,10 +303,10 @@ def test_a_penalty_beside_an_estimator(data):
 
 @pytest.mark.parametrize("ranker", [PrecisionRanker(k=2), OrderPreservingRanker("precision@2")])
 def test_many_sparse_columns_need_another_penalty(ranker, rng):
-    X = csr_matrix(rng.poisson(0.2, size=(30, 40)).astype(float))
+    X = csr_matrix(rng.poisson(0.2, size=(30, 600)).astype(float))
     Y = rng.integers(0, 2, (30, 5))
-    with pytest.warns(UserWarning, match=r"fewer columns than rows, got sparse X of shape \(30, 4"):
+    with pytest.warns(UserWarning, match=r"fewer columns than rows, got sparse X of shape \(30, 6"):
         clone(ranker).fit(X, Y)
     clone(ranker).set_params(alpha=1.0).fit(X, Y)  # without a word
     clone(ranker).fit(X.toarray(), Y)
-    clone(ranker).fit(X[:, :30], Y)
+    clone(ranker).fit(X[:, :500], Y)
