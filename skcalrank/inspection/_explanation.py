@@ -144,6 +144,7 @@ def _said(value: Any) -> str:
         return ""
     if not isinstance(value, (int, float, np.number)):
         return str(value)
-    if value != value:
+    number = float(value)
+    if number != number:
         return "missing"
-    return f"{value:.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
+    return f"{number:.0f}" if 1e4 <= abs(number) < 1e12 else f"{number:.4g}"
