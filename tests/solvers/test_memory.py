@@ -53,6 +53,7 @@ def test_features_on_disk(estimator, loss, problem):
     np.testing.assert_allclose(ranker.predict(mapped[:100]), expected.predict(X[:100]))
 
 
+@pytest.mark.product
 @pytest.mark.parametrize("is_grouped", [True, False])
 def test_features_in_column_order(is_grouped, problem):
     _, X, y, qid = problem
