@@ -17,6 +17,7 @@ from ..data import (
     QuerySizes,
     Rows,
     all_or_nothing,
+    arrays,
     available_if,
     check,
     eval_sets,
@@ -534,6 +535,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         check.row_order(X=X, qid=qid)
         if getattr(self, "encoder_", None) is not None:
             X = encoded(X, self.encoder_)
+        elif isinstance(X, np.ndarray) and X.dtype == object:  # after a fit to numbers
+            X = arrays.checked(X, "X", ensure_all_finite="allow-nan")
         return super()._check_rows(X, qid, method)
 
     def _scorer(self, rows: Rows) -> CompiledScorer | None:

@@ -7,7 +7,7 @@ import pytest
 from boosting_cases import ENGINES, FIRST, boosted
 from commands import fail
 
-from skcalrank import TabularRanker
+from skcalrank import BoostedRanker, TabularRanker
 
 pd = pytest.importorskip("pandas")
 
@@ -133,3 +133,16 @@ def test_a_wrong_name_on_the_command_line_is_told_with_columns_of_text(capsys, r
     frame.to_csv(file, index=False)
     message = fail(capsys, "compare", str(file))
     assert "has no column 'qid': its columns are x, search_id, label" in message
+
+
+@pytest.mark.parametrize("trees", [None, BoostedRanker(engine="sklearn", n_estimators=3)])
+def test_objects_after_a_fit_to_numbers(trees, rng):
+    X, qid = rng.normal(size=(60, 3)), np.arange(60) // 6
+    ranker = TabularRanker(trees=trees).fit(X, (X[:, 0] > 0) * 1, qid)
+    objects = X.astype(object)
+    np.testing.assert_allclose(ranker.predict(objects, qid), ranker.predict(X, qid))
+    objects[0, 0], X[0, 0] = None, np.nan
+    np.testing.assert_allclose(ranker.predict(objects, qid), ranker.predict(X, qid))
+    objects[0, 0] = "x"
+    with pytest.raises(ValueError, match="X: could not convert string to float: 'x'"):
+        ranker.predict(objects, qid)
