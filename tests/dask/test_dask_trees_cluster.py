@@ -201,14 +201,17 @@ def test_a_worker_that_is_killed_ends_the_fit(short_lived, engine, delay):
             ranker.fit(*lazy)
         assert not hasattr(ranker, "booster_")
         # The other worker does not wait for the dead one, and the cluster trains again.
-        wait_for_the_same_workers(client)
+        wait_for_the_same_workers(short_lived, client)
         fitted_by(client, boosted(engine), shards)
 
 
-def wait_for_the_same_workers(client):
-    """Wait until workers stay: what started a dead one again may be replaced itself."""
+def wait_for_the_same_workers(cluster, client):
+    """Wait until two workers stay: what started a dead one again may be replaced itself."""
     before, now = None, sorted(client.nthreads())
-    while len(now) < 2 or now != before:
+    for _ in range(60):
+        if len(now) == 2 and now == before:
+            return
+        cluster.scale(2)  # starts those that are missing
         time.sleep(1)
         before, now = now, sorted(client.nthreads())
 
