@@ -15,7 +15,7 @@ from ._row_order import index_of
 from ._targets import Judgments, chosen_rows
 from .types import Array, ArrayLike, Bools, Floats, Ints
 
-# Impressions from which on it is no chance that all of them are clicks.
+# If so many impressions are all clicked, the others are missing from the log.
 _MANY_SHOWN = 20
 
 # Share of the lists that end with a click from which on the log seems to be cut there.

@@ -17,7 +17,7 @@ def row_order(**rows: Any) -> None:
     refuse_stand_ins(**rows)
     _column_order(rows)
     indexed = [(name, index) for name, v in rows.items() if (index := index_of(v)) is not None]
-    # Judgments are no column that could be put into another order: the others follow them.
+    # Users cannot reorder judgments, so the error asks them to reorder the other argument.
     indexed.sort(key=lambda named: not getattr(rows[named[0]], "leads_rows", False))
     for (first, a), (second, b) in combinations(indexed, 2):
         if a is b or a.equals(b) or len(a) != len(b) or not (a.is_unique and b.is_unique):

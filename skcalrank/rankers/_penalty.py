@@ -29,7 +29,7 @@ _OF_ITEMS = 0.3
 _MANY_DOCUMENTS = 100
 
 
-# So many columns are no vocabulary.
+# Largest number of sparse columns for which the warning is not given: words have more.
 _FEW_COLUMNS = 500
 
 
