@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -36,19 +37,19 @@ COMMANDS = {
     "map_pairwise": ["map_pairwise"],
     "runs_agreement": ["runs_agreement"],
     "trec_eval_agreement": ["trec_eval_agreement"],
-    "aggregation": ["aggregation"],
-    "movielens": ["movielens --jobs 1"],
-    "label_ranking": ["label_ranking --jobs 1"],
+    "aggregation": ["aggregation --cells DIR"],
+    "movielens": ["movielens --cells DIR --jobs 1"],
+    "label_ranking": ["label_ranking --cells DIR --jobs 1"],
     "label_ranking_missing": ["label_ranking_missing"],
-    "quality_letor": ["quality_letor"],
+    "quality_letor": ["quality_letor --cells DIR"],
     "quality_text": ["quality_text"],
-    "quality_boosting": ["quality_boosting"],
-    "quality_defaults_boosted": ["quality_defaults --tables boosted --seeds 2"],
-    "quality_defaults_features": ["quality_defaults --tables features"],
-    "quality_defaults_objectives": ["quality_defaults --tables objectives --seeds 3"],
-    "quality_defaults_penalties": ["quality_defaults --tables penalties"],
-    "quality_defaults_trees": ["quality_defaults --tables trees"],
-    "quality_tuning": ["quality_tuning"],
+    "quality_boosting": ["quality_boosting --cells DIR"],
+    "quality_defaults_boosted": ["quality_defaults --cells DIR --tables boosted --seeds 2"],
+    "quality_defaults_features": ["quality_defaults --cells DIR --tables features"],
+    "quality_defaults_objectives": ["quality_defaults --cells DIR --tables objectives --seeds 3"],
+    "quality_defaults_penalties": ["quality_defaults --cells DIR --tables penalties"],
+    "quality_defaults_trees": ["quality_defaults --cells DIR --tables trees"],
+    "quality_tuning": ["quality_tuning --cells DIR"],
     "quality_tables": [
         f"quality_tables --cells DIR --half reported --tag {__version__}",
         f"quality_tables --cells DIR --few --tag {__version__}",
@@ -94,8 +95,8 @@ def is_up_to_date(name):
         return False
     found = json.loads(path.read_text(encoding="utf-8"))
     named = f"skcalrank {__version__}" in found["environment"].split(";")[0].split(", ")
-    script, *options = shlex.split(COMMANDS[name][-1])
-    words = shlex.split(found["command"].replace(" --data DIR", ""))
+    script, *options = COMMANDS[name][-1].replace(" --cells DIR", "").split()
+    words = shlex.split(re.sub(" --(data|cells) DIR", "", found["command"]))
     return named and words == ["python", f"benchmarks/{script}.py", *options]
 
 

@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import platform
+import re
 import shlex
 import sys
 import time
@@ -19,6 +20,7 @@ import tracemalloc
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import joblib
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -26,6 +28,7 @@ from skcalrank import __version__
 from skcalrank.data import each
 
 __all__ = [
+    "Cells",
     "data_file",
     "data_folder",
     "describe_environment",
@@ -102,8 +105,8 @@ def _command(args, options):
     return " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *folders, *kept])
 
 
-def parser(doc, *, data=False, threads=True):
-    """Make a parser with ``--save``, ``--threads``, and ``--data`` where files are read."""
+def parser(doc, *, data=False, threads=True, cells=False):
+    """Make a parser with ``--save``, ``--threads``, ``--data`` and ``--cells`` where needed."""
     out = _Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     stem = Path(sys.argv[0]).stem
     out.add_argument(
@@ -117,7 +120,33 @@ def parser(doc, *, data=False, threads=True):
         out.add_argument("--threads", type=int, default=1, help="threads of all (default 1)")
     if data:
         out.add_argument("--data", metavar="DIR", help=f"folder of data (default ${VARIABLE})")
+    if cells:
+        out.add_argument("--cells", metavar="DIR", help="folder of finished cells (default: none)")
     return out
+
+
+class Cells:
+    """Values that an interrupted run has computed, in files of ``--cells``.
+
+    Those of another script, version of the package or `case` are not read, so that `case` must name
+    every option that changes the values. Without a folder nothing is kept.
+    """
+
+    def __init__(self, folder, *case):
+        stem = Path(sys.argv[0]).stem
+        self.folder = None if folder is None else Path(folder, stem, __version__, *case)
+
+    def __call__(self, name, call, *args, **params):
+        """Return what a call returns, or what the call of this name returned before."""
+        if self.folder is None:
+            return call(*args, **params)
+        path = self.folder / f"{re.sub(r'[^-+=.,A-Za-z0-9]+', '_', name)}.joblib"
+        if not path.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            part = path.with_suffix(f".{os.getpid()}")
+            joblib.dump(call(*args, **params), part)
+            part.replace(path)
+        return joblib.load(path)
 
 
 def data_folder(given, needed):

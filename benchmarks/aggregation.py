@@ -1,6 +1,6 @@
 """Aggregation of comparisons before learning: figures 2, 3 and 4 of DMJ13.
 
-    python benchmarks/aggregation.py --data DIR [--plot FILE]
+    python benchmarks/aggregation.py --data DIR --cells DIR [--plot FILE]
 
 Comparisons of documents of a query are drawn by the Bradley-Terry-Luce model of their grades, the
 query uniformly, the pair uniformly within it. Linear scorers are learned from n of them:
@@ -31,7 +31,16 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from _common import data_file, data_folder, describe_environment, optional, parser, print_table, say
+from _common import (
+    Cells,
+    data_file,
+    data_folder,
+    describe_environment,
+    optional,
+    parser,
+    print_table,
+    say,
+)
 from sklearn.preprocessing import QuantileTransformer
 from threadpoolctl import threadpool_limits
 
@@ -160,7 +169,14 @@ def band(values):
     return f"{values.mean():.4f} ± {1.96 * values.std(ddof=1) / np.sqrt(len(values)):.4f}"
 
 
-def figure_3(data, args):
+def risks(data, n, seed, draws):
+    """NDCG risk of every ranker of figure 3, fitted to comparisons that a seed draws."""
+    y = data.sample(n, seed)
+    rankers = learners(n, seed, draws)
+    return {name: data.risk(ranker.fit(data.X, y)) for name, ranker in rankers}
+
+
+def figure_3(data, args, keep):
     """NDCG risk against k and n."""
     say(f"\nFigure 3, {data.name}: NDCG risk, {args.runs} runs, lambda = {LAMBDA:g}")
     limit = data.risk(on_limit(data))
@@ -169,9 +185,9 @@ def figure_3(data, args):
         n_here = scaled(n, data)
         found = {}
         for seed in range(args.runs):
-            y = data.sample(n_here, seed)
-            for name, ranker in learners(n_here, seed, args.draws):
-                found.setdefault(name, []).append(data.risk(ranker.fit(data.X, y)))
+            case = data, n_here, seed, args.draws
+            for name, risk in keep(f"3-{data.name}-{n_here}-{seed}", risks, *case).items():
+                found.setdefault(name, []).append(risk)
         curves[n_here] = found
         print(f"  n = {n_here:,} done", flush=True)
     columns = [f"n = {n:,}" for n in curves]
@@ -189,23 +205,29 @@ def figure_3(data, args):
     return curves, limit
 
 
-def figure_4(data, args):
+def risks_by_lambda(data, n, seed, draws):
+    """NDCG risk for each lambda."""
+    y = data.sample(n, seed)
+    rankers = {lam: regression(100, n, lam=lam, seed=seed, n_draws=draws) for lam in LAMBDAS}
+    return {lam: data.risk(ranker.fit(data.X, y)) for lam, ranker in rankers.items()}
+
+
+def figure_4(data, args, keep):
     """NDCG risk against lambda, n = 800,000 and k = 100."""
     n = scaled(800_000, data)
     say(f"\nFigure 4, {data.name}: NDCG risk at n = {n:,}, k = 100, {args.runs} runs")
     found = {lam: [] for lam in LAMBDAS}
     for seed in range(args.runs):
-        y = data.sample(n, seed)
-        for lam in LAMBDAS:
-            ranker = regression(100, n, lam=lam, seed=seed, n_draws=args.draws)
-            found[lam].append(data.risk(ranker.fit(data.X, y)))
+        case = data, n, seed, args.draws
+        for lam, risk in keep(f"4-{data.name}-{n}-{seed}", risks_by_lambda, *case).items():
+            found[lam].append(risk)
     print_table(
         [f"lambda = {lam:g}" for lam in LAMBDAS], [[band(values) for values in found.values()]]
     )
     return found
 
 
-def figure_2(data, args):
+def figure_2(data, args, keep):
     """Optimality gap against the number of stochastic gradients, one comparison set each."""
     last = [t for t in UPDATES if t <= args.updates]
     say(f"\nFigure 2, {data.name}: gap of the risk after t updates, over that of w = 0")
@@ -213,7 +235,12 @@ def figure_2(data, args):
     cases = [(400_000, k) for k in (1, 10, 100)] + [(n, 100) for n in SIZES if n != 400_000]
     for n, k in cases:
         n_here = scaled(n, data)
-        gaps = np.mean([gap_curve(data, n_here, k, last, s) for s in range(args.sgd_runs)], axis=0)
+        case = f"2-{data.name}-{n_here}-{k}-{last[-1]}"
+        curves_of_seeds = [
+            keep(f"{case}-{seed}", gap_curve, data, n_here, k, last, seed)
+            for seed in range(args.sgd_runs)
+        ]
+        gaps = np.mean(curves_of_seeds, axis=0)
         rows.append([f"n = {n_here:,}, k = {k}", *(f"{gap:.3g}" for gap in gaps)])
         curves[n_here, k] = gaps
     print_table(["", *(f"t = {t:,}" for t in last)], rows)
@@ -255,7 +282,7 @@ def scaled(n, data):
 
 def main():
     """Run and print."""
-    options = parser(__doc__, data=True)
+    options = parser(__doc__, data=True, cells=True)
     options.add_argument("--runs", type=int, default=5, help="runs of figures 3 and 4 (paper: 50)")
     options.add_argument("--sgd-runs", type=int, default=3, help="runs of figure 2 (paper: 20)")
     options.add_argument("--draws", type=int, default=5, help="random subsets of a query")
@@ -266,17 +293,15 @@ def main():
     args = options.parse_args()
     folder = data_folder(args.data, FILES)
     print(describe_environment("numpy", "scipy", "scikit-learn", threads=args.threads))
+    keep = Cells(args.cells, f"draws={args.draws}")
     drawn = {}
     with threadpool_limits(args.threads):
         for make in (lambda: mslr_sample(folder), lambda: made(args.queries)):
             data = make()
             say(f"\n{data.name}: {data.n_queries:,} queries, {len(data.qid):,} documents x 136")
             start = time.perf_counter()
-            drawn[data.name] = (
-                figure_2(data, args),
-                figure_3(data, args),
-                figure_4(data, args),
-            )
+            figures = figure_2, figure_3, figure_4
+            drawn[data.name] = tuple(figure(data, args, keep) for figure in figures)
             print(f"  {time.perf_counter() - start:.0f} s")
     if args.plot:
         plot(args.plot, drawn)

@@ -1,6 +1,6 @@
 """Label ranking: are pairs worth what they cost beyond scores?
 
-    python benchmarks/label_ranking.py --data DIR
+    python benchmarks/label_ranking.py --data DIR --cells DIR
 
 Kendall's tau in 5 x 10-fold cross-validation on the SUSHI data, on eight label-ranking sets, and on
 a made set whose majorities are cyclic. DIR (or SKCALRANK_DATA) holds the folders sushi and
@@ -38,7 +38,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import data_file, data_folder, describe_environment, parser, print_table, say
+from _common import Cells, data_file, data_folder, describe_environment, parser, print_table, say
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -179,6 +179,13 @@ def peers(data, n_train):
     return {name: make_pipeline(StandardScaler(), model) for name, model in out.items()}
 
 
+def run_folds(data, splits, args):
+    """Run some folds, several at a time."""
+    return Parallel(args.jobs)(
+        delayed(run_fold)(data, train, test, args.threads) for train, test in splits
+    )
+
+
 # -- all folds ----------------------------------------------------------------------------
 
 
@@ -203,13 +210,16 @@ class Results(NamedTuple):
         return gap.mean(), self.error(gap)
 
 
-def cross_validate(data, quick, jobs, threads):
-    """Run all folds of a set."""
-    n_splits = 5 if quick else 10
-    splits = RepeatedKFold(n_splits=n_splits, n_repeats=1 if quick else 5, random_state=0)
-    folds = Parallel(jobs)(
-        delayed(run_fold)(data, train, test, threads) for train, test in splits.split(data.X)
-    )
+def cross_validate(name, data, args):
+    """Run all folds of a set; each repetition is a cell."""
+    n_splits, n_repeats = (5, 1) if args.quick else (10, 5)
+    cells = Cells(args.cells, f"{n_splits} folds")
+    splitter = RepeatedKFold(n_splits=n_splits, n_repeats=n_repeats, random_state=0)
+    splits = list(splitter.split(data.X))
+    folds = []
+    for first in range(0, len(splits), n_splits):
+        of_repeat = splits[first : first + n_splits]
+        folds += cells(f"{name}-{first}", run_folds, data, of_repeat, args)
     return Results(
         {name: np.array([fold.tau[name] for fold in folds]) for name in folds[0].tau},
         {name: np.array([fold.differ[name] for fold in folds]) for name in folds[0].differ},
@@ -293,7 +303,7 @@ def print_verdict(results):
 def main():
     """Run and print."""
     names = [*SMALL_SETS, "sushi", MADE]
-    options = parser(__doc__, data=True)
+    options = parser(__doc__, data=True, cells=True)
     options.add_argument("--quick", action="store_true", help="5 folds, once")
     options.add_argument("--only", nargs="+", choices=names, default=names, metavar="SET")
     options.add_argument("--jobs", type=int, default=2, help="folds at a time (default 2)")
@@ -309,7 +319,7 @@ def main():
     for name in args.only:
         start = time.perf_counter()
         data = problem(folder, name)
-        results[name] = cross_validate(data, args.quick, args.jobs, args.threads)
+        results[name] = cross_validate(name, data, args)
         (n, d), r = data.X.shape, data.positions.shape[1]
         bayes = f", best possible tau {data.law.bayes_value():.3f}" if data.law else ""
         print(f"{time.perf_counter() - start:.0f} s")

@@ -1,6 +1,6 @@
 """The experiment of the paper on the value-regularized linear loss, on MovieLens-100K.
 
-    python benchmarks/movielens.py --data DIR
+    python benchmarks/movielens.py --data DIR --cells DIR
 
 J. Duchi, L. Mackey and M. Jordan, "On the consistency of ranking algorithms" (ICML 2010), section
 4 and Table 1. A query is a user; linear scorers are trained on sampled pairs of films that the user
@@ -46,7 +46,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from _common import data_folder, describe_environment, parser, print_table, say
+from _common import Cells, data_folder, describe_environment, parser, print_table, say
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
@@ -302,7 +302,7 @@ def print_alphas(alphas, largest):
 
 def main():
     """Run and print."""
-    options = parser(__doc__, data=True)
+    options = parser(__doc__, data=True, cells=True)
     options.add_argument("--runs", type=int, default=15, help="runs (default 15)")
     options.add_argument("--jobs", type=int, default=2, help="runs at a time (default 2)")
     options.add_argument(
@@ -316,11 +316,14 @@ def main():
     data = load_movielens(folder / FOLDER)
     print(describe_environment("numpy", "scipy", "scikit-learn", threads=args.threads))
     say(f"{data}; {args.runs} runs, {args.jobs} at a time, {N_TEST_PAIRS:,} test pairs, nu {NU:g}")
+    cells = Cells(args.cells, "-".join(map(str, args.pairs)))
     for kind in args.features:
         start = time.perf_counter()
         results, alone = zip(
             *Parallel(args.jobs, verbose=10)(
-                delayed(one_run)(data, kind, number, args.pairs, args.threads)
+                delayed(cells)(
+                    f"{kind}-{number}", one_run, data, kind, number, args.pairs, args.threads
+                )
                 for number in range(args.runs)
             )
         )

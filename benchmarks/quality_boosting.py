@@ -1,6 +1,6 @@
 """Quality of calibrated objectives in LightGBM and XGBoost, against those of the libraries.
 
-    python benchmarks/quality_boosting.py --data DIR
+    python benchmarks/quality_boosting.py --data DIR --cells DIR
 
 NDCG@10 and MAP on MQ2008 (five folds), on MSLR-sample (one split) and on made data (one split,
 some 250,000 training rows of 136 features). DIR (or SKCALRANK_DATA) holds the folders MQ2008 and
@@ -42,7 +42,7 @@ from typing import NamedTuple
 
 import numpy as np
 from _boosters import LIBRARIES, TARGETS, Budget, Choice, LightGBM, LinearLeaves, Size, cpu_seconds
-from _common import data_folder, describe_environment, optional, parser, print_table, say
+from _common import Cells, data_folder, describe_environment, optional, parser, print_table, say
 from _letor import SETS, Part, Split, sizes_line
 from _made import MADE, made_part
 from sklearn.linear_model import Ridge
@@ -121,21 +121,25 @@ def best(trainer, candidates, budget):
     return max(candidates, key=value)
 
 
-def results_on(split, modules, budget):
-    """Outcome of every learner on one split."""
+def results_on(case, split, modules, budget, cells):
+    """Outcome of every learner on one split; `case` names the set and the split."""
     out = {}
+
+    def keep(name, call, *args):
+        out[name] = cells(f"{case}-{name}", call, *args)
+
     few = split._replace(train=share_of_queries(split.train, budget.share))
     for key, module in modules.items():
         library = LIBRARIES[key]
         trainers = trainers_of(library, module, few, split, budget)
         for own in library.own:
-            out[f"{library.name} {own}"] = run(trainers, [own], budget)
-        out[f"{library.name} fixed"] = run(trainers, [Choice()], budget)
-        out[f"{library.name} calibrated"] = run(trainers, CHOICES, budget)
+            keep(f"{library.name} {own}", run, trainers, [own], budget)
+        keep(f"{library.name} fixed", run, trainers, [Choice()], budget)
+        keep(f"{library.name} calibrated", run, trainers, CHOICES, budget)
     if "lightgbm" in modules:
         trainers = trainers_of(LinearLeaves, modules["lightgbm"], few, split, budget)
-        out[LINEAR_LEAVES] = run(trainers, ["lambdarank"], budget)
-        out["LightGBM linear first"] = linear_first(split, few, modules["lightgbm"], budget)
+        keep(LINEAR_LEAVES, run, trainers, ["lambdarank"], budget)
+        keep("LightGBM linear first", linear_first, split, few, modules["lightgbm"], budget)
     return out
 
 
@@ -260,12 +264,15 @@ def print_rounds(split, modules, budget):
         print_table([f"{library.name}, a round", "CPU ms", f"x {library.own[0]}"], rows)
 
 
-def benchmark(name, splits, modules, budget):
+def benchmark(name, splits, modules, budget, cells):
     """Every learner on every split of a data set."""
     say(f"\n{sizes_line(name, splits)}")
     seeds = f"{budget.seeds} seed{'s' * (budget.seeds > 1)}"
     say(f"{seeds}, at most {budget.rounds} rounds")
-    by_split = [results_on(split, modules, budget) for split in splits]
+    by_split = [
+        results_on(f"{name}-{number}", split, modules, budget, cells)
+        for number, split in enumerate(splits)
+    ]
     results = {learner: [found[learner] for found in by_split] for learner in by_split[0]}
     print_results(results)
     print_comparisons(results)
@@ -282,7 +289,7 @@ def budget_of(name, options):
 
 def main(argv=None):
     names = ["MQ2008", "MSLR-sample", *MADE]
-    arguments = parser(__doc__, data=True)
+    arguments = parser(__doc__, data=True, cells=True)
     arguments.add_argument("--only", nargs="+", choices=names, default=names[:-1])
     arguments.add_argument("--libraries", nargs="+", choices=LIBRARIES, default=list(LIBRARIES))
     arguments.add_argument("--seeds", type=int, default=5)
@@ -299,7 +306,8 @@ def main(argv=None):
         for name in options.only:
             splits = [made_split(*MADE[name])] if name in MADE else SETS[name][1](folder)
             budget = budget_of(name, options)
-            benchmark(name, splits, modules, budget)
+            seeds = f"seeds={budget.seeds},{budget.picking_seeds}"
+            benchmark(name, splits, modules, budget, Cells(options.cells, seeds))
             if name in MADE:
                 print_rounds(splits[0], modules, budget)
 

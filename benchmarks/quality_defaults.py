@@ -1,6 +1,6 @@
 """What the defaults of the package are chosen by: penalties, losses of trees, boosted objectives.
 
-    python benchmarks/quality_defaults.py --data DIR
+    python benchmarks/quality_defaults.py --data DIR --cells DIR
 
 Prints mean NDCG@10 over test queries on five data sets, and differences to a reference with one
 paired standard error (sampling of queries only). MQ2008 has its own five folds; MSLR-sample and
@@ -31,7 +31,7 @@ import warnings
 from functools import partial
 
 import numpy as np
-from _common import data_folder, describe_environment, optional, parser, print_table, say
+from _common import Cells, data_folder, describe_environment, optional, parser, print_table, say
 from _letor import SETS, Part, joined
 from _made import MADE, made_part
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
@@ -207,13 +207,14 @@ def values(fits, folds):
     return np.concatenate(found), seconds / len(folds) / len(fits)
 
 
-def show(settings, folds, names):
+def show(settings, folds, names, keep):
     """Print a table of settings, a column for each set."""
     rows, reference = [], None
     for label, fits in settings:
         cells, found = [label], {}
         for name in names:
-            found[name], seconds = values(fits if isinstance(fits, list) else [fits], folds[name])
+            fits = fits if isinstance(fits, list) else [fits]
+            found[name], seconds = keep(f"{name}-{label}", values, fits, folds[name])
             defined = ~np.isnan(found[name])
             cells.append(f"{found[name][defined].mean():.4f}")
             if reference is not None:
@@ -227,7 +228,7 @@ def show(settings, folds, names):
 
 
 def main(argv=None):
-    arguments = parser(__doc__, data=True)
+    arguments = parser(__doc__, data=True, cells=True)
     every = [*SETS, *MADE]
     arguments.add_argument("--only", nargs="+", choices=every, default=every)
     arguments.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
@@ -253,7 +254,8 @@ def main(argv=None):
                 "boosted": partial(boosted, options),
                 "features": features,
             }[table]
-            show(_matching(settings(), options.match), folds, options.only)
+            cells = Cells(options.cells, table, f"seeds={options.seeds}")
+            show(_matching(settings(), options.match), folds, options.only, cells)
 
 
 def _matching(settings, text):

@@ -1,6 +1,6 @@
 """Quality of the closed form on public LETOR data, against boosted trees.
 
-    python benchmarks/quality_letor.py --data DIR
+    python benchmarks/quality_letor.py --data DIR --cells DIR
 
 Measures NDCG@10 and five other measures, with the CPU seconds of a fit, on MQ2008 (five folds),
 MSLR-sample (one split), LightGBM's lambdarank example (one split, a quarter of whose
@@ -34,7 +34,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import data_folder, describe_environment, optional, parser, print_table, say
+from _common import Cells, data_folder, describe_environment, optional, parser, print_table, say
 from _letor import SETS, Split, sizes_line
 from _made import MADE, made_part
 from sklearn.base import clone
@@ -323,20 +323,23 @@ def _short(item):
     return value if isinstance(value, str) else f"{name} {value:g}"
 
 
-def benchmark(name, splits, learners):
+def benchmark(name, splits, learners, cells):
     """Every learner on every split of a data set."""
     say(f"\n{sizes_line(name, splits)}")
     max_grade = max(part.y.max() for split in splits for part in split)
     repeats = 1 if len(splits) > 1 else 3
     results = {
-        learner.name: [run(learner, split, max_grade, repeats) for split in splits]
+        learner.name: [
+            cells(f"{name}-{number}-{learner.name}", run, learner, split, max_grade, repeats)
+            for number, split in enumerate(splits)
+        ]
         for learner in learners
     }
     print_results(results, learners)
 
 
 def main(argv=None):
-    arguments = parser(__doc__, data=True)
+    arguments = parser(__doc__, data=True, cells=True)
     arguments.add_argument("--only", nargs="+", choices=EVERY, default=EVERY)
     options = arguments.parse_args(argv)
     needed = [file for name in options.only if name in SETS for file in SETS[name][0]]
@@ -344,11 +347,12 @@ def main(argv=None):
     learners = our_learners() + peer_learners(options.threads)
     packages = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost")
     print(describe_environment(*packages, threads=options.threads))
+    cells = Cells(options.cells)
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in options.only:
             splits = SETS[name][1](folder) if name in SETS else [made_split(name)]
-            benchmark(name, splits, learners)
+            benchmark(name, splits, learners, cells)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What a random search gains: `BoostedRanker` and `TabularRanker`, searched and with defaults.
 
-    python benchmarks/quality_tuning.py --data DIR
+    python benchmarks/quality_tuning.py --data DIR --cells DIR
 
 Prints mean NDCG@10 over test queries and its difference to the same ranker with its defaults, with
 one paired standard error (sampling of test queries only). MQ2008 has its own five folds, a part of
@@ -28,7 +28,7 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import data_folder, describe_environment, parser, print_table, say
+from _common import Cells, data_folder, describe_environment, parser, print_table, say
 from _films import FILES, NAME, film_folds
 from _letor import SETS
 from _made import MADE, made_part
@@ -149,7 +149,7 @@ def show(name, results):
 
 
 def main(argv=None):
-    arguments = parser(__doc__, data=True)
+    arguments = parser(__doc__, data=True, cells=True)
     every = [*SETS, *MADE, NAME]
     arguments.add_argument("--only", nargs="+", choices=every, default=every)
     arguments.add_argument("--draws", type=int, default=20, help="of BoostedRanker (default 20)")
@@ -159,12 +159,13 @@ def main(argv=None):
     needed = [file for name in options.only for file in files.get(name, ())]
     folder = data_folder(options.data, needed) if needed else None
     print(describe_environment("numpy", "scikit-learn", "lightgbm", threads=options.threads))
+    cells = Cells(options.cells, f"draws={options.draws},queries={options.queries}")
     gains = {}
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in options.only:
             found = [
-                outcomes(split, number, options)
+                cells(f"{name}-{number}", outcomes, split, number, options)
                 for number, split in enumerate(splits_of(name, folder, options.queries))
             ]
             results = {label: [each[label] for each in found] for label in found[0]}
