@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 # Spreads below this share of the largest score of a query are rounding errors.
 _ROUNDING = 1e-9
 
+# So are held-out scores that vary by less than this share of what the ranker of all rows gives.
+_NO_SIGNAL = 1e-6
+
 
 def scaled(scores: Floats, queries: Queries, spread: float, by_query: bool) -> Floats:
     """Return scores to be added to others, in the order of the rows.
@@ -77,7 +80,7 @@ def fit_members(
         fits = [(ranker, _of_all(scores, plan)) for ranker, scores in fits]
     by_number = dict(zip([*alone, *views], fits))
     ordered = [by_number[number] for number in range(len(members))]
-    return [(ranker, *_scaled(scores, plan, by_query)) for ranker, scores in ordered]
+    return [(ranker, *_scaled(ranker, scores, plan, by_query)) for ranker, scores in ordered]
 
 
 def _of_all(scores: Floats, plan: Plan) -> Floats:
@@ -117,12 +120,22 @@ def _timed_fit(verbose: bool, name: str, ranker: Any, plan: Plan, folds: tuple[i
         return fit_stopped(ranker, rows, model, plan.method)
 
 
-def _scaled(scores: Floats, plan: Plan, by_query: bool) -> tuple[Floats, float]:
+def _scaled(ranker: Any, scores: Floats, plan: Plan, by_query: bool) -> tuple[Floats, float]:
+    """Return out-of-fold scores, scaled, and their spread; 0 and 1 if they are rounding errors."""
     known = ~np.isnan(scores)
     queries, weight = plan.held_out(known)
     spread = queries.spread(scores[known], weight, plan.rows.workers)
+    if spread < _NO_SIGNAL and _is_rounding(ranker, spread, known, plan):
+        scores[known], spread = 0.0, 1.0
     scores[known] = scaled(scores[known], queries, spread, by_query)
     return scores, spread
+
+
+def _is_rounding(ranker: Any, spread: float, held_out: Bools, plan: Plan) -> bool:
+    """Return whether a small spread of out-of-fold scores is far below that of the ranker's own."""
+    rows = plan.rows.take(held_out)
+    scores = scores_of(ranker, rows_for(ranker, rows), rows.queries, True)
+    return spread < _NO_SIGNAL * rows.queries.spread(scores, rows.weight, plan.rows.workers)
 
 
 def _fit(ranker: Any, rows: Rows, evals: dict[str, Any], method: str) -> Any:

@@ -241,13 +241,16 @@ def test_scores_of_one_scale_add_up_in_any_units(data):
 
 
 class FirstColumn(BaseEstimator):
-    """A ranker whose scores are the first column, whatever it is fitted to."""
+    """A ranker whose scores are the first column, in a unit, whatever it is fitted to."""
+
+    def __init__(self, unit=1.0):
+        self.unit = unit
 
     def fit(self, X, y, sample_weight=None):
         return self
 
     def predict(self, X):
-        return X[:, 0]
+        return self.unit * X[:, 0]
 
 
 def test_small_differences_of_large_scores_have_a_spread(data, monkeypatch):
@@ -263,6 +266,29 @@ def test_small_differences_of_large_scores_have_a_spread(data, monkeypatch):
     engine = type(ranker._check_params())
     monkeypatch.setattr(engine, "predict", lambda *args: args[2][:, 0])
     assert 1 / ranker.fit(X, y, qid).model_weights_ == pytest.approx(stack.spreads_[[0, 0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("normalize", ["pooled", "query"])
+def test_scores_that_are_rounding_errors_have_no_spread(dtype, normalize):
+    # Where the held-out queries are left out, the features are unrelated to the labels.
+    X = np.array([[-1.0, -1, 0, -1, -1, -1, -1, -1, -1, 0, 0]], dtype=dtype).T
+    y = np.array([0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0])
+    qid = np.array([0, 1, 1, 2, 2, 3, 4, 4, 4, 4, 2])
+    rankers = [("all", NDCGRanker()), ("two", NDCGRanker(k=2))]
+    stack = StackingRanker(rankers, normalize=normalize).fit(X, y, qid)
+    np.testing.assert_array_equal(stack.spreads_, 1.0)
+    np.testing.assert_allclose(stack.weights_, 0.5)
+    assert np.abs(stack.predict(X, qid)).max() < 2
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-30])
+def test_small_scores_have_a_spread(data, unit):
+    X, y, qid = data
+    stack = StackingRanker([("small", FirstColumn(unit))]).fit(X, y, qid)
+    same = StackingRanker([("small", FirstColumn())]).fit(X, y, qid)
+    np.testing.assert_allclose(stack.spreads_, unit * same.spreads_)
+    np.testing.assert_allclose(stack.predict(X), same.predict(X))
 
 
 def test_held_out_rows_without_weight_have_a_spread(data):
