@@ -29,6 +29,9 @@ FEW = 40
 # Share of the weight of a query that counts as rounding.
 _ROUNDING = 1e-12
 
+# Largest share of the weight of a measure that shown lists may lack without a warning.
+_MISSING = 0.01
+
 
 class Unseen(NamedTuple):
     """Weight of documents never shown: the total of each query, and the mean share."""
@@ -132,11 +135,28 @@ class ClickLogEstimate:
         return out
 
     def shown_weights(self, measure: Any) -> Floats:
-        """Return the mean discount of each row over the sessions of its query."""
+        """Return the mean discount of each row over the sessions of its query.
+
+        Warn if shown lists are shorter than what the measure counts of a ranking of all rows.
+        """
         rows, codes = self.sessions.shown_rows, self.queries.codes
         discount = self._discount(measure, self.sessions.position, codes[rows])
         total = np.bincount(rows, discount, minlength=len(self.sessions))
-        return arrays.safe_divide(total, self.sessions.n_judgments[codes])
+        weight = arrays.safe_divide(total, self.sessions.n_judgments[codes])
+        places = np.arange(len(codes)) - self.queries.ptr[codes] + 1
+        shares = arrays.safe_divide(
+            self.by_query(weight), self.by_query(self._discount(measure, places, codes))
+        )
+        missing = 1 - float(np.nanmean(shares))
+        if missing > _MISSING:
+            length = int(self.sessions.position.max())
+            warn(
+                f"Sessions show lists that lack {missing:.2g} of the weight of "
+                f"{measure.full_name}: a ranking of all rows is credited for places that no user "
+                f"saw, and compares too well with what was shown. Use a cutoff that all lists "
+                f"reach; the longest has {length} documents."
+            )
+        return weight
 
     def _discount(self, measure: Any, position: Ints, codes: Ints) -> Floats:
         return measure.basis(position, self.queries.sizes[codes])

@@ -254,7 +254,8 @@ def is_safe(
     Warns
     -----
     UserWarning
-        As in :func:`offline_evaluate`.
+        As in :func:`offline_evaluate`, and without `logger` if shown lists are shorter than what
+        the measure counts, so that the candidate compares too well.
 
     See Also
     --------

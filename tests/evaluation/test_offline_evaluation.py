@@ -170,6 +170,19 @@ def test_lists_as_shown_are_the_logger(log):
     assert is_safe(p, None, order, propensity=THETA).difference == pytest.approx(0, abs=1e-12)
 
 
+def test_shown_lists_that_are_shorter_than_the_measure_are_told():
+    # Six documents of each query, in lists of two; with a cutoff of two, none is credited more.
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(200), 6)
+    lists = [rng.permutation(6)[:2] + 6 * q for q in range(200) for _ in range(40)]
+    clicks = (rng.random((len(lists), 2)) < 0.3).astype(int)
+    y = ClickSessions(qid, lists, clicks)
+    scores = rng.normal(size=len(qid))
+    with pytest.warns(UserWarning, match=r"lack 0\.\d+ of the weight of dcg@5.*longest has 2"):
+        assert is_safe(scores, None, y, "dcg@5", propensity=[1, 0.5])
+    assert abs(is_safe(scores, None, y, "dcg@2", propensity=[1, 0.5]).difference) < 0.05
+
+
 def test_sensitivity_has_the_estimate_at_one(log):
     p, _, y = log
     result = propensity_sensitivity(p, y, propensity=THETA, exponents=[0.5, 1])
