@@ -26,6 +26,7 @@ from ..data import (
 from ..data.types import Bools, Floats, Ints
 from ._chunks import fit_views
 from ._mixing import Plan
+from ._streamed import Streamed
 from ._views import fit_in_two, fit_stopped, fits_in_two, rows_for, table_for
 
 if TYPE_CHECKING:
@@ -133,8 +134,13 @@ def _scaled(ranker: Any, scores: Floats, plan: Plan, by_query: bool) -> tuple[Fl
 
 def _is_rounding(ranker: Any, spread: float, held_out: Bools, plan: Plan) -> bool:
     """Return whether a small spread of out-of-fold scores is far below that of the ranker's own."""
-    rows = plan.rows.take(held_out)
-    scores = scores_of(ranker, rows_for(ranker, rows), rows.queries, True)
+    if isinstance(plan.X, Streamed):
+        return False  # so many queries teach something
+    rows, scores = plan.rows.take(held_out), np.empty(0)
+    if rows.table is None:
+        rows = replace(rows, X=plan.X[rows.numbers])
+    if rows.n_rows:  # other workers may hold them all
+        scores = scores_of(ranker, rows_for(ranker, rows), rows.queries, True)
     return spread < _NO_SIGNAL * rows.queries.spread(scores, rows.weight, plan.rows.workers)
 
 
