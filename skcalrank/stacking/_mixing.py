@@ -20,6 +20,9 @@ from ._views import ranker_behind, stops_early
 # Share of the queries held out of each model that stops early, and its maximum over all models.
 _FRACTION, _MOST = 0.2, 0.5
 
+# Distance of two columns of length one below which they differ by rounding errors.
+_SAME = 1e-5
+
 
 class Plan(NamedTuple):
     """Rows in an order that depends on their contents only, and what is held out of each ranker."""
@@ -203,9 +206,21 @@ class _Fold(NamedTuple):
     triangle: Floats
 
     def weights(self) -> Floats:
-        """Return the non-negative weights by which the scores come closest to the targets."""
+        """Return the non-negative weights by which the scores come closest to the targets.
+
+        Rankers whose scores are the same but for a factor share alike: rounding would choose one.
+        """
+        scores = self.triangle[:, 1:][:, self.members]
+        sizes = np.linalg.norm(scores, axis=0)
+        sizes[sizes == 0] = 1.0
+        units = scores / sizes
+        is_same = np.linalg.norm(units[:, :, None] - units[:, None, :], axis=0) < _SAME
+        first, of_first, counts = np.unique(
+            is_same.argmax(axis=1), return_inverse=True, return_counts=True
+        )
+        shares = nnls(units[:, first], self.triangle[:, 0])[0] / counts
         out = np.zeros(len(self.members))
-        out[self.members] = nnls(self.triangle[:, 1:][:, self.members], self.triangle[:, 0])[0]
+        out[self.members] = shares[of_first] / sizes
         return out
 
 

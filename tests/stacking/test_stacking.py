@@ -92,6 +92,25 @@ def test_weights_are_least_squares_of_scores_out_of_fold(data, targets):
     np.testing.assert_allclose(stack.spreads_, np.sqrt((columns**2).mean(axis=0)))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("normalize", ["pooled", "query"])
+def test_rankers_that_are_the_same_but_for_a_factor_share_alike(data, dtype, normalize):
+    X, y, qid = data[0].astype(dtype), *data[1:]
+    same = [("one", DCGRanker()), ("again", DCGRanker()), ("tenfold", Tenfold())]
+    stack = StackingRanker(same, normalize=normalize).fit(X, y, qid)
+    assert stack.weights_[0] > 0
+    np.testing.assert_allclose(stack.weights_, stack.weights_[0], rtol=1e-6)
+    alone = StackingRanker(same[:1], normalize=normalize).fit(X, y, qid)
+    np.testing.assert_allclose(stack.predict(X, qid), alone.predict(X, qid), rtol=1e-4, atol=1e-4)
+
+
+class Tenfold(DCGRanker):
+    """A ranker whose scores are ten times those of another one."""
+
+    def predict(self, X, qid=None):
+        return 10 * super().predict(X, qid)
+
+
 @pytest.mark.parametrize("carried", [False, True])
 def test_splitters_get_the_queries(data, carried):
     X, y, qid = data
