@@ -264,7 +264,10 @@ def test_columns_that_databases_read_in_ways_of_their_own_are_named(kind):
         to_sql(ranker, table="t", qid="q")
     without = TabularRanker(trees=None, columns={"the col": "drop"}).fit(table, grades(), QID)
     assert "the col" not in to_sql(without, table="t", qid="q")
-    both = [{**row, "then": np.datetime64("2026-01-01") + k} for k, row in enumerate(table)]
+    both = [
+        {**row, "then": np.datetime64("2026-01-01") + np.timedelta64(k, "D")}
+        for k, row in enumerate(table)
+    ]
     ranker = TabularRanker(trees=None, columns=chosen).fit(both, grades(), QID)
     with pytest.raises(ValueError, match=r"'then' \(date\).*'the col': 'drop', 'then': 'drop'"):
         to_sql(ranker, table="t", qid="q")
