@@ -73,7 +73,7 @@ def ndcg_targets(scores, queries):
 
 def calls_on(y):
     """What is timed on a target: every structure of comparisons, and the U-statistic."""
-    names = [name for name in STRUCTURES if name != "cascade"]
+    names = [name for name in STRUCTURES if name not in ("cascade", "position_based")]  # of clicks
     calls = {name: lambda f=STRUCTURES[name]: f(y) for name in names}
     calls[f"order {ORDER}, {N_DRAWS} draws"] = lambda: mean_over_subsets(
         y, mean_log_odds, ORDER, ndcg_targets, n_draws=N_DRAWS, random_state=0
