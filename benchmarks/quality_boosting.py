@@ -306,7 +306,7 @@ def main(argv=None):
         for name in options.only:
             splits = [made_split(*MADE[name])] if name in MADE else SETS[name][1](folder)
             budget = budget_of(name, options)
-            seeds = f"seeds={budget.seeds},{budget.picking_seeds}"
+            seeds = f"seeds={budget.seeds},{budget.picking_seeds},threads={options.threads}"
             benchmark(name, splits, modules, budget, Cells(options.cells, seeds))
             if name in MADE:
                 print_rounds(splits[0], modules, budget)

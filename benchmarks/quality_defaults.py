@@ -254,7 +254,7 @@ def main(argv=None):
                 "boosted": partial(boosted, options),
                 "features": features,
             }[table]
-            cells = Cells(options.cells, table, f"seeds={options.seeds}")
+            cells = Cells(options.cells, table, f"seeds={options.seeds},threads={options.threads}")
             show(_matching(settings(), options.match), folds, options.only, cells)
 
 

@@ -347,7 +347,7 @@ def main(argv=None):
     learners = our_learners() + peer_learners(options.threads)
     packages = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost")
     print(describe_environment(*packages, threads=options.threads))
-    cells = Cells(options.cells)
+    cells = Cells(options.cells, f"threads={options.threads}")
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in options.only:

@@ -159,7 +159,8 @@ def main(argv=None):
     needed = [file for name in options.only for file in files.get(name, ())]
     folder = data_folder(options.data, needed) if needed else None
     print(describe_environment("numpy", "scikit-learn", "lightgbm", threads=options.threads))
-    cells = Cells(options.cells, f"draws={options.draws},queries={options.queries}")
+    threads = f"threads={options.threads}"
+    cells = Cells(options.cells, f"draws={options.draws},queries={options.queries}", threads)
     gains = {}
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -151,10 +151,10 @@ class ClickLogEstimate:
         if missing > _MISSING:
             length = int(self.sessions.position.max())
             warn(
-                f"Sessions show lists that lack {missing:.2g} of the weight of "
-                f"{measure.full_name}: a ranking of all rows is credited for places that no user "
-                f"saw, and compares too well with what was shown. Use a cutoff that all lists "
-                f"reach; the longest has {length} documents."
+                f"The lists of sessions are shorter than what {measure.full_name} counts: they "
+                f"lack {missing:.2g} of its weight. A candidate that ranks all rows gets credit "
+                "below their ends, and compares too well with what was shown. Use a cutoff that "
+                f"all lists reach; the longest has {length} documents."
             )
         return weight
 

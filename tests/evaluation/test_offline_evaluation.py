@@ -178,9 +178,12 @@ def test_shown_lists_that_are_shorter_than_the_measure_are_told():
     clicks = (rng.random((len(lists), 2)) < 0.3).astype(int)
     y = ClickSessions(qid, lists, clicks)
     scores = rng.normal(size=len(qid))
-    with pytest.warns(UserWarning, match=r"lack 0\.\d+ of the weight of dcg@5.*longest has 2"):
+    with pytest.warns(UserWarning, match=r"than what dcg@5 counts: they lack 0\.45.*longest has 2"):
         assert is_safe(scores, None, y, "dcg@5", propensity=[1, 0.5])
     assert abs(is_safe(scores, None, y, "dcg@2", propensity=[1, 0.5]).difference) < 0.05
+    # Queries without sessions have no lists that could be short.
+    more = ClickSessions(np.append(qid, qid + 200), lists, clicks)
+    assert is_safe(np.append(scores, scores), None, more, "dcg@2", propensity=[1, 0.5]).upper < 1
 
 
 def test_sensitivity_has_the_estimate_at_one(log):

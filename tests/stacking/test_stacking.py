@@ -266,6 +266,7 @@ class FirstColumn(BaseEstimator):
         self.unit = unit
 
     def fit(self, X, y, sample_weight=None):
+        self.is_fitted_ = True
         return self
 
     def predict(self, X):
@@ -309,6 +310,18 @@ def test_small_scores_have_a_spread(data, unit):
     same = StackingRanker([("small", FirstColumn())]).fit(X, y, qid)
     np.testing.assert_allclose(stack.spreads_, unit * same.spreads_)
     np.testing.assert_allclose(stack.predict(X), same.predict(X))
+
+
+def test_small_scores_of_a_frame_have_a_spread(data):
+    pd = pytest.importorskip("pandas")
+    X, y, qid = data
+    frame = pd.DataFrame(X).rename(columns=str).assign(text="a word")
+    first = FunctionTransformer(lambda X: X[["0"]].to_numpy())
+    stack, same = (
+        StackingRanker([("small", make_pipeline(first, FirstColumn(unit)))]).fit(frame, y, qid)
+        for unit in (1e-12, 1.0)
+    )
+    np.testing.assert_allclose(stack.spreads_, 1e-12 * same.spreads_)
 
 
 def test_held_out_rows_without_weight_have_a_spread(data):
