@@ -56,7 +56,7 @@ COMMANDS = {
         f"quality_tables --cells DIR --summary --few --tag {__version__}",
     ],
     "quality_tables_come": [f"quality_tables --cells DIR --come --tag {__version__}"],
-    "reliability": ["reliability --cells DIR", "reliability --cells DIR --summary"],
+    "reliability": ["reliability --cells DIR"],
     "clicks": ["clicks --cells DIR --seeds 5 --only rankers"],
     "clicks_intervals": ["clicks --cells DIR --only intervals"],
     "dask_boosting": ["dask_boosting"],

@@ -21,13 +21,11 @@ candidate that is exactly as good as the logger (at most .05 is promised).
 
 from __future__ import annotations
 
-import json
 import warnings
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from _common import data_folder, describe_environment, optional, parser, print_table, say
+from _common import Cells, data_folder, describe_environment, optional, parser, print_table, say
 from _letor import SETS, Part, has_relevant
 from sklearn.isotonic import IsotonicRegression
 
@@ -193,29 +191,17 @@ def cell(name, folder, case, n_sessions, seed):
 # -- tables --------------------------------------------------------------------------
 
 
-def key(name, case, n_sessions, seed):
-    return f"{name}; {case.name}; {n_sessions}; {seed}"
-
-
-def read(path):
-    """Cells that a run has finished."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return dict(json.loads(line) for line in lines)
-
-
 def run(names, folder, cells, seeds):
-    """Run what is not there yet, seed by seed."""
-    done = read(cells)
-    with cells.open("a") as file:
-        for seed in range(seeds):
-            for case in CASES:
-                for name in names:
-                    for n in case.sessions:
-                        if key(name, case, n, seed) not in done and (n <= 100 or seed < 2):
-                            values = cell(name, folder, case, n, seed)
-                            done[key(name, case, n, seed)] = values
-                            file.write(json.dumps([key(name, case, n, seed), values]) + "\n")
-                            file.flush()
+    """Values of all cells, seed by seed."""
+    done = {}
+    for seed in range(seeds):
+        for case in CASES:
+            for name in names:
+                for n in case.sessions:
+                    if n <= 100 or seed < 2:
+                        key = name, case.name, n, seed
+                        label = "; ".join(map(str, key))
+                        done[key] = cells(label, cell, name, folder, case, n, seed)
     return done
 
 
@@ -231,7 +217,7 @@ def show(names, done, seeds):
         rows, differences = [], []
         for case in CASES:
             for n in case.sessions:
-                at = [key(name, case, n, seed) for seed in range(seeds)]
+                at = [(name, case.name, n, seed) for seed in range(seeds)]
                 found = [done[k] for k in at if k in done]
                 if not found:
                     continue
@@ -320,8 +306,7 @@ def intervals(replicates, seed=0):
 
 def main():
     """Run and print."""
-    options = parser(__doc__, data=True, threads=False)
-    options.add_argument("--cells", metavar="DIR", help="folder of finished cells")
+    options = parser(__doc__, data=True, threads=False, cells=True)
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument("--replicates", type=int, default=1000)
     options.add_argument("--only", choices=("rankers", "intervals"), help="one part")
@@ -331,8 +316,7 @@ def main():
     if args.only != "intervals":
         names = ["MQ2008", "MSLR-sample", "made law"]
         folder = data_folder(args.data, [f for n in names[:2] for f in SETS[n][0]])
-        cells = Path(args.cells or ".") / "clicks.jsonl"
-        show(names, run(names, folder, cells, args.seeds), args.seeds)
+        show(names, run(names, folder, Cells(args.cells), args.seeds), args.seeds)
     if args.only != "rankers":
         intervals(args.replicates)
 

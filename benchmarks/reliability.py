@@ -1,11 +1,10 @@
 """Scores with a unit, and cut-offs with a promise: order, log loss, promises, sizes, cost.
 
-    python benchmarks/reliability.py --data DIR --cells CELLS
-    python benchmarks/reliability.py --data DIR --cells CELLS --summary --save
+    python benchmarks/reliability.py --data DIR --cells DIR
 
-The first command fills the folder CELLS, one file for each set and question, each written as soon
-as it is known, and leaves out what is there; the second prints the tables. DIR (or SKCALRANK_DATA)
-holds MQ2008, MSLR-sample, lightgbm-lambdarank and ml-100k; digits come with scikit-learn.
+Answers are kept in the folder of cells, one for each question of a set, and are read when they are
+there. The folder of data (or SKCALRANK_DATA) holds MQ2008, MSLR-sample, lightgbm-lambdarank and
+ml-100k; digits come with scikit-learn.
 
 Relevant are grades from 1, 2, 2, ratings from 4, and 1. Of MovieLens 400 users are queries, and
 statistics of films come from the others. The made law: 900 queries of 4 to 400 documents, with an
@@ -15,16 +14,12 @@ every split draws it anew. Columns are standardized once, without labels.
 
 from __future__ import annotations
 
-import json
-import os
 import time
 import warnings
-from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from _common import data_folder, describe_environment, parser, print_table, say
+from _common import Cells, data_folder, describe_environment, parser, print_table, say
 from _films import FILES as FILM_FILES
 from _films import film_table
 from _letor import SETS as LETOR
@@ -411,55 +406,46 @@ def _seconds(call, *arguments):
 # -- cells and tables ----------------------------------------------------------------------------
 
 
-def _kept(path, ask):
-    """Answer a question, or read the answer that was given."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
+class Answers:
+    """Answers to questions, kept in cells; each says how long it took when it is known."""
+
+    def __init__(self, cells):
+        self.cells = cells
+
+    def __call__(self, question, name, call, *args):
+        """Answer a question, or read the answer that was given."""
+        return self.cells(f"{question}-{name}", self._timed, f"{question}-{name}", call, *args)
+
+    @staticmethod
+    def _timed(label, call, *args):
         start = time.process_time()
-        answer = ask()
-        path.write_text(json.dumps(answer))
-        print(f"{path.stem}: {time.process_time() - start:.1f} s", flush=True)
-    return json.loads(path.read_text())
+        answer = call(*args)
+        print(f"{label}: {time.process_time() - start:.1f} s", flush=True)
+        return answer
 
 
-def fill(options):
-    folder, cells = data_folder(options.data, FILES), Path(options.cells)
-    _kept(cells / "cost.json", ask_cost)
+def benchmark(options):
+    """Ask every question of every set, then print the tables."""
+    folder, ask = data_folder(options.data, FILES), Answers(Cells(options.cells))
+    cost = ask("cost", "made", ask_cost)
     pools = {name: SETS[name](folder) for name in options.only}
-    for name, pool in pools.items():
-        _kept(cells / f"log_loss-{name}.json", partial(ask_log_loss, pool))
-    for name in WITH_EMPTY:
-        if name in pools:
-            _kept(cells / f"no_answer-{name}.json", partial(ask_no_answer, pools[name]))
-    for name, pool in pools.items():
-        _kept(cells / f"order-{name}.json", partial(ask_order, pool))
-    for seed in range(options.splits):
-        for name, pool in pools.items():
-            path = cells / "promises" / f"{name}-{seed}.json"
-            _kept(path, partial(ask_promises, pool, seed, name))
-
-
-def _cells(cells, question):
-    paths = ((name, cells / f"{question}-{name}.json") for name in SETS)
-    return {name: json.loads(path.read_text()) for name, path in paths if path.exists()}
-
-
-def summarize(options):
-    """Print what the cells say."""
-    cells = Path(options.cells)
-    _log_losses(_cells(cells, "log_loss"))
-    _order(_cells(cells, "order"))
-    paths = {
-        name: [cells / "promises" / f"{name}-{seed}.json" for seed in range(options.splits)]
-        for name in SETS
-    }
-    n_splits = min(sum(path.exists() for path in of) for of in paths.values())
-    answers = {
-        name: [json.loads(path.read_text()) for path in of[:n_splits]] for name, of in paths.items()
-    }
-    _promises(answers)
-    _nothing_here(_cells(cells, "no_answer"))
-    _cost(json.loads((cells / "cost.json").read_text()))
+    losses = {name: ask("log_loss", name, ask_log_loss, pool) for name, pool in pools.items()}
+    with_empty = [name for name in WITH_EMPTY if name in pools]
+    nothing = {name: ask("no_answer", name, ask_no_answer, pools[name]) for name in with_empty}
+    order = {name: ask("order", name, ask_order, pool) for name, pool in pools.items()}
+    # Split by split, so that all sets have as many when a run is interrupted.
+    promises = [
+        {
+            name: ask("promises", f"{name}-{seed}", ask_promises, pool, seed, name)
+            for name, pool in pools.items()
+        }
+        for seed in range(options.splits)
+    ]
+    _log_losses(losses)
+    _order(order)
+    _promises({name: [of[name] for of in promises] for name in pools})
+    _nothing_here(nothing)
+    _cost(cost)
 
 
 def _log_losses(sets):
@@ -592,17 +578,14 @@ def _cost(cost):
 
 
 def main(argv=None):
-    options = parser(__doc__, data=True)
-    options.add_argument("--cells", required=True, metavar="DIR", help="folder of the cells")
+    options = parser(__doc__, data=True, threads=False, cells=True)
     options.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
     options.add_argument("--splits", type=int, default=N_SPLITS, help="splits of each set")
-    options.add_argument("--summary", action="store_true", help="print what the cells say")
     options = options.parse_args(argv)
-    options.data = options.data or os.environ.get("SKCALRANK_DATA")
     print(describe_environment("numpy", "scipy", "scikit-learn", "lightgbm", threads=1))
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return summarize(options) if options.summary else fill(options)
+        benchmark(options)
 
 
 if __name__ == "__main__":
