@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..data.types import Floats
+from ..data.types import Floats, Ints
 
 # Exponent of the unit, which is far above rounding, so that noise seldom moves a value to another
 # multiple. Sums over half a million documents of multiples of it are exact in a double.
@@ -19,17 +19,31 @@ def without_rounding(values: Floats, read: Floats) -> Floats:
     * `values` (n, r, r): matrices.
     * `read` (n, r, r): what they were computed from, which says how large rounding is.
     """
-    n, r, _ = values.shape
+    n = len(values)
     largest = np.abs(read).reshape(n, -1).max(axis=1)
     # The factor keeps the largest value, such as 1 of probabilities, from where the power jumps.
     exponent = np.frexp(0.9 * largest)[1] + _EXPONENT
     unit = np.ldexp(1.0, np.maximum(exponent, np.finfo(float).minexp - np.finfo(float).nmant))
-    units = np.abs(values).reshape(n, -1) / unit[:, None]
-    # Ascending, after a 0.
-    order = np.argsort(units, axis=1)
-    ordered = np.zeros((n, r * r + 1))
-    ordered[:, 1:] = np.take_along_axis(units, order, axis=1)
-    starts = np.diff(ordered, axis=1) > 0.5
-    first = np.maximum.accumulate(np.where(starts, np.arange(1, r * r + 1), 0), axis=1)
-    np.put_along_axis(units, order, np.take_along_axis(np.rint(ordered), first, axis=1), axis=1)
-    return np.copysign(units * unit[:, None], values.reshape(n, -1)).reshape(values.shape)
+    units = np.abs(values).reshape(n, -1)
+    units /= unit[:, None]
+    ordered = np.insert(units, 0, 0.0, axis=1)
+    ordered.sort(axis=1)
+    gaps, whole = np.diff(ordered, axis=1), np.rint(units)
+    # Values that are connected are seldom on both sides of where numbers are rounded.
+    row, at = np.nonzero((gaps > 0) & (gaps <= 0.5))
+    split = np.rint(ordered[row, at]) < np.rint(ordered[row, at + 1])
+    for i in np.unique(row[split]):
+        _join(whole[i], units[i], ordered[i], gaps[i], at[split & (row == i)])
+    whole *= unit[:, None]
+    return np.copysign(whole, values.reshape(n, -1), out=whole).reshape(values.shape)
+
+
+def _join(whole: Floats, units: Floats, ordered: Floats, gaps: Floats, split: Ints) -> None:
+    """Set connected values that were rounded to several numbers to that of the least of them."""
+    cuts = np.flatnonzero(gaps > 0.5)
+    which = np.unique(np.searchsorted(cuts, split))
+    least = ordered[np.append(0, cuts + 1)[which]]
+    most = ordered[np.append(cuts, len(gaps))[which]]
+    of = np.searchsorted(least, units, "right") - 1
+    inside = (of >= 0) & (units <= most[of])
+    whole[inside] = np.rint(least)[of[inside]]

@@ -5,6 +5,7 @@ import pytest
 from matrices import MATRICES, posed
 
 from skcalrank.preds import PREDS, Pred, solve_with_ties, sort_positions
+from skcalrank.preds._rounding import without_rounding
 
 
 def copeland(U):
@@ -65,3 +66,23 @@ def test_small_differences_decide(pred):
     # A billionth of the largest value is no rounding.
     U = np.ones((3, 3)) + 1e-9 * np.tri(3, k=-1) + 1e-9 * np.diag([0.0, 1.0, 2.0])
     assert pred.solve(U).positions.tolist() == [3, 2, 1]
+
+
+def whole_of_connected(units):
+    """Numbers for absolute values in units, by the definition."""
+    out, last, number = {}, 0.0, 0.0
+    for unit in sorted(units.ravel()):
+        number = np.rint(unit) if unit - last > 0.5 else number
+        out[unit], last = number, unit
+    return np.vectorize(out.get)(units)
+
+
+def test_connected_values_are_one_value(rng):
+    # Steps of .3 units: chains of values pass from one multiple of the unit to the next.
+    units = 0.3 * rng.integers(0, 60, (50, 5, 5))
+    units[:, 0, 0] = 2.0**34
+    expected = np.array([whole_of_connected(matrix) for matrix in units])
+    assert (expected != np.rint(units)).any()
+    sign = rng.choice([-1.0, 1.0], units.shape)
+    settled = without_rounding(sign * units * 2.0**-34, units * 2.0**-34)
+    np.testing.assert_array_equal(settled, sign * expected * 2.0**-34)
