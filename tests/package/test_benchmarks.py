@@ -4,6 +4,8 @@ import ast
 import datetime
 import json
 import re
+import subprocess
+import sys
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
@@ -15,6 +17,17 @@ SCRIPTS = sorted(
     path.stem for path in (ROOT / "benchmarks").glob("*.py") if not path.stem.startswith("_")
 )
 RESULTS = {path.stem: path for path in (ROOT / "doc" / "benchmark_results").glob("*.json")}
+# Options of the smallest run of scripts that need no data and no other package.
+SMALLEST = {
+    "consistency": "--repetitions 2 --largest 100",
+    "error_rates": "--families 20 --queries 5",
+    "map_pairwise": "--repetitions 2",
+    "speed_cv": "--rows 3000 --rounds 1",
+    "speed_fit": "--rows 3000 --rounds 1",
+    "speed_losses": "--rows 2000 --features 5 --repeats 1",
+    "streaming": "--rows 20000 --chunk-rows 5000 --in-memory 10000",
+    "the_way": "",
+}
 NUMBER = r"(?<![\w.])\d*\.?\d+"
 
 
@@ -49,6 +62,15 @@ def test_scripts_import_what_the_package_has(script):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skcalrank"):
             package = import_module(node.module)
             assert not [name.name for name in node.names if not hasattr(package, name.name)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", SMALLEST)
+def test_scripts_run(script, tmp_path):
+    command = [sys.executable, ROOT / "benchmarks" / f"{script}.py", *SMALLEST[script].split()]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    assert "---" in done.stdout, "a table must be printed"
 
 
 def test_the_pages_show_all_results():
