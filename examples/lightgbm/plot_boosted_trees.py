@@ -91,4 +91,5 @@ plt.show()
 # On these data all intervals contain zero: no loss differs from lambdarank by more than chance. A
 # theorem is about the limit, and 300 queries are not the limit. Choose target and loss like a
 # learning rate, on validation queries. ``benchmarks/quality_boosting.py`` does so on larger data,
-# where the calibrated losses are level with the libraries' own, a little ahead or a little behind.
+# where the calibrated losses are level with the libraries' own on real sets, and .009
+# behind lambdarank on made ones.

@@ -29,13 +29,13 @@ of n documents has weight n ** 2; with ``query_weight="documents"`` it has weigh
 documents but not on the labels. The table of objectives in ``benchmarks/quality_defaults.py``
 compares them on five data sets: ``"pairwise_logistic"`` is level with lambdarank, and
 ``query_weight="documents"`` is best where queries are few and noisy; ``"pairwise_squared"`` is
-behind where there is little noise.
+behind on made data.
 
 Scores of ``"exponential"`` and ``"logistic"`` are log-odds. The effects of features often add up
 on this scale, as trees assume, whereas mean targets flatten at both ends. On the made data of
 ``benchmarks/quality_boosting.py`` these two losses needed fewer trees than the squared losses for
 the same NDCG@10. ``"pairwise_logistic"`` is the only loss whose time grows faster than the number
-of documents of a query; it can double the time of a round.
+of documents of a query; rounds take 1.2 times as long there.
 
 Curvature
 ---------

@@ -42,7 +42,7 @@ class LeastSquaresRankerCV(ScoreRanker):
     all penalties and folds.
 
     :class:`LeastSquaresRanker` also chooses a penalty, without folds, from the number of queries.
-    This class tunes a multiple of it by the measure itself, which costs about ten fits.
+    This class tunes a multiple of it by the measure itself, which costs four to eight fits.
 
     Several measures can share that pass. Each of them has its own targets, penalty and ranker, in
     `rankers_`; this ranker predicts with the ranker of the first measure.

@@ -21,7 +21,7 @@ AUTO = "auto"
 ALPHA = [limits.NON_NEGATIVE, limits.one_of(AUTO)]
 
 # The constant c, for queries and for items. Quality hardly changes around these values, see the
-# table of penalties in benchmarks/quality_letor.py.
+# table of penalties in benchmarks/quality_defaults.py.
 _OF_QUERIES = 3.0
 _OF_ITEMS = 0.3
 

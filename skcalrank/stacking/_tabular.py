@@ -97,9 +97,9 @@ class TabularRanker(StackingRanker):
     Each part minimizes a loss that is calibrated (Fisher-consistent) for the measure, over the
     functions that it can represent; we know of no theorem about their mixture.
 
-    The linear rankers alone (``trees=None``) take a tenth to a third of the time. They are level
-    with trees or ahead if the effects of the features add up or data are few, and far behind if
-    features interact; :doc:`/benchmarks` has the figures.
+    The linear rankers alone (``trees=None``) take a thirtieth to a fifth of the time. They are
+    level with trees or ahead if the effects of the features add up or data are few, and far behind
+    if features interact; :doc:`/benchmarks` has the figures.
 
     Examples
     --------
