@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -25,18 +25,14 @@ from ..data import (
 )
 from ..data.types import Bools, Floats, Ints
 from ._chunks import fit_views
-from ._mixing import Plan
+from ._mixing import ROUNDING, Plan
 from ._streamed import Streamed
-from ._views import fit_in_two, fit_stopped, fits_in_two, rows_for, table_for
+from ._views import LinearView, fit_in_two, fit_stopped, fits_in_two, rows_for, table_for
 
-if TYPE_CHECKING:
-    from ._views import LinearView
-
-# Spreads below this share of the largest score of a query are rounding errors.
-_ROUNDING = 1e-9
-
-# So are held-out scores that vary by less than this share of what the ranker of all rows gives.
+# Held-out scores are rounding errors, too, if they vary by less than this share of what the ranker
+# of all rows gives, and those of linear views if they do by less than that of the targets.
 _NO_SIGNAL = 1e-6
+_NO_REGRESSION = 1e-13
 
 
 def scaled(scores: Floats, queries: Queries, spread: float, by_query: bool) -> Floats:
@@ -55,7 +51,7 @@ def units_within(scores: Floats, queries: Queries) -> Floats:
     squares = queries.mean(queries.group(queries.centered(scores) ** 2))
     largest = queries.max(queries.group(np.abs(scores)))
     units = np.sqrt(squares)
-    return np.where(units > _ROUNDING * largest, units, np.inf)[queries.codes]
+    return np.where(units > ROUNDING * largest, units, np.inf)[queries.codes]
 
 
 def fit_members(
@@ -137,6 +133,11 @@ def _is_rounding(ranker: Any, spread: float, held_out: Bools, plan: Plan) -> boo
     if isinstance(plan.X, Streamed):
         return False  # so many queries teach something
     rows, scores = plan.rows.take(held_out), np.empty(0)
+    if isinstance(ranker, LinearView):  # its scores have the unit of the targets
+        targets = plan.targets[held_out]
+        of_targets = rows.queries.spread(targets, rows.weight, plan.rows.workers)
+        if spread < _NO_REGRESSION * of_targets:
+            return True
     if rows.table is None:
         rows = replace(rows, X=plan.X[rows.numbers])
     if rows.n_rows:  # other workers may hold them all

@@ -20,6 +20,9 @@ from ._views import ranker_behind, stops_early
 # Share of the queries held out of each model that stops early, and its maximum over all models.
 _FRACTION, _MOST = 0.2, 0.5
 
+# Scores and targets vary by rounding errors if they vary by less than this share of the largest.
+ROUNDING = 1e-9
+
 # Distance of two columns of length one below which they differ by rounding errors.
 _SAME = 1e-5
 
@@ -241,6 +244,8 @@ def _fold(plan: Plan, mask: Any, scores: Floats, members: Any) -> _Fold:
     weight = np.ones(len(scores)) if weight is None else weight
     columns = np.column_stack([plan.targets[mask], np.where(members, scores, 0.0)])
     centered = queries.centered(columns, weight)
+    largest, varied = (np.abs(of).max(axis=0, initial=0.0) for of in (columns, centered))
+    centered[:, varied <= ROUNDING * largest] = 0.0
     # The triangular factor gives the same solution, with one row for each ranker.
     triangle: Any = np.linalg.qr(np.sqrt(weight)[:, None] * centered, mode="r")
     return _Fold(bool(mask.any()), members, triangle)

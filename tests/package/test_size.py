@@ -14,5 +14,5 @@ def test_names_say_what_things_are():
 def test_the_package_does_not_grow_unseen():
     # Not a goal: the counts of today, which a change that adds something raises with a reason.
     counts = sum(by_room(ROOT).values(), Counter())
-    assert counts["lines"] <= 68_431
-    assert counts["code"] <= 38_687
+    assert counts["lines"] <= 68_437
+    assert counts["code"] <= 38_692

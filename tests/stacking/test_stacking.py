@@ -32,6 +32,7 @@ from skcalrank import (
     RankingTarget,
     SpearmanRanker,
     StackingRanker,
+    TabularRanker,
     get_scorer,
 )
 from skcalrank.data import check
@@ -301,6 +302,31 @@ def test_scores_that_are_rounding_errors_have_no_spread(dtype, normalize, views)
     # Scaled within the query, the first view of the features learns a little.
     np.testing.assert_array_equal(stack.spreads_[views:], 1.0)
     assert np.abs(stack.predict(X, qid)).max() < 1e3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_that_are_equal_in_the_held_out_queries_have_equal_weights(dtype):
+    # The documents of the query that is held out are the same.
+    X = np.array([[-1, 0.5, 0.5, 2, -1, -1, -1, 0.5, 0, 0.5, -1]], dtype=dtype).T
+    y = np.array([0, 1, 0, 1, 1, 1, 1, 2, 2, 1, 1])
+    qid = np.array([4, 3, 0, 1, 2, 2, 2, 3, 1, 0, 2])
+    weight = np.where(np.arange(11) == 1, 1, 0.25)
+    stack = StackingRanker([("all", NDCGRanker()), ("two", NDCGRanker(k=2))])
+    assert stack.fit(X, y, qid, weight).weights_.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.filterwarnings("ignore:ndcg is undefined")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_views_that_learn_nothing_have_no_spread(dtype):
+    # Two documents are the same, and differ in the only labels that do.
+    qid = np.array([0, 0, 1, 1, 3, 3, 3, 3, 4, 4, 4, 1, 1, 4, 2, 4, 2])
+    last = np.arange(17) == 16
+    X = np.full((17, 3), -1, dtype=dtype)
+    X[[11, 14, 15, 16], 1] = 0, 0.5, 0, 0.5
+    trees = BoostedRanker(engine="sklearn", n_estimators=2, min_samples_leaf=1)
+    stack = TabularRanker(trees=trees).fit(X, last * 1, qid, np.where(last, 1, 0.25))
+    assert stack.spreads_.tolist() == [1.0] * len(stack.spreads_)
+    np.testing.assert_allclose(stack.predict(X, qid), 0, atol=1e-6)
 
 
 @pytest.mark.parametrize("unit", [1e-12, 1e-30])
