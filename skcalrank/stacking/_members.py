@@ -129,7 +129,7 @@ def _scaled(ranker: Any, scores: Floats, plan: Plan, by_query: bool) -> tuple[Fl
 
 
 def _is_rounding(ranker: Any, spread: float, held_out: Bools, plan: Plan) -> bool:
-    """Return whether a small spread of out-of-fold scores is far below that of the ranker's own."""
+    """Return whether a small spread of out-of-fold scores is far below what it is compared with."""
     if isinstance(plan.X, Streamed):
         return False  # so many queries teach something
     rows, scores = plan.rows.take(held_out), np.empty(0)
