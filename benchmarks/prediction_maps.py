@@ -423,7 +423,7 @@ def batched_cells(ranker, X, qid, n):
     rows = ONE_BY_ONE * (len(X) // n)
     few, qid_few = X[:rows], [q[:rows] for q in qid]
     solve = ranker._pred().solve
-    stack = np.array(ranker.decision_function(few, *qid_few))
+    stack = np.array(ranker.surrogate_values(few, *qid_few))
     alone, loop = timed(lambda: [solve(matrix) for matrix in stack])
     found, together = timed(lambda: solve(stack))
     same = np.array_equal([result.positions for result in alone], found.positions)
@@ -431,7 +431,7 @@ def batched_cells(ranker, X, qid, n):
     if together * n / ONE_BY_ONE > SLOW:
         X, qid, note = few, qid_few, f"{note} on {ONE_BY_ONE} queries".strip()
     else:
-        stack, loop = np.array(ranker.decision_function(X, *qid)), loop * n / ONE_BY_ONE
+        stack, loop = np.array(ranker.surrogate_values(X, *qid)), loop * n / ONE_BY_ONE
     together = timed(lambda: solve(stack))[1]
     predict = timed(lambda: ranker.predict(X, *qid))[1]
     cells = [f"{1e3 * seconds:.0f} ms" for seconds in (predict, together, loop)]

@@ -367,8 +367,8 @@ class QueryPipeline(Pipeline):
         """
         return self._call("predict", X, qid)
 
-    @_of_last("decision_function")
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+    @_of_last("surrogate_values")
+    def surrogate_values(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Return the surrogate values of the documents.
 
         Parameters
@@ -380,7 +380,7 @@ class QueryPipeline(Pipeline):
         -------
         u : ndarray of shape (n_rows,) or (n, r)
         """
-        return self._call("decision_function", X, qid)
+        return self._call("surrogate_values", X, qid)
 
     @_of_last("rank")
     def rank(self, X: Matrix, qid: ArrayLike | None = None) -> Any:

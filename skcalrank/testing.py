@@ -94,9 +94,6 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     if not get_tags(estimator).target_tags.single_output:
         reasons |= dict.fromkeys(_OF_CLASSES, "labels are indicators of a set, and not classes")
     if is_ranker(estimator):
-        reasons["check_regressors_no_decision_function"] = (
-            "rankers are tagged as regressors, and their surrogate values are a decision function"
-        )
         if getattr(estimator, "normalize", None) == "query":
             reasons["check_methods_subset_invariance"] = (
                 "scores are scaled by the scores of the other documents of the query"
@@ -108,9 +105,6 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
         if getattr(estimator, "surrogate", None) == "pairwise":
             reasons["check_methods_subset_invariance"] = (
                 "positions depend on the other documents of the query"
-            )
-            reasons["check_methods_sample_order_invariance"] = (
-                "the decision function returns one matrix per query, not one row per document"
             )
         weights = why_weights_do_not_repeat(estimator)
         if weights is not None:
@@ -125,14 +119,16 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
             reasons["check_regressors_train"] = (
                 "the check sets alpha to a promise that one query cannot make"
             )
-        is_calibrated = isinstance(estimator, CalibratedRankerCV)
-        if is_calibrated or getattr(estimator, "by", "score") != "score":
+        if isinstance(estimator, CalibratedRankerCV) or getattr(estimator, "by", None) == "target":
             reasons["check_methods_subset_invariance"] = (
                 "values depend on the other documents of the query"
             )
-        if is_calibrated:
+        if hasattr(estimator, "predict_proba"):
             reasons |= dict.fromkeys(
-                ["check_estimator_sparse_array", "check_estimator_sparse_matrix"],
+                [
+                    *("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
+                    "check_regressors_no_decision_function",
+                ],
                 "the checks take estimators with predict_proba for classifiers",
             )
         if getattr(estimator, "estimator", None) is not None:

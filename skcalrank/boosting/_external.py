@@ -297,7 +297,7 @@ class ExternalRanker(BaseRanker):
         -------
         parts : ndarray of shape (n_rows, d + 1)
             What each feature adds to the score of each row; the last column is a constant. Rows
-            sum to :meth:`decision_function`.
+            sum to :meth:`surrogate_values`.
 
         Raises
         ------

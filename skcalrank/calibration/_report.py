@@ -146,7 +146,7 @@ def noise_report(
     measure = measure_of(ranker)
     cheap, best = _maps(pred, measure.objective)
     solve = partial(_solve, options={"time_limit": time_limit}, problem=measure.problem)
-    values = ranker.decision_function(X, qid)
+    values = ranker.surrogate_values(X, qid)
     if score_ranker is None:
         tried = [(_holds(cheap.condition, u), solve(cheap, u).value) for u in values]
         condition, name = cheap.condition, cheap.name

@@ -220,5 +220,5 @@ def _add_scores(parts: list[tuple[float, float, int, dict[Any, int]]]) -> tuple[
 METHODS: dict[str, Callable[..., Any]] = {
     "fit": fit_by_partition,
     "score": score_by_partition,
-    **{name: partial(map_partitions, name) for name in ("predict", "decision_function", "rank")},
+    **{name: partial(map_partitions, name) for name in ("predict", "surrogate_values", "rank")},
 }

@@ -222,7 +222,7 @@ class PairMatrixDisplay(Display):
         X = _safe_indexing(X, rows)
         for step in steps:
             X = step.transform(X)
-        (matrix,) = ranker.decision_function(X, qid)
+        (matrix,) = ranker.surrogate_values(X, qid)
         if not reads_diagonal(ranker):
             matrix = matrix.copy()
             np.fill_diagonal(matrix, np.nan)

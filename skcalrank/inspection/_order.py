@@ -184,7 +184,7 @@ def _of_parts(
         whole = np.flatnonzero(codes == codes[first])
         codes = None if qid is None else codes[whole]
     table = rows_behind(steps, X, whole, qid)
-    scores = None if hasattr(ranker, "contributions") else ranker.decision_function(table)
+    scores = None if hasattr(ranker, "contributions") else ranker.surrogate_values(table)
     chosen = np.searchsorted(whole, rows)
     parts = parts_of(ranker, table, scores, codes)[chosen]
     place = np.flatnonzero(rows == first)[0]

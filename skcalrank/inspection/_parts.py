@@ -110,7 +110,7 @@ def linear_rows(
     """Return rows as the ranker gets them and names of features; raise if scores are not linear."""
     table = rows_behind(steps, X, rows, qid)
     X = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
-    scores = ranker.decision_function(table)
+    scores = ranker.surrogate_values(table)
     names = names_of(ranker, steps, names, X.shape[1])
     coef = np.asarray(ranker.coef_)
     linear = X @ coef.reshape(-1, X.shape[1]).T + ranker.intercept_

@@ -63,7 +63,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     """Base class of all rankers.
 
     A ranker is a measure, a surrogate loss, a prediction map and a regressor. A subclass defines
-    the measure, ``fit`` and :meth:`decision_function`; the base class validates input, ranks and
+    the measure, ``fit`` and :meth:`surrogate_values`; the base class validates input, ranks and
     scores.
 
     Attributes
@@ -93,7 +93,6 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     __metadata_request__fit = {"qid": True, "sample_weight": True}
     __metadata_request__predict = {"qid": True}
-    __metadata_request__decision_function = {"qid": True}
     __metadata_request__score = {"qid": True, "sample_weight": True}
 
     # Ranker to suggest for the label-ranking form.
@@ -381,7 +380,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Return the scores of validated rows, in row order."""
 
     @lazy_aware
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+    def surrogate_values(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Return the surrogate values u of the documents, such as the estimated targets.
 
         Parameters
@@ -400,7 +399,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """
         if tables.is_empty(X):
             return self._of_no_rows(X, qid)
-        return self._scores(self._check_rows(X, qid, "decision_function"))
+        return self._scores(self._check_rows(X, qid, "surrogate_values"))
 
     @lazy_aware
     def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
@@ -409,7 +408,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X, qid
-            As in :meth:`decision_function`.
+            As in :meth:`surrogate_values`.
 
         Returns
         -------

@@ -300,7 +300,7 @@ class PairRanker(ScoreRanker):
         scale: Floats = getattr(model, "penalty_scale_", np.ones(self.n_features_in_))
         return scale
 
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
+    def surrogate_values(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
         """Return the surrogate values: scores of documents, or matrices of pairs.
 
         Parameters
@@ -318,8 +318,8 @@ class PairRanker(ScoreRanker):
         """
         check_is_fitted(self)
         if not self._scores_by_query:
-            return super().decision_function(X, qid)
-        rows = self._check_rows(X, qid, "decision_function")
+            return super().surrogate_values(X, qid)
+        rows = self._check_rows(X, qid, "surrogate_values")
         matrices, _ = self._matrices(rows.X, rows.queries)
         return list(matrices) if self.n_items_ is None else matrices
 
@@ -342,7 +342,7 @@ class PairRanker(ScoreRanker):
         Parameters
         ----------
         X, qid
-            As in :meth:`decision_function`.
+            As in :meth:`surrogate_values`.
 
         Returns
         -------
@@ -378,7 +378,7 @@ class PairRanker(ScoreRanker):
         Parameters
         ----------
         X, qid
-            As in :meth:`decision_function`.
+            As in :meth:`surrogate_values`.
 
         Returns
         -------

@@ -99,7 +99,7 @@ class GuaranteedCutoff(RankerAround):
     ranker_ : ranker
         The fitted ranker; a :class:`CalibratedRankerCV` of it with ``by="target"``.
     threshold_ : float or dict
-        Documents are kept if :meth:`decision_function` is at least the threshold. With groups, the
+        Documents are kept if :meth:`cutoff_values` is at least the threshold. With groups, the
         threshold of each.
     n_queries_ : int or dict
         Number of queries that calibrated the threshold, with groups of each.
@@ -444,7 +444,7 @@ class GuaranteedCutoff(RankerAround):
             self._require_qid(qid, method)
         return self._check_rows(X, qid, method)
 
-    def decision_function(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+    def cutoff_values(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Return the values that are compared with `threshold_`.
 
         Parameters
@@ -462,7 +462,7 @@ class GuaranteedCutoff(RankerAround):
         """
         if tables.is_empty(X):
             return self._of_no_rows(X, qid)
-        rows = self._rows_of_queries(X, qid, "decision_function")
+        rows = self._rows_of_queries(X, qid, "cutoff_values")
         return self._values_of(rows, self._scores(rows))
 
     def predict_set(

@@ -43,7 +43,7 @@ def on_halves(
     if cutoff.loss == "precision":
         raise ValueError("estimator must have a loss of mass, got loss='precision'.")
     values, scores = (
-        np.asarray(of(X, qid), dtype=float) for of in (cutoff.decision_function, cutoff.predict)
+        np.asarray(of(X, qid), dtype=float) for of in (cutoff.cutoff_values, cutoff.predict)
     )
     labels, queries = check.target(y, qid)
     judged = Judged(queries, labels, queries.group(scores), cutoff.relevance_level)

@@ -463,7 +463,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         -------
         parts : ndarray of shape (n_rows, d + 1)
             What each feature adds to the score of each row, less the mean of this over the query;
-            the last column is the mean score of the query. Rows sum to :meth:`decision_function`.
+            the last column is the mean score of the query. Rows sum to :meth:`surrogate_values`.
 
         Raises
         ------

@@ -231,7 +231,7 @@ class StructuredPredictor(LeastSquaresDecisions):
             )
         return np.asarray(loss, dtype=float)
 
-    def decision_function(self, X: Matrix) -> Floats:
+    def surrogate_values(self, X: Matrix) -> Floats:
         """Return the estimated means of the vectors alpha, of shape (n, dimension).
 
         Parameters

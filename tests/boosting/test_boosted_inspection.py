@@ -174,6 +174,6 @@ def test_models_that_do_not_add_up_trees_are_named(data):
 def test_parts_that_do_not_sum_to_the_scores_are_refused(data, monkeypatch):
     X, y, qid = data
     ranker = NDCGRanker(HISTOGRAMS).fit(X, y, qid)
-    monkeypatch.setattr(type(ranker), "decision_function", lambda *_: np.arange(2.0))
+    monkeypatch.setattr(type(ranker), "surrogate_values", lambda *_: np.arange(2.0))
     with pytest.raises(ValueError, match="do not sum to its scores"):
         explain_order(ranker, X, 0, 1)

@@ -94,7 +94,7 @@ def test_expected_targets_are_what_a_ranker_learns(ranker, rng):
     law = LabelDistribution(rng.integers(0, 2, size=(4, 5)), rng.dirichlet(np.ones(4)))
     ranker.set_params(loss="squared", **({"alpha": 1e-9} if hasattr(ranker, "alpha") else {}))
     ranker.fit(np.ones((4, 1)), law.labels, sample_weight=law.probabilities)
-    u = ranker.decision_function(np.ones((1, 1)))[0]
+    u = ranker.surrogate_values(np.ones((1, 1)))[0]
     np.testing.assert_allclose(u, law.expected_targets(ranker._measure()), atol=1e-7)
 
 

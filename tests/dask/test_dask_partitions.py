@@ -166,7 +166,7 @@ def test_predictions_are_lazy(rng):
     X, y, qid = sorted_data(rng)
     loads = Loads(X, whole_queries(qid))
     ranker = NDCGRanker().fit(X, y, qid)
-    lazy = [ranker.predict(loads.X), ranker.decision_function(loads.X), ranker.rank(loads.X, qid)]
+    lazy = [ranker.predict(loads.X), ranker.surrogate_values(loads.X), ranker.rank(loads.X, qid)]
     assert loads.counts == []
     assert all(a.chunks == (loads.X.chunks[0],) for a in lazy)
     np.testing.assert_allclose(lazy[0].blocks[2].compute(), ranker.predict(X)[lazy_rows(lazy[0])])

@@ -81,7 +81,7 @@ def test_label_form(ranker, loss, rng):
     local, ours = clone(ranker).fit(X, y, None, weight), ranker.fit(dX, dy, None, dw)
     check_same(ours, local)
     check_same(clone(ranker).fit(dX, list(map(tuple, y.tolist())), None, dw), local)
-    for method in ("predict", "decision_function", "rank"):
+    for method in ("predict", "surrogate_values", "rank"):
         lazy = getattr(ours, method)(dX)
         assert lazy.shape == (30, 4)
         np.testing.assert_allclose(lazy.compute(), getattr(local, method)(X), **EXACT)
@@ -284,7 +284,7 @@ def test_fitted_rankers_of_every_kind(rng):
         if getattr(ranker, "surrogate", "score") == "score":
             alone = [] if isinstance(ranker, TabularRanker) else [((dX,), (X,))]
             for lazy, local in [((dX, dq), (X, qid)), *alone]:
-                for method in (ranker.predict, ranker.decision_function):
+                for method in (ranker.predict, ranker.surrogate_values):
                     np.testing.assert_allclose(method(*lazy).compute(), method(*local), **EXACT)
         else:
             with pytest.raises(ValueError, match="dask collection"):

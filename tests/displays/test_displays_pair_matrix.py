@@ -88,7 +88,7 @@ PAIRWISE = {
 def test_query_of_a_ranker(name, rng):
     X, y, qid = make_data(rng)
     ranker = PAIRWISE[name].fit(X, y, qid)
-    matrices, rank = ranker.decision_function(X, qid), ranker.rank(X, qid)
+    matrices, rank = ranker.surrogate_values(X, qid), ranker.rank(X, qid)
     for number, query in enumerate(dict.fromkeys(qid.tolist())):
         display = PairMatrixDisplay.from_estimator(ranker, X, qid=qid, query=query)
         rows = np.flatnonzero(qid == query)
@@ -98,7 +98,7 @@ def test_query_of_a_ranker(name, rng):
         if name == "pd":
             np.fill_diagonal(expected, np.nan)
         np.testing.assert_allclose(display.matrix, expected)
-        np.testing.assert_array_equal(ranker.decision_function(X, qid)[number], matrices[number])
+        np.testing.assert_array_equal(ranker.surrogate_values(X, qid)[number], matrices[number])
     first = PairMatrixDisplay.from_estimator(ranker, X, qid=qid, item_names=np.arange(len(X)) * 2)
     np.testing.assert_array_equal(first.item_names, 2 * np.flatnonzero(qid == qid[0]))
     assert first.ax_.get_title() == type(ranker).__name__
@@ -109,7 +109,7 @@ def test_row_of_the_label_ranking_form():
     ranker = PAIRWISE["pd"].fit(X, PreferenceTarget.from_orders(positions))
     display = PairMatrixDisplay.from_estimator(ranker, X, query=7, item_names=list("abcd"))
     np.testing.assert_array_equal(display.positions, ranker.rank(X)[7])
-    expected = ranker.decision_function(X)[7]
+    expected = ranker.surrogate_values(X)[7]
     off = ~np.eye(4, dtype=bool)
     np.testing.assert_allclose(display.matrix[off], expected[off])
     first = PairMatrixDisplay.from_estimator(ranker, X)

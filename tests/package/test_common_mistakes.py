@@ -111,7 +111,7 @@ def methods():
                 yield f"{name}.{method}", getattr(cls(), method)
     trees = BoostedRanker(engine="sklearn", n_estimators=2, n_iter_no_change=1)
     for ranker in (FITTED, trees.fit(X, Y, QID)):
-        for method in ("predict", "rank", "decision_function", "score"):
+        for method in ("predict", "rank", "surrogate_values", "score"):
             yield f"{type(ranker).__name__}.{method}", getattr(ranker, method)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from every_estimator import EVERY_ESTIMATOR, scoring_classes
 from scipy.sparse import csr_matrix, issparse
+from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 NEAR = {"rtol": 1e-12, "atol": 1e-12}
@@ -35,7 +36,7 @@ def fitted(data):
 def scores(case, model, X, qid):
     """Scores of documents, with the qid only where it is needed."""
     if case.target == "classes":
-        return model.decision_function(X)
+        return model.expected_loss(X)
     return model.predict(X, qid) if case.of_query else model.predict(X)
 
 
@@ -62,6 +63,13 @@ def assert_same(case, result, expected):
 
 def test_all_public_estimators_are_cases():
     assert scoring_classes() <= {type(case.make()) for case in EVERY_ESTIMATOR}
+
+
+@every_case
+def test_only_classifiers_have_a_decision_function(case):
+    # Hosts of scikit-learn's estimators take those that have one for classifiers.
+    estimator = case.make()
+    assert is_classifier(estimator) or not hasattr(estimator, "decision_function")
 
 
 @every_case

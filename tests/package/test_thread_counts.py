@@ -120,7 +120,7 @@ def test_solver(loss, dtype, rows, same):
     def fit():
         ranker = OrderPreservingRanker("ndcg@5", loss=loss, tol=1e-3)
         ranker.fit(X.astype(dtype), y, qid)
-        return ranker.coef_, ranker.decision_function(X)
+        return ranker.coef_, ranker.surrogate_values(X)
 
     same(fit)
 

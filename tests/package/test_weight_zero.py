@@ -74,7 +74,9 @@ def scores_of(case, estimator, X, qid):
     """Scores of documents, or of the classes or sets of rows."""
     if case.target == "sets":
         return estimator.expected_score(X)
-    return estimator.decision_function(X, **({} if case.target == "classes" else {"qid": qid}))
+    if case.target == "classes":
+        return estimator.expected_loss(X)
+    return estimator.surrogate_values(X, qid)
 
 
 @pytest.fixture(scope="module")

@@ -111,7 +111,7 @@ def rankers_of_one_measure() -> None:
     for ranker in every:
         assert_type(ranker.fit(X, y, qid), rankers.ScoreRanker)
         assert_type(ranker.predict(X, qid), Floats)
-        assert_type(ranker.decision_function(X), Floats)
+        assert_type(ranker.surrogate_values(X), Floats)
         assert_type(ranker.top_k(X, qid, k=2), Any)
         assert_type(ranker.score(X, y, qid), float)
         assert_type(ranker.n_items_, int | None)
@@ -192,7 +192,7 @@ def classifiers() -> None:
     assert_type(sets, skcalrank.FMeasureClassifier)
     assert_type(sets.predict(X), Ints)
     assert_type(sets.expected_score(X), Floats)
-    assert_type(predictor.decision_function(X), Floats)
+    assert_type(predictor.surrogate_values(X), Floats)
     assert_type(predictor.score(X, orders), float)
     assert_type(structured.get_factors("hamming"), structured.Factors)
     assert structured.FACTORS["hamming"] is structured.OrderHamming

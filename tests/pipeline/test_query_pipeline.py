@@ -71,10 +71,12 @@ def test_every_method_sees_whole_queries(ranker, data, scaled):
     pipe, alone = make_query_pipeline(QueryScaler("minmax"), ranker), clone(ranker)
     assert pipe.fit(X, y, qid) is pipe
     alone.fit(scaled, y, qid)
-    for method in ("predict", "decision_function", "rank", "top_k"):
+    for method in ("predict", "surrogate_values", "rank", "top_k"):
         expected = getattr(alone, method)(scaled, qid)
         np.testing.assert_array_equal(getattr(pipe, method)(X, qid), expected)
         np.testing.assert_array_equal(getattr(pipe, method)(X, qid=qid), expected)
+    inner = pipe[-1].surrogate_values(pipe[:-1].transform(X, qid))
+    np.testing.assert_array_equal(pipe.surrogate_values(X, qid), inner)
     best = alone.top_k(scaled, qid, k=1)
     np.testing.assert_array_equal(pipe.top_k(X, qid, k=1), best)
     frame = pytest.importorskip("pandas").DataFrame(X, index=np.arange(len(X)) + 7)
@@ -199,7 +201,7 @@ def test_weights_that_a_step_requests(data, rng):
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("method", ["predict", "decision_function", "rank", "top_k"])
+@pytest.mark.parametrize("method", ["predict", "surrogate_values", "rank", "top_k"])
 def test_a_missing_qid(method, data):
     X, y, qid = data
     with pytest.raises(NotFittedError):

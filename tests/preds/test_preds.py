@@ -277,7 +277,7 @@ def fitted(objective, data, **params):
 @every_objective
 def test_a_new_pred_is_known_to_rankers(objective, new, data):
     X, y, qid = data
-    matrices = fitted(objective, data).decision_function(X, qid)
+    matrices = fitted(objective, data).surrogate_values(X, qid)
     wins = np.concatenate([(matrix > matrix.T).sum(axis=1) for matrix in matrices])
     expected = fitted(objective, data, pred=copeland).rank(X, qid)
     # What breaks ties is not the order of the rows, see test_ties.
@@ -328,7 +328,7 @@ def test_noise_report_of_a_score_ranker(objective, data):
     report = noise_report(pairs, X, qid, score_ranker=scores)
     assert report.cheap == "score"
     found = scores.predict(X, qid)
-    for number, (query, u) in enumerate(zip(np.unique(qid), pairs.decision_function(X, qid))):
+    for number, (query, u) in enumerate(zip(np.unique(qid), pairs.surrogate_values(X, qid))):
         s = found[qid == query]
         if objective == "map":
             continue

@@ -186,7 +186,7 @@ def test_units_do_not_matter(ranker, data):
     scale = np.array([1e6, 1.0, 1e-6, -3.0])
     plain, scaled = (clone(ranker).fit(Z, y, qid) for Z in (X, X * scale))
     for Z, other in ((X, X * scale), (X + 1, (X + 1) * scale)):
-        one, two = (r.decision_function(A, qid) for r, A in ((plain, Z), (scaled, other)))
+        one, two = (r.surrogate_values(A, qid) for r, A in ((plain, Z), (scaled, other)))
         for a, b in zip(one, two):
             np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
 

@@ -82,7 +82,7 @@ def fitted(ranker, *problem, **weights):
 def predictions(ranker, X, qid):
     """Scores, or matrices of pairs for maps whose positions can depend on rounding."""
     with quiet():
-        found = ranker.decision_function(X, qid)
+        found = ranker.surrogate_values(X, qid)
     return found if isinstance(found, np.ndarray) else np.concatenate([np.ravel(u) for u in found])
 
 

@@ -74,7 +74,7 @@ def test_regression_of_pairs(features, fit_intercept, rng):
     inner = {"alpha": 0.5, "fit_intercept": fit_intercept}
     ours = PairwiseDisagreementRanker(GramRidge(**inner), **params)
     ridge = clone(ours).set_params(estimator=Ridge(**inner))
-    found, expected = (r.fit(X, y, qid).decision_function(X, qid) for r in (ours, ridge))
+    found, expected = (r.fit(X, y, qid).surrogate_values(X, qid) for r in (ours, ridge))
     for a, b in zip(found, expected):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-8)
 

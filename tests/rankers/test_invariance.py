@@ -369,7 +369,7 @@ def test_rank_and_top_k_sort_the_predictions(ranker, data):
         assert place[ranked].tolist() == list(range(1, len(rows) + 1))
         expected_top.extend(ranked[:3].tolist())
     assert found.top_k(X, qid, k=3).tolist() == expected_top
-    assert np.array_equal(found.decision_function(X, qid), scores)
+    assert np.array_equal(found.surrogate_values(X, qid), scores)
 
 
 def test_top_k_in_label_form(rng):

@@ -178,7 +178,7 @@ def test_rankers_of_the_package_are_special_cases(measure, other, rng):
 def test_more_documents_than_are_enumerated(measure, rng):
     X, y, qid = made(rng)
     ranker = LeastSquaresPairRanker(measure, alpha=1.0).fit(X, y, qid)
-    for result, matrix in zip(ranker.solve(X, qid), ranker.decision_function(X, qid)):
+    for result, matrix in zip(ranker.solve(X, qid), ranker.surrogate_values(X, qid)):
         assert result.method == "local_search"
         value = (matrix * measure.pair_basis(result.positions[None])).sum()
         assert result.value == pytest.approx(value)

@@ -49,7 +49,7 @@ def per_query(qid):
 def test_what_the_methods_return(ranker, data):
     X, y, qid = data
     ranker.fit(X, y, qid)
-    matrices = ranker.decision_function(X, qid)
+    matrices = ranker.surrogate_values(X, qid)
     results = ranker.solve(X, qid)
     positions, scores = ranker.rank(X, qid), ranker.predict(X, qid)
     queries = per_query(qid)
@@ -70,7 +70,7 @@ def test_what_the_methods_return(ranker, data):
 def test_positions_are_those_of_the_matrices(ranker, data):
     X, y, qid = data
     ranker.fit(X, y, qid)
-    for matrix, result in zip(ranker.decision_function(X, qid), ranker.solve(X, qid)):
+    for matrix, result in zip(ranker.surrogate_values(X, qid), ranker.solve(X, qid)):
         last = np.maximum(result.positions[:, None], result.positions)
         value = {
             AveragePrecisionRanker: (np.tril(matrix) / last).sum(),
@@ -116,7 +116,7 @@ def test_without_qid_all_rows_are_one_query(ranker, data):
     two = clone(ranker).fit(X, y, np.zeros(9))
     assert np.array_equal(one.rank(X), two.rank(X, np.zeros(9)))
     assert one.score(X, y) == pytest.approx(two.score(X, y, np.zeros(9)))
-    assert len(one.decision_function(X)) == 1
+    assert len(one.surrogate_values(X)) == 1
 
 
 @pytest.mark.product
@@ -129,7 +129,7 @@ def test_without_qid_all_rows_are_one_query(ranker, data):
 def test_label_form(ranker, estimator, label_data):
     X, y = label_data
     ranker.set_params(estimator=estimator, alpha="auto").fit(X, y)
-    matrices, positions = ranker.decision_function(X), ranker.rank(X)
+    matrices, positions = ranker.surrogate_values(X), ranker.rank(X)
     assert matrices.shape == (40, 4, 4)
     assert np.array_equal(sort_positions(ranker.predict(X)), positions)
     assert positions.shape == y.shape
@@ -152,7 +152,7 @@ def test_label_form_is_multi_output_regression(make, label_data):
     }[make]
     expected = Ridge(0.3).fit(X, np.reshape(expected, (40, 16))).predict(X).reshape(40, 4, 4)
     for params in ({"alpha": 0.3}, {"estimator": Ridge(0.3)}):
-        found = make(**params).fit(X, y).decision_function(X)
+        found = make(**params).fit(X, y).surrogate_values(X)
         np.testing.assert_allclose(found, expected, atol=1e-10)
     assert make(estimator=SVR()).fit(X, y).rank(X).shape == (40, 4)
 
@@ -178,23 +178,23 @@ def test_preferences_of_relevances_are_the_relevances(weights, features, data, l
     ranker = setting(pd_ranker, "exact", features).set_params(weights=weights)
     preferred = PreferenceTarget.from_relevance(y, qid, weights=weights)
     one, two = clone(ranker).fit(X, y, qid), clone(ranker).fit(X, preferred)
-    for a, b in zip(one.decision_function(X, qid), two.decision_function(X, qid), strict=True):
+    for a, b in zip(one.surrogate_values(X, qid), two.surrogate_values(X, qid), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-7)
     assert np.array_equal(one.rank(X, qid), two.rank(X, qid))
     assert one.score(X, y, qid) == pytest.approx(two.score(X, preferred))
     X, y = label_data
     preferred = PreferenceTarget.from_relevance(y, weights=weights)
-    both = [clone(ranker).fit(X, target).decision_function(X) for target in (y, preferred)]
+    both = [clone(ranker).fit(X, target).surrogate_values(X) for target in (y, preferred)]
     np.testing.assert_allclose(*both, atol=1e-10)
 
 
 def test_orders_are_relevances_turned_round(rng):
     X, positions = rng.normal(size=(30, 2)), np.array([rng.permutation(5) + 1.0 for _ in range(30)])
     targets = {"unit": -positions, "difference": PreferenceTarget.from_orders(positions)}
-    both = [pd_ranker(weights=w).fit(X, y).decision_function(X) for w, y in targets.items()]
+    both = [pd_ranker(weights=w).fit(X, y).surrogate_values(X) for w, y in targets.items()]
     np.testing.assert_allclose(*both, atol=1e-12)
     positions[:, 2] = np.nan
-    unranked = pd_ranker().fit(X, PreferenceTarget.from_orders(positions)).decision_function(X)
+    unranked = pd_ranker().fit(X, PreferenceTarget.from_orders(positions)).surrogate_values(X)
     assert np.abs(unranked[:, 2]).max() < 1e-12
 
 
@@ -207,7 +207,7 @@ def test_a_constant_weight_counts_as_often(ranker, data):
     once = clone(ranker).fit(X, y, qid, np.ones(len(y)))
     thrice = clone(ranker).set_params(alpha=3 * ranker.alpha).fit(X, y, qid, np.full(len(y), 3.0))
     for other in (once, thrice):
-        for a, b in zip(fitted.decision_function(X, qid), other.decision_function(X, qid)):
+        for a, b in zip(fitted.surrogate_values(X, qid), other.surrogate_values(X, qid)):
             np.testing.assert_allclose(a, b, atol=exact)
         assert np.array_equal(other.rank(X, qid), fitted.rank(X, qid))
 
@@ -238,7 +238,7 @@ def test_containers_and_precision(ranker, data):
     carried = clone(ranker).fit(X, RankingTarget(y, qid))
     assert np.array_equal(carried.rank(X, qid), expected)
     single = clone(ranker).fit(X.astype(np.float32), y, qid)
-    assert all(m.dtype == np.float64 for m in single.decision_function(X, qid))
+    assert all(m.dtype == np.float64 for m in single.surrogate_values(X, qid))
 
 
 @every_linear
@@ -271,7 +271,7 @@ def test_queries_of_one_document_and_without_relevant_ones(ranker, rng):
     y = np.array([0, 0, 0, 1, 1, 0, 2, 0])
     assert np.array_equal(clone(ranker).fit(X, y, qid).rank(X, qid)[3], 1)
     nothing = clone(ranker).fit(X, np.zeros(8), qid)
-    for matrix in nothing.decision_function(X, qid):
+    for matrix in nothing.surrogate_values(X, qid):
         assert np.isfinite(matrix).all()
 
 
@@ -289,6 +289,6 @@ def test_degenerate_features(ranker, data):
     X, y, qid = data
     for flat in (np.ones_like(X), np.zeros_like(X), X[:, :1], np.repeat(X[:, :1], 3, axis=1)):
         ranker = clone(ranker).fit(flat, y, qid)
-        matrices = ranker.decision_function(flat, qid)
+        matrices = ranker.surrogate_values(flat, qid)
         assert all(np.isfinite(matrix).all() for matrix in matrices)
         assert ranker.rank(flat, qid).max() == 9

@@ -32,7 +32,7 @@ METHODS = {
     "top_k": lambda ranker, X, _y: ranker.top_k(X),
     "score": lambda ranker, X, y: ranker.score(X, y),
     "solve": lambda ranker, X, _y: ranker.solve(X),
-    "decision_function": lambda ranker, X, _y: ranker.decision_function(X),
+    "surrogate_values": lambda ranker, X, _y: ranker.surrogate_values(X),
 }
 every_method = pytest.mark.parametrize("method", METHODS)
 
@@ -144,7 +144,7 @@ def test_queries_together_are_queries_one_by_one(ranker, data, label_data, eager
         request.getfixturevalue("eager")
     X, y, qid = data
     for given, options in (((X, y, qid), {"qid": qid}), (label_data, {})):
-        matrices = ranker.fit(*given).decision_function(given[0], **options)
+        matrices = ranker.fit(*given).surrogate_values(given[0], **options)
         pred = ranker._pred()
         solver = partial(pred.solve, **ranker._pred_options(pred))
         assert_same_results(ranker.solve(given[0], **options), map(solver, matrices))

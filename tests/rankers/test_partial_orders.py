@@ -75,7 +75,7 @@ def test_preferences_of_partial_orders_count_all_pairs():
 def test_a_pair_is_regressed_on_the_rows_that_rank_it(partial, pair_targets):
     X, _, y = partial
     ranker = pairs(LinearRegression(), pair_targets=pair_targets).fit(X, y)
-    u = ranker.decision_function(X)
+    u = ranker.surrogate_values(X)
     for i, j in product(range(4), range(4)):
         both = ~np.isnan(y[:, i] - y[:, j])
         target = np.sign(y[both, i] - y[both, j])
@@ -111,7 +111,7 @@ def test_calibrated_if_items_are_missing_without_regard_to_the_order(seed, pair_
     X = np.zeros((len(y), 1))
     ranker.fit(X, y, sample_weight=weight)
     complete = np.einsum("n,nij->ij", law, (orders[:, :, None] > orders[:, None, :]) * 1.0)
-    u = ranker.decision_function(X[:1])[0]
+    u = ranker.surrogate_values(X[:1])[0]
     np.testing.assert_allclose(u - u.T, complete - complete.T, atol=1e-12)
     best = feedback_arc_positions(complete).value
     score = pairwise_disagreement_loss(
@@ -147,7 +147,7 @@ def test_regressors_and_searches(partial, surrogate, estimator):
 def test_what_is_never_compared_is_even(pair_targets):
     X, y = np.arange(4.0)[:, None], np.array([[1, 2, np.nan]] * 4)
     ranker = pairs(pair_targets=pair_targets).fit(X, y)
-    u = ranker.decision_function(X)
+    u = ranker.surrogate_values(X)
     np.testing.assert_allclose((u - u.swapaxes(1, 2))[:, 2], 0, atol=1e-12)
 
 
@@ -196,7 +196,7 @@ def test_differences_give_the_same_orders(partial, weights):
         pairs(alpha=1.0, weights=weights, pair_targets=t).fit(X, y)
         for t in ("preferences", "differences")
     ]
-    net = [u - u.swapaxes(1, 2) for u in (ranker.decision_function(X) for ranker in rankers)]
+    net = [u - u.swapaxes(1, 2) for u in (ranker.surrogate_values(X) for ranker in rankers)]
     np.testing.assert_allclose(net[0], net[1], atol=1e-9)
     np.testing.assert_array_equal(rankers[0].rank(X), rankers[1].rank(X))
     assert rankers[1].estimator_.coef_.shape == (6, X.shape[1])
@@ -206,7 +206,7 @@ def test_differences_of_stated_preferences(partial, rng):
     X, *_ = partial
     target = PreferenceTarget.from_matrices(rng.random((len(X), 4, 4)) * ~np.eye(4, dtype=bool))
     rankers = [pairs(alpha=1.0, pair_targets=t) for t in ("preferences", "differences")]
-    net = [u - u.swapaxes(1, 2) for u in (r.fit(X, target).decision_function(X) for r in rankers)]
+    net = [u - u.swapaxes(1, 2) for u in (r.fit(X, target).surrogate_values(X) for r in rankers)]
     np.testing.assert_allclose(net[0], net[1], atol=1e-9)
 
 
@@ -217,7 +217,7 @@ def test_differences_of_documents(pair_features, rng):
         pairs(alpha=1.0, pair_features=pair_features, pair_targets=t).fit(X, y, qid)
         for t in ("preferences", "differences")
     ]
-    first, second = ([u - u.T for u in ranker.decision_function(X, qid)] for ranker in rankers)
+    first, second = ([u - u.T for u in ranker.surrogate_values(X, qid)] for ranker in rankers)
     np.testing.assert_allclose(first, second, atol=1e-4)
 
 

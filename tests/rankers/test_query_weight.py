@@ -70,7 +70,7 @@ def n(data):
 
 def values(ranker, X, qid):
     """Predictions of a fitted ranker for pairs or documents, as one array."""
-    found = ranker.decision_function(X, qid)
+    found = ranker.surrogate_values(X, qid)
     found = np.concatenate([matrix.ravel() for matrix in found]) if type(found) is list else found
     if getattr(ranker, "loss", None) in ("centered", "pairwise_squared"):
         return found - found.mean()
@@ -212,8 +212,8 @@ def test_the_automatic_penalty_is_in_units_of_the_sum(ranker, rng):
 def test_all_instances_of_the_label_form_count_the_same(ranker, rng):
     X, y = rng.normal(size=(12, 3)), rng.integers(0, 4, (12, 4))
     same = clone(ranker).set_params(query_weight="equal" if natural(ranker) == 1 else "documents")
-    expected = clone(ranker).fit(X, y).decision_function(X)
-    np.testing.assert_array_equal(same.fit(X, y).decision_function(X), expected)
+    expected = clone(ranker).fit(X, y).surrogate_values(X)
+    np.testing.assert_array_equal(same.fit(X, y).surrogate_values(X), expected)
 
 
 @pytest.mark.parametrize("query_weight", POWERS)

@@ -300,7 +300,7 @@ def test_rankers_are_whole(data):
     assert set(vars(ranker)) == set(vars(plain))
     assert ranker.estimator_.get_params() == plain.estimator_.get_params()
     assert list(ranker.feature_names_in_) == list("abcd")
-    np.testing.assert_allclose(ranker.decision_function(frame), plain.decision_function(frame))
+    np.testing.assert_allclose(ranker.surrogate_values(frame), plain.surrogate_values(frame))
     with pytest.raises(MissingQidError):
         ranker.rank(frame)
     with pytest.raises(ValueError, match=r"was in an earlier chunk"):

@@ -110,7 +110,7 @@ def test_equal_documents_share_a_score_however_many_features(features, rng):
     _, y, q = few_values(rng, 4, 13)
     X = rng.normal(size=(5, 40))[rng.integers(0, 5, len(y))]
     ranker = setting(pd_ranker, None, features).fit(X, y, q)
-    for matrix, rows in zip(ranker.decision_function(X, q), np.split(np.arange(len(y)), 4)):
+    for matrix, rows in zip(ranker.surrogate_values(X, q), np.split(np.arange(len(y)), 4)):
         equal = (X[rows][:, None] == X[rows]).all(axis=2)
         assert (matrix[equal.argmax(axis=1)] == matrix).all()
         assert (np.ptp(ranker.predict(X, q)[rows][equal[0]])) == 0.0
@@ -209,7 +209,7 @@ def test_items_of_equal_labels_share_a_score(make, rng):
     X, y = rng.normal(size=(60, 17)), rng.integers(0, 2, (60, 5)) + 0.0
     y[:, 3] = y[:, 1]
     ranker = make().fit(X, y)
-    U = ranker.decision_function(X)
+    U = ranker.surrogate_values(X)
     assert np.array_equal(U[:, 1, [0, 2, 4]], U[:, 3, [0, 2, 4]])
     scores = ranker.predict(X)
     if make is pd_ranker:

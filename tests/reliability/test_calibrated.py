@@ -277,8 +277,8 @@ def test_rankers_are_calibrated_where_they_are_fitted(loss, rng):
         if loss == "no_answer":
             p = cutoff.predict(X, qid)
             some = np.array([1 - np.prod(1 - p[qid == q]) for q in range(200)])
-            assert_allclose(cutoff.decision_function(X, qid), some[qid], rtol=1e-9)
-            assert_array_equal(kept, cutoff.decision_function(X, qid) >= cutoff.threshold_)
+            assert_allclose(cutoff.cutoff_values(X, qid), some[qid], rtol=1e-9)
+            assert_array_equal(kept, cutoff.cutoff_values(X, qid) >= cutoff.threshold_)
 
 
 def test_a_bare_frozen_ranker_needs_twice_the_queries():

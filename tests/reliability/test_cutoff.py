@@ -229,7 +229,7 @@ def test_sets_lists_and_values_agree(by, n_levels, rng):
     fitted = cutoff(by=by).fit(X, y, qid)
     kept = fitted.predict_set(X, qid)
     assert kept.dtype == bool
-    assert_array_equal(kept, fitted.decision_function(X, qid) >= fitted.threshold_)
+    assert_array_equal(kept, fitted.cutoff_values(X, qid) >= fitted.threshold_)
     places, scores = fitted.rank(X, qid), fitted.predict(X, qid)
     assert_array_equal(scores, X[:, 0])
     assert_array_equal(places > 0, kept)

@@ -341,7 +341,7 @@ def test_rankers_regress_the_targets_of_their_measure(qid, name, features, rng):
     if cls is PairwiseDisagreementRanker:
         targets_given.append(PreferenceTarget.from_relevance(y, qid, weights=name))
     for target in targets_given:
-        matrices = clone(ranker).fit(X, target, qid).decision_function(X, qid)
+        matrices = clone(ranker).fit(X, target, qid).surrogate_values(X, qid)
         found = np.concatenate([matrix.ravel() for matrix in matrices])
         wanted = expected.predict(function(*all_pairs(problem)))
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
