@@ -53,7 +53,7 @@ def made(rng, n_queries, n_documents=60, *, ties, lowest):
 
 def beside(names, theirs, run, qrels, **options):
     """Rows: a measure, the largest difference, and how many queries differ."""
-    ours = evaluate_run(run, qrels, list(names), average=False, **options)
+    ours = evaluate_run(qrels=qrels, run=run, measures=list(names), average=False, **options)
     for name in names:
         queries = [query for query in ours[name] if query in theirs[name]]
         difference = np.array([abs(ours[name][q] - theirs[name][q]) for q in queries])

@@ -94,7 +94,7 @@ def runs_beside_ranx(rng, ranx, n_queries, n_documents=100):
 
     def call():
         compare_values(
-            {name: evaluate_run(run, qrels, measures, average=False) for name, run in runs.items()},
+            {name: evaluate_run(qrels, run, measures, average=False) for name, run in runs.items()},
             pairs="all",
         )
 

@@ -28,7 +28,7 @@ def main():
     expected = {(name, topic): value for name, topic, value in lines}
     print(describe_environment("numpy"), "\n")
     rows, worst = [], 0.0
-    for measure, of_topics in evaluate_run(run, qrels, MEASURES, average=False).items():
+    for measure, of_topics in evaluate_run(qrels, run, MEASURES, average=False).items():
         name = trec_name(measure)
         difference = max(
             abs(value - float(expected[name, topic])) for topic, value in of_topics.items()

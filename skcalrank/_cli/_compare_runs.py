@@ -92,7 +92,7 @@ def measure_runs(paths: Any, args: Namespace) -> Iterator[tuple[JudgedRun, RunVa
     for path in paths:
         with reading(path, ""):
             run = load_run(path)
-        judged = JudgedRun(run, qrels, complete=args.complete, ties="trec")
+        judged = JudgedRun(qrels, run, complete=args.complete, ties="trec")
         judged.warn_of_other_names(path)
         values = {name: of_run(judged, args.empty) for name, of_run in measures.items()}
         yield judged, RunValues(values, judged.judged_)

@@ -25,14 +25,14 @@ def add_options(parser: Any) -> None:
         f"{options.ABOUT_FILES}\n{options.ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank evaluate ndcg.skops test.txt --measures ndcg@10 spearman\n"
         "  skcalrank evaluate --scores scores.txt test.txt --relevance-level 1\n"
-        "  skcalrank evaluate --run run.txt --qrels qrels.txt --per-query values.csv\n"
+        "  skcalrank evaluate --qrels qrels.txt --run run.txt --per-query values.csv\n"
     )
     text = "model file, and labelled rows, which may be a table in several files"
     options.add(parser, "files MODEL FILE", text, nargs="*")
     text = "file with one score per line, in place of MODEL"
     options.add(parser, "--scores SCORES", text)
-    options.add(parser, "--run RUN", "TREC run", dest="run_file")
     options.add(parser, "--qrels QRELS", "TREC judgments for the run")
+    options.add(parser, "--run RUN", "TREC run", dest="run_file")
     options.add_names(parser, "--measures", MEASURES)
     options.add_relevance_level(parser, "default: 1 for runs, else labels must be 0 and 1")
     options.add_policies(parser)
@@ -69,10 +69,10 @@ def _wants_run(args: Namespace) -> bool:
         is_clear = n_files > 0 and not of_model if by_scores else n_files > 1
     if not is_clear:
         raise ValueError(
-            "give MODEL and FILE, or --scores SCORES and FILE, or --run RUN and --qrels QRELS"
+            "give MODEL and FILE, or --scores SCORES and FILE, or --qrels QRELS and --run RUN"
         )
     if by_run and (args.run_file is None or args.qrels is None):
-        raise ValueError("--run and --qrels must be given together")
+        raise ValueError("--qrels and --run must be given together")
     return by_run
 
 

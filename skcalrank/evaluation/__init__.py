@@ -24,6 +24,7 @@ from ._offline import (
 )
 from ._rank_frame import rank_frame
 from ._run_files import load_qrels, load_run, to_qrels, to_run
+from ._run_sources import Qrels, Run
 from ._statistics import TESTS
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "ClickReport",
     "Comparison",
     "OfflineEstimate",
+    "Qrels",
+    "Run",
     "RunValues",
     "Safety",
     "Sensitivity",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import Any, Generic, Literal, TypedDict, TypeVar, overload
+from functools import partial, wraps
+from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar, overload
 
 from ..data import check, warn, warning_once
 from ..data.types import Floats, Unpack
@@ -13,6 +13,7 @@ from ..measures import MEASURES, Measure, get_measure, unknown_measure
 from ..metrics import EMPTY, check_several, mean_of_queries
 from ._judged_run import JudgedRun
 from ._run_files import load_qrels, load_run
+from ._run_sources import Qrels, Run, Scores, could_be_either
 
 TIES = ("trec", "trec10", "stable", "average")
 
@@ -59,7 +60,8 @@ class RunValues(dict[Any, _Value], Generic[_Value]):
     Examples
     --------
     >>> from skcalrank.evaluation import evaluate_run
-    >>> values = evaluate_run({"q": {"a": 2, "b": 1, "c": 0, "d": -1}}, {"q": {"b": 1}}, ["map"])
+    >>> run = {"q": {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}}
+    >>> values = evaluate_run({"q": {"b": 1}}, run, ["map"])
     >>> values, values.judged_
     ({'map': 0.5}, 0.25)
     """
@@ -67,6 +69,41 @@ class RunValues(dict[Any, _Value], Generic[_Value]):
     def __init__(self, values: Mapping[Any, _Value], judged: float) -> None:
         super().__init__(values)
         self.judged_ = judged
+
+
+class _Untold(NamedTuple):
+    """A source of judgments that could as well be the run beside it."""
+
+    source: Any
+
+
+def _by_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark judgments and a run that no keyword names, if each could be the other."""
+
+    @wraps(function)
+    def marking(*args: Any, **options: Any) -> Any:
+        if len(args) > 1 and all(map(could_be_either, args[:2])):
+            args = _Untold(args[0]), *args[1:]
+        return function(*args, **options)
+
+    return marking
+
+
+def _read(source: Any, run: Any) -> tuple[Qrels, Run]:
+    """Return the judgments and the run; warn if nothing tells which of the two is which."""
+    untold = isinstance(source, _Untold)
+    qrels, run = load_qrels(source.source if untold else source), load_run(run)
+    if untold and (not _are_whole(qrels) or _are_whole(run)):
+        warn(
+            "The values do not tell which of the two are the judgments: whole numbers that come "
+            "first, before a run with scores that are not whole. Pass qrels= and run=, or what "
+            "load_qrels and load_run return."
+        )
+    return qrels, run
+
+
+def _are_whole(values: Scores) -> bool:
+    return all(value % 1 == 0 for documents in values.values() for value in documents.values())
 
 
 class _Options(TypedDict, total=False):
@@ -81,8 +118,8 @@ class _Options(TypedDict, total=False):
 
 @overload
 def evaluate_run(
-    run: Any,
     qrels: Any,
+    run: Any,
     measures: Iterable[str | Measure] | Mapping[str, str | Measure],
     *,
     average: Literal[True] = ...,
@@ -90,16 +127,17 @@ def evaluate_run(
 ) -> RunValues[float]: ...
 @overload
 def evaluate_run(
-    run: Any,
     qrels: Any,
+    run: Any,
     measures: Iterable[str | Measure] | Mapping[str, str | Measure],
     *,
     average: bool,
     **options: Unpack[_Options],
 ) -> RunValues[dict[str, float]]: ...
+@_by_place
 def evaluate_run(
-    run: Any,
     qrels: Any,
+    run: Any,
     measures: Iterable[str | Measure] | Mapping[str, str | Measure],
     *,
     ties: str = "trec",
@@ -117,9 +155,10 @@ def evaluate_run(
 
     Parameters
     ----------
-    run, qrels : str, Path, DataFrame, dict or iterable
-        A source that :func:`load_run` (for `qrels` :func:`load_qrels`) reads: a TREC file or a
-        table, a frame, or a dict of dicts.
+    qrels, run : str, Path, DataFrame, dict or iterable
+        Judgments, and the run: sources that :func:`load_qrels` and :func:`load_run` read, such as
+        TREC files, tables, frames and dicts of dicts. A :class:`Run` as `qrels` is an error, and so
+        are :class:`Qrels` as `run`.
     measures : list of str or Measure, or dict
         Measures that are defined for truncated rankings: ``"ndcg@10"``, ``"map"``, ``"mrr"``,
         ``"precision@5"``, ``"recall@100"``, ``"err@10"``, ...; ``"bpref"``, which ignores
@@ -155,13 +194,16 @@ def evaluate_run(
     Raises
     ------
     ValueError
-        If a measure needs a score for every document, or no query of the run has judgments.
+        If a measure needs a score for every document, no query of the run has judgments, or `qrels`
+        and `run` are interchanged.
 
     Warns
     -----
     UserWarning
         If judged queries are left out because they are not in the run, or not one document that
-        was retrieved is judged.
+        was retrieved is judged. Also if two dicts, or two frames with a column ``score``, come
+        without ``qrels=`` and ``run=``, and their values do not tell which is which: those of the
+        first are not all whole numbers, or those of the second are.
 
     See Also
     --------
@@ -173,17 +215,17 @@ def evaluate_run(
     Examples
     --------
     >>> from skcalrank.evaluation import evaluate_run
-    >>> run = {"q1": {"a": 0.9, "b": 0.8, "c": 0.7}, "q2": {"a": 0.5}}
     >>> qrels = {"q1": {"b": 1, "d": 1, "c": 0}, "q2": {"a": 1}}
-    >>> evaluate_run(run, qrels, ["map", "recall@10", "judged@2"])
+    >>> run = {"q1": {"a": 0.9, "b": 0.8, "c": 0.7}, "q2": {"a": 0.5}}
+    >>> evaluate_run(qrels, run, ["map", "recall@10", "judged@2"])
     {'map': 0.625, 'recall@10': 0.75, 'judged@2': 0.75}
-    >>> evaluate_run(run, qrels, ["mrr"], average=False)
+    >>> evaluate_run(qrels, run, ["mrr"], average=False)
     {'mrr': {'q1': 0.5, 'q2': 1.0}}
     """
     check.option("ties", ties, TIES)
     check.option("empty", empty, EMPTY)
     resolved = run_measures(measures, relevance_level, gain)
-    judged = JudgedRun(load_run(run), load_qrels(qrels), complete=complete, ties=ties)
+    judged = JudgedRun(*_read(qrels, run), complete=complete, ties=ties)
     if judged.n_missing and not complete:
         warn(
             f"{judged.n_missing} judged queries are not in the run and are left out, so that means "

@@ -23,18 +23,18 @@ class JudgedRun:
     documents that were retrieved, `n_retrieved`, and of judged ones among them, `n_judged`.
     """
 
-    def __init__(self, run: Scores, qrels: Scores, *, complete: bool, ties: str) -> None:
+    def __init__(self, qrels: Scores, run: Scores, *, complete: bool, ties: str) -> None:
         self.names = [name for name in qrels if complete or name in run]
         if not any(name in run for name in self.names):
             raise ValueError(
-                "run and qrels must have a query in common, got different names only, such as "
-                f"{next(iter(run))!r} and {next(iter(qrels))!r}. Check how queries are named in "
+                "qrels and run must have a query in common, got different names only, such as "
+                f"{next(iter(qrels))!r} and {next(iter(run))!r}. Check how queries are named in "
                 "both."
             )
         self.n_missing = len(qrels.keys() - run.keys())
         self.n_unjudged = len(run.keys() - qrels.keys())
         self._ties = ties
-        by_query = [_documents(run.get(name, {}), qrels[name], ties) for name in self.names]
+        by_query = [_documents(qrels[name], run.get(name, {}), ties) for name in self.names]
         sizes = [len(relevance) for relevance, *_ in by_query]
         self.queries = Queries(np.append(0, np.cumsum(sizes)), names=np.array(self.names))
         self._lengths = np.array([len(run.get(name, ())) for name in self.names])
@@ -48,7 +48,7 @@ class JudgedRun:
         self._number, self._is_retrieved = number, number < self.queries.repeat(self._lengths)
         self.n_retrieved = int(self._lengths.sum())
         self.n_judged = int(self._is_judged[self._is_retrieved].sum())
-        self._one_of_each = None if self.n_judged else _one_of_each(run, qrels, self.names)
+        self._one_of_each = None if self.n_judged else _one_of_each(qrels, run, self.names)
 
     @property
     def judged_(self) -> float:
@@ -111,7 +111,7 @@ class JudgedRun:
             )
 
 
-def _one_of_each(run: Any, qrels: Any, names: list[str]) -> tuple[str, str] | None:
+def _one_of_each(qrels: Any, run: Any, names: list[str]) -> tuple[str, str] | None:
     """Return the name of a document of the run, and of the judgments of its query if they have any.
 
     Return None if no document was retrieved, or none was judged.
@@ -122,7 +122,7 @@ def _one_of_each(run: Any, qrels: Any, names: list[str]) -> tuple[str, str] | No
     )
 
 
-def _documents(scores: Any, judged: Any, ties: str) -> tuple[list[float], list[bool], list[int]]:
+def _documents(judged: Any, scores: Any, ties: str) -> tuple[list[float], list[bool], list[int]]:
     """Return the documents of a query: the retrieved ones, best first, then other judged ones.
 
     They are given by their relevances, whether they are judged, and their positions from 0, of

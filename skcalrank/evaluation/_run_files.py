@@ -10,10 +10,10 @@ from ..data import check, qid_array
 from ..data.types import ArrayLike, Floats, Ints
 from ._names import name_of
 from ._rank_frame import top_rows
-from ._run_sources import QRELS, RUN, Scores, collected, loaded
+from ._run_sources import QRELS, RUN, Qrels, Run, Scores, collected, loaded
 
 
-def load_run(source: Any) -> Scores:
+def load_run(source: Any) -> Run:
     r"""Read a run: the scores of the documents that a system retrieved.
 
     Parameters
@@ -31,8 +31,8 @@ def load_run(source: Any) -> Scores:
 
     Returns
     -------
-    run : dict of dict
-        Scores by query and document, with strings as keys: the form that ``ranx.Run``,
+    run : Run
+        A dict of scores by query and document, with strings as keys: the form that ``ranx.Run``,
         ``ir_measures`` and ``pytrec_eval`` take. The names 11, 11.0 and ``b"11"`` are all
         ``"11"``; text, in files too, stays as it is.
 
@@ -58,10 +58,10 @@ def load_run(source: Any) -> Scores:
     ...     load_run(file)
     {'7': {'a': 0.5, 'b': 0.25}}
     """
-    return loaded(source, RUN)
+    return Run(loaded(source, RUN))
 
 
-def load_qrels(source: Any) -> Scores:
+def load_qrels(source: Any) -> Qrels:
     """Read judgments: the relevances of documents.
 
     Parameters
@@ -72,8 +72,8 @@ def load_qrels(source: Any) -> Scores:
 
     Returns
     -------
-    qrels : dict of dict
-        Relevances by query and document, with strings as keys; whole numbers are ``int``.
+    qrels : Qrels
+        A dict of relevances by query and document, with strings as keys; whole numbers are ``int``.
 
     Raises
     ------
@@ -92,15 +92,17 @@ def load_qrels(source: Any) -> Scores:
     >>> load_qrels({7: {"a": 1.0, "b": 0}})
     {'7': {'a': 1, 'b': 0}}
     """
-    return {
-        query: {d: int(v) if v.is_integer() else v for d, v in documents.items()}
-        for query, documents in loaded(source, QRELS).items()
-    }
+    return Qrels(
+        {
+            query: {d: int(v) if v.is_integer() else v for d, v in documents.items()}
+            for query, documents in loaded(source, QRELS).items()
+        }
+    )
 
 
 def to_run(
     y_score: ArrayLike, qid: ArrayLike, ids: ArrayLike | None = None, *, k: int | None = None
-) -> Scores:
+) -> Run:
     """Make a run from arrays, for the measures of other packages.
 
     Parameters
@@ -116,9 +118,9 @@ def to_run(
 
     Returns
     -------
-    run : dict of dict
-        Scores by query and document, with strings as keys, best document first; equal scores are in
-        row order.
+    run : Run
+        A dict of scores by query and document, with strings as keys, best document first; equal
+        scores are in row order.
 
     Raises
     ------
@@ -140,12 +142,12 @@ def to_run(
     scores = check.scores(y_score, np.shape(y_score))
     queries = check.queries(qid, len(scores))
     rows, _ = top_rows(scores, queries, k)
-    return _by_query(np.asarray(y_score, dtype=float), queries, ids, rows)
+    return Run(_by_query(np.asarray(y_score, dtype=float), queries, ids, rows))
 
 
 def to_qrels(
     y_true: ArrayLike, qid: ArrayLike | None = None, ids: ArrayLike | None = None
-) -> Scores:
+) -> Qrels:
     """Make judgments from arrays, for the measures of other packages.
 
     Parameters
@@ -159,8 +161,8 @@ def to_qrels(
 
     Returns
     -------
-    qrels : dict of dict
-        Relevances by query and document, with strings as keys; whole numbers are ``int``.
+    qrels : Qrels
+        A dict of relevances by query and document, with strings as keys; whole numbers are ``int``.
 
     Raises
     ------

@@ -18,6 +18,54 @@ from ._names import name_of, names_of
 Scores = dict[str, dict[str, float]]
 
 
+class Qrels(Scores):
+    """Judgments: a dict of relevances by query and document that cannot be taken for a run.
+
+    Parameters
+    ----------
+    values : dict of dict
+        Relevances by query and document, which are not checked: :func:`load_qrels` does.
+
+    See Also
+    --------
+    load_qrels : Read judgments.
+    Run : The scores of a system.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import Qrels, evaluate_run
+    >>> evaluate_run(Qrels({"q": {"a": 1}}), {"q": {"a": 3, "b": 2}}, ["map"])
+    {'map': 1.0}
+    """
+
+    def __init__(self, values: Scores) -> None:
+        super().__init__(values)
+
+
+class Run(Scores):
+    """A run: a dict of scores by query and document that cannot be taken for judgments.
+
+    Parameters
+    ----------
+    values : dict of dict
+        Scores by query and document, which are not checked: :func:`load_run` does.
+
+    See Also
+    --------
+    load_run : Read a run.
+    Qrels : Judgments.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import Run, evaluate_run
+    >>> evaluate_run({"q": {"a": 1}}, Run({"q": {"a": 3, "b": 2}}), ["map"])
+    {'map': 1.0}
+    """
+
+    def __init__(self, values: Scores) -> None:
+        super().__init__(values)
+
+
 class Kind(NamedTuple):
     """Format of a kind of file: the line of a TREC file, and names of the columns of a table."""
 
@@ -36,7 +84,14 @@ _DOCUMENTS = ("docid", "doc_id", "docno", "document", "pid", "id")
 
 
 def loaded(source: Any, kind: Kind) -> Scores:
-    """Return the values of a source of any type."""
+    """Return the values of a source of any type; raise if it says that it is of another kind."""
+    # ranx has classes of the same names.
+    names = {cls.__name__ for cls in type(source).__mro__}
+    if names & {"Run", "Qrels"} - {kind.what.capitalize()}:
+        raise ValueError(
+            f"{kind.what} must hold {'scores' if kind is RUN else 'judgments'}, got "
+            f"{type(source).__name__}: pass judgments as qrels= and scores as run=."
+        )
     (source,) = in_memory(source=source)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
@@ -50,6 +105,13 @@ def loaded(source: Any, kind: Kind) -> Scores:
     if isinstance(source, Mapping):
         return _of_dict(source, kind)
     return collected(_of_tuples(source, kind), kind.what)
+
+
+def could_be_either(source: Any) -> bool:
+    """Return whether the form of a source leaves open whether it is a run or judgments."""
+    if hasattr(source, "columns"):
+        return next((c for c in QRELS.values if c in source.columns), None) in RUN.values
+    return isinstance(source, Mapping) and not isinstance(source, (Qrels, Run))
 
 
 def collected(rows: Iterable[tuple[Any, str, float]], name: str) -> Scores:

@@ -41,7 +41,7 @@ def test_runs(capsys, runs, tmp_path):
     heads, rows = table(out)
     assert heads == [["good", "bad"]]
     options = {"relevance_level": 2, "average": False}
-    values = {name: evaluate_run(made[name], qrels, NAMES, **options) for name in made}
+    values = {name: evaluate_run(qrels, made[name], NAMES, **options) for name in made}
     result = compare_values(values)
     for row in result.estimates:
         cell = rows[row.measure][list(made).index(row.system)]

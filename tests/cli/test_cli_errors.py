@@ -67,7 +67,7 @@ pytest.importorskip("skops")
         (["evaluate"], "give MODEL and FILE"),
         (["evaluate", "MODEL"], "give MODEL and FILE"),
         (["evaluate", "MODEL", "TEST", "--scores", "TEST"], "give MODEL and FILE"),
-        (["evaluate", "--run", "TEST"], "--qrels must be given together"),
+        (["evaluate", "--run", "TEST"], "--qrels and --run must be given together"),
         (["evaluate", "--run", "TEST", "--qrels", "TEST", "--measures", "auc"], "every document"),
         (["evaluate", "--scores", "TRAIN", "TEST"], "one score per line"),
         (["evaluate", "MODEL", "TEST", "--measures", "ndgc"], "Unknown measure"),

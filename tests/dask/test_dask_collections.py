@@ -213,7 +213,7 @@ def test_no_qid(rng):
 def test_runs_and_judgments_of_lazy_tables():
     run = pd.DataFrame({"qid": [1, 1, 2], "docid": ["a", "b", "a"], "score": [0.2, 0.9, 0.5]})
     qrels = pd.DataFrame({"qid": [1, 2], "docid": ["a", "a"], "relevance": [1, 1]})
-    expected = evaluate_run(run, qrels, ["map"])
+    expected = evaluate_run(qrels, run, ["map"])
     assert (
-        evaluate_run(*(dd.from_pandas(t, npartitions=2) for t in (run, qrels)), ["map"]) == expected
+        evaluate_run(*(dd.from_pandas(t, npartitions=2) for t in (qrels, run)), ["map"]) == expected
     )

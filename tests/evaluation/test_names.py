@@ -40,7 +40,7 @@ def test_a_number_is_one_name_in_any_type(query, document):
     for name in (query, document):
         assert load_run({name: {name: 1}}) == load_qrels({"11": {"11": 1}}) == {"11": {"11": 1}}
     assert load_run([SCORED(query, document, 0.5)]) == {"11": {"11": 0.5}}
-    assert evaluate_run({query: {document: 1.0}}, {document: {query: 1}}, ["map"]) == {"map": 1.0}
+    assert evaluate_run({document: {query: 1}}, {query: {document: 0.5}}, ["map"]) == {"map": 1.0}
 
 
 @pytest.mark.parametrize("kind", NAMES)
@@ -71,7 +71,7 @@ def test_a_missing_row_does_not_rename_the_documents():
     joined = frame.merge(pandas.DataFrame({"docid": [1, 2, 5]}), how="outer").dropna()
     for changed in (merged, joined, frame.astype(float), frame.astype("Int64")):
         changed = changed.sort_values(["qid", "docid"])
-        assert evaluate_run(frame, changed.assign(relevance=1), ["map"]) == {"map": 1.0}
+        assert evaluate_run(changed.assign(relevance=1), frame, ["map"]) == {"map": 1.0}
 
 
 def test_text_in_a_file_stays_as_it_is(tmp_path):
@@ -145,4 +145,4 @@ def test_runs_that_are_written_name_documents_as_runs_that_are_read(capsys, tmp_
     text = run(capsys, "predict", model, str(tmp_path / "t.parquet"), "--format", "trec")
     (tmp_path / "run").write_text(text)
     qrels = frame.rename(columns={"label": "relevance"})
-    assert evaluate_run(tmp_path / "run", qrels, ["map", "judged"]) == {"map": 1.0, "judged": 1.0}
+    assert evaluate_run(qrels, tmp_path / "run", ["map", "judged"]) == {"map": 1.0, "judged": 1.0}

@@ -72,8 +72,8 @@ def printed(values):
 
 def measured(run, qrels, **options):
     """Our values in the form of `printed`; queries without a value are left out."""
-    of_queries = evaluate_run(run, qrels, NAMES, average=False, **options)
-    means = evaluate_run(run, qrels, NAMES, **options)
+    of_queries = evaluate_run(qrels, run, NAMES, average=False, **options)
+    means = evaluate_run(qrels, run, NAMES, **options)
     return {
         trec_name(name): [f"{value:.4f}" for value in (*of_queries[name].values(), means[name])]
         for name in NAMES

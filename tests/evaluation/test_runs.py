@@ -13,6 +13,8 @@ import pytest
 
 from skcalrank import RankingTarget
 from skcalrank.evaluation import (
+    Qrels,
+    Run,
     compare_values,
     evaluate_run,
     load_qrels,
@@ -42,7 +44,7 @@ QRELS = {"q1": {"a": 0, "b": 2, "z": 1}, "q2": {"x": 1, "b": 0}}
 
 
 def made(rng, n_queries=20, n_documents=40, lowest=-1):
-    """A run and judgments that overlap, with ties, also in single precision only."""
+    """Judgments and a run that overlap, with ties, also in single precision only."""
     names = np.array([f"d{i}" for i in range(n_documents)])
     run, qrels = {}, {}
     for query in map(str, range(n_queries)):
@@ -51,15 +53,16 @@ def made(rng, n_queries=20, n_documents=40, lowest=-1):
         )
         qrels[query] = {d: int(rng.integers(lowest, 4)) for d in judged}
         run[query] = {d: rng.integers(0, 8) / 4 + rng.random() / 1e9 for d in found}
-    return run, qrels
+    return qrels, run
 
 
 @pytest.mark.parametrize("level", [1, 2])
 def test_values_are_those_of_trec_eval(rng, level):
     pytrec_eval = pytest.importorskip("pytrec_eval")
-    run, qrels = made(rng)
-    ours = evaluate_run(run, qrels, list(THEIRS), relevance_level=level, average=False)
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(THEIRS.values()), relevance_level=level)
+    qrels, run = made(rng)
+    ours = evaluate_run(qrels, run, list(THEIRS), relevance_level=level, average=False)
+    names, (qrels, run) = set(THEIRS.values()), (load_qrels(qrels), load_run(run))
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, names, relevance_level=level)
     for query, values in evaluator.evaluate(run).items():
         for name, their_name in THEIRS.items():
             assert ours[name][query] == pytest.approx(values[their_name], abs=1e-12), name
@@ -77,31 +80,31 @@ def test_f1_is_the_harmonic_mean_of_the_values_beside_it(rng, at, ties):
 
 def test_queries_on_which_measures_are_undefined():
     qrels = QRELS | {"q2": {"x": 0}}
-    assert evaluate_run(RUN, qrels, ["map", "bpref"]) == {"map": 0.125, "bpref": 0.0}
+    assert evaluate_run(qrels, RUN, ["map", "bpref"]) == {"map": 0.125, "bpref": 0.0}
     for empty, means in (("zero", (0.125, 0.0)), ("skip", (0.25, 0.0)), ("one", (0.625, 0.5))):
-        assert tuple(evaluate_run(RUN, qrels, ["map", "bpref"], empty=empty).values()) == means
-    values = evaluate_run(RUN, qrels, ["bpref"], average=False, empty="skip")["bpref"]
+        assert tuple(evaluate_run(qrels, RUN, ["map", "bpref"], empty=empty).values()) == means
+    values = evaluate_run(qrels, RUN, ["bpref"], average=False, empty="skip")["bpref"]
     assert np.isnan(values["q2"])
     with pytest.raises(ValueError, match=r"bpref is undefined \(0/0\) on query 'q2'"):
-        evaluate_run(RUN, qrels, ["bpref"], empty="error")
+        evaluate_run(qrels, RUN, ["bpref"], empty="error")
 
 
 def test_judged_documents_are_a_share_of_those_retrieved():
-    values = evaluate_run(RUN, QRELS, ["judged@1", "judged@2", "judged@9", "judged"], average=False)
+    values = evaluate_run(QRELS, RUN, ["judged@1", "judged@2", "judged@9", "judged"], average=False)
     assert [v["q1"] for v in values.values()] == [1.0, 1.0, 2 / 3, 2 / 3]
     assert [v["q2"] for v in values.values()] == [1.0] * 4
 
 
 def test_results_know_the_share_of_judged_documents():
-    assert evaluate_run(RUN, QRELS, ["map"]).judged_ == 4 / 5
-    values = evaluate_run(RUN, QRELS, ["map"], average=False, ties="average")
+    assert evaluate_run(QRELS, RUN, ["map"]).judged_ == 4 / 5
+    values = evaluate_run(QRELS, RUN, ["map"], average=False, ties="average")
     assert values.judged_ == 4 / 5
     for same in (pickle.loads(pickle.dumps(values)), copy.deepcopy(values)):
         assert (same, same.judged_) == (values, 4 / 5)
     # Queries without judgments, and judged ones that the run lacks, do not count.
     more, judged = RUN | {"q9": {"a": 1.0}}, QRELS | {"q3": {"a": 1}}
-    assert evaluate_run(more, judged, ["map"], complete=True).judged_ == 4 / 5
-    assert np.isnan(evaluate_run({"q": {}, "p": {"a": 1.0}}, {"q": {"a": 1}}, ["map"]).judged_)
+    assert evaluate_run(judged, more, ["map"], complete=True).judged_ == 4 / 5
+    assert np.isnan(evaluate_run({"q": {"a": 1}}, {"q": {}, "p": {"a": 0.5}}, ["map"]).judged_)
 
 
 @pytest.mark.parametrize("average", [True, False])
@@ -109,18 +112,18 @@ def test_runs_without_a_judged_document_are_told(average):
     other = {query: {f"doc-{d}": s for d, s in of.items()} for query, of in RUN.items()}
     words = "names documents such as 'doc-a', and the judgments such as 'a'"
     with pytest.warns(UserWarning, match=words):
-        values = evaluate_run(other, QRELS, ["map"], average=average)
+        values = evaluate_run(QRELS, other, ["map"], average=average)
     assert values.judged_ == 0
     # One document is enough, whatever its relevance.
     other["q2"]["b"] = 0.0
-    assert evaluate_run(other, QRELS, ["map"], average=average).judged_ == 1 / 6
+    assert evaluate_run(QRELS, other, ["map"], average=average).judged_ == 1 / 6
 
 
 def test_comparisons_of_runs_know_the_shares_of_judged_documents(rng):
-    run, qrels = made(rng)
+    qrels, run = made(rng)
     shorter = {query: dict(list(of.items())[:1]) for query, of in run.items()}
     values = {
-        name: evaluate_run(scores, qrels, ["map"], average=False)
+        name: evaluate_run(qrels, scores, ["map"], average=False)
         for name, scores in {"run": run, "shorter": shorter}.items()
     }
     result = compare_values(values)
@@ -139,12 +142,12 @@ def test_queries_that_the_run_lacks():
     qrels = QRELS | {"q3": {"a": 1}}
     measures = ["map", "mrr", "precision", "recall@2", "bpref", "judged@2", "ndcg@3"]
     with pytest.warns(UserWarning, match="1 judged queries are not in the run"):
-        without = evaluate_run(RUN, qrels, measures)
-    assert without == evaluate_run(RUN, QRELS, measures)
-    complete = evaluate_run(RUN, qrels, measures, complete=True)
+        without = evaluate_run(qrels, RUN, measures)
+    assert without == evaluate_run(QRELS, RUN, measures)
+    complete = evaluate_run(qrels, RUN, measures, complete=True)
     assert complete == pytest.approx({name: 2 / 3 * value for name, value in without.items()})
     # Queries without judgments say nothing.
-    assert evaluate_run(RUN | {"q9": {"a": 1}}, QRELS, measures) == without
+    assert evaluate_run(QRELS, RUN | {"q9": {"a": 1}}, measures) == without
 
 
 def test_equal_scores_by_name_by_order_or_in_expectation():
@@ -155,23 +158,23 @@ def test_equal_scores_by_name_by_order_or_in_expectation():
         ("trec10", 1 / 3),  # b, c, a: Z to A, in double precision
         ("stable", 1 / 2),  # b, a, c: the order of the run
     ):
-        assert evaluate_run(run, qrels, ["mrr"], ties=ties)["mrr"] == mrr
+        assert evaluate_run(qrels, run, ["mrr"], ties=ties)["mrr"] == mrr
     second = {"1": {"c": 1}}
-    assert evaluate_run(run, second, ["mrr"])["mrr"] == 1
-    assert evaluate_run(run, second, ["mrr"], ties="trec10")["mrr"] == 1 / 2
-    assert evaluate_run(run, qrels, ["mrr"], ties="average")["mrr"] == pytest.approx(5 / 12)
+    assert evaluate_run(second, run, ["mrr"])["mrr"] == 1
+    assert evaluate_run(second, run, ["mrr"], ties="trec10")["mrr"] == 1 / 2
+    assert evaluate_run(qrels, run, ["mrr"], ties="average")["mrr"] == pytest.approx(5 / 12)
 
 
 def test_expectations_over_ties_are_means_over_orders():
     measures = ["ndcg@2", "ndcg", "map", "map@3", "precision@2", "recall@3", "mrr", "err@3"]
     qrels = {"1": {"a": 1, "c": 2, "e": 3, "x": 2, "y": 0}}
     scores = {"a": 2.0, "b": 1.0, "c": 1.0, "d": 1.0, "e": 0.0, "f": 0.0}
-    found = evaluate_run({"1": scores}, qrels, measures, ties="average", average=True)
+    found = evaluate_run(qrels, Run({"1": scores}), measures, ties="average", average=True)
     orders = []
     for middle in permutations("bcd"):
         for last in permutations("ef"):
-            run = {"1": {d: -float(n) for n, d in enumerate(["a", *middle, *last])}}
-            orders.append(list(evaluate_run(run, qrels, measures).values()))
+            run = Run({"1": {d: -float(n) for n, d in enumerate(["a", *middle, *last])}})
+            orders.append(list(evaluate_run(qrels, run, measures).values()))
     np.testing.assert_allclose(list(found.values()), np.mean(orders, axis=0))
 
 
@@ -181,7 +184,7 @@ def test_a_run_of_all_documents_is_measured_as_its_scores(rng):
     run, qrels = to_run(scores, qid), to_qrels(RankingTarget(y, qid))
     measures = ["ndcg@10", "map", "mrr", "err"]
     options = {"gain": "exponential", "empty": "skip", "ties": "average"}
-    found = evaluate_run(run, qrels, measures, average=False, **options)
+    found = evaluate_run(qrels, run, measures, average=False, **options)
     objects = {m: m for m in measures} | {
         m: get_measure(m, relevance_level=1) for m in ("map", "mrr")
     }
@@ -192,10 +195,10 @@ def test_a_run_of_all_documents_is_measured_as_its_scores(rng):
 
 
 def test_runs_can_be_compared(rng):
-    run, qrels = made(rng)
-    other, _ = made(rng)
+    qrels, run = made(rng)
+    _, other = made(rng)
     values = {
-        name: evaluate_run(each, qrels, ["map", "bpref"], average=False)
+        name: evaluate_run(qrels, each, ["map", "bpref"], average=False)
         for name, each in {"a": run, "b": other}.items()
     }
     result = compare_values(values)
@@ -205,9 +208,94 @@ def test_runs_can_be_compared(rng):
 
 def test_measures_with_options_of_their_own():
     measures = {"linear": "ndcg@3", "exponential": NDCG(k=3)}
-    found = evaluate_run(RUN, QRELS, measures)
-    by_gain = evaluate_run(RUN, QRELS, ["ndcg@3"], gain="exponential")
+    found = evaluate_run(QRELS, RUN, measures)
+    by_gain = evaluate_run(QRELS, RUN, ["ndcg@3"], gain="exponential")
     assert found["exponential"] == by_gain["ndcg@3"] != found["linear"]
+
+
+# -- which is which ------------------------------------------------------------------
+
+QREL = namedtuple("Qrel", ["query_id", "doc_id", "relevance", "iteration"])
+THEIR_RUN, THEIR_QRELS = (
+    type(name, (), {"to_dict": lambda _, values=values: values})
+    for name, values in {"Run": RUN, "Qrels": QRELS}.items()
+)  # as in ranx
+WHOLE, PARTS = {"q": {"a": 3, "b": 2.0}}, {"q": {"a": 0.75, "b": 1}}
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        Run(RUN),
+        load_run(RUN),
+        to_run([1, 2], ["q1", "q1"], list("ab")),
+        THEIR_RUN(),
+        [SCORED("q1", "a", 1)],
+    ],
+)
+@pytest.mark.parametrize(
+    "qrels",
+    [
+        *(
+            Qrels(QRELS),
+            load_qrels(QRELS),
+            to_qrels([1, 2], ["q1", "q1"], list("ab")),
+            THEIR_QRELS(),
+        ),
+        [QREL("q1", "a", 1, "0")],
+    ],
+)
+def test_what_says_that_it_is_a_run_is_not_taken_for_judgments(qrels, run):
+    assert evaluate_run(qrels, QRELS, ["map"], complete=True)
+    assert evaluate_run(RUN, run, ["map"], complete=True)
+    words = "(must hold judgments, got Run: pass .* as qrels= and scores as run=)|relevance, got"
+    for call in (
+        lambda: evaluate_run(run, qrels, ["map"]),
+        lambda: evaluate_run(qrels=run, run=RUN, measures=["map"]),
+        lambda: load_qrels(run),
+    ):
+        with pytest.raises(ValueError, match=f"^qrels.*({words})"):
+            call()
+    words = "(must hold scores, got Qrels: pass .* as qrels= and scores as run=)|score, got"
+    for call in (
+        lambda: evaluate_run(QRELS, qrels, ["map"]),
+        lambda: evaluate_run(qrels=QRELS, run=qrels, measures=["map"]),
+        lambda: load_run(qrels),
+    ):
+        with pytest.raises(ValueError, match=f"^run.*({words})"):
+            call()
+
+
+@pytest.mark.parametrize("first_and_second", [(WHOLE, WHOLE), (PARTS, WHOLE), (PARTS, PARTS)])
+@pytest.mark.parametrize("kind", ["dicts", "frames"])
+def test_two_sources_that_could_be_either_are_told(kind, first_and_second):
+    sources = first_and_second
+    if kind == "frames":
+        pandas = pytest.importorskip("pandas")
+        columns = ["q_id", "doc_id", "score"]
+        sources = [pandas.DataFrame(rows_of(of), columns=columns) for of in first_and_second]
+    first, second = sources
+    with pytest.warns(UserWarning, match="Pass qrels= and run=") as caught:
+        value = evaluate_run(first, second, ["map"])
+    assert [warning.filename for warning in caught] == [__file__]
+    # A name or a type says which is which, and so does a column.
+    assert evaluate_run(qrels=first, run=second, measures=["map"]) == value
+    assert evaluate_run(first, measures=["map"], run=second) == value
+    assert evaluate_run(load_qrels(first), second, ["map"]) == value
+    assert evaluate_run(first, load_run(second), ["map"]) == value
+    if kind == "frames":
+        assert evaluate_run(first.rename(columns={"score": "label"}), second, ["map"]) == value
+
+
+@pytest.mark.parametrize("values", [load_qrels(QRELS), load_run(RUN)])
+def test_copies_and_pickles_say_what_they_are(values):
+    for same in (pickle.loads(pickle.dumps(values)), copy.deepcopy(values), copy.copy(values)):
+        assert (type(same), same) == (type(values), values)
+
+
+def test_whole_numbers_before_scores_that_are_not_are_judgments():
+    # Of no other order, and of no other pair, is there no warning.
+    assert evaluate_run(WHOLE, PARTS, ["map"]) == {"map": 1.0}
 
 
 # -- sources -------------------------------------------------------------------------
@@ -315,8 +403,7 @@ def test_names_in_tables_are_text_also_where_they_look_missing(tmp_path, columns
 
 def test_objects_of_other_packages():
     assert load_run(SCORED(*row) for row in rows_of(RUN)) == RUN
-    judged = namedtuple("Qrel", ["query_id", "doc_id", "relevance", "iteration"])
-    assert load_qrels([judged(*row, "0") for row in rows_of(QRELS)]) == QRELS
+    assert load_qrels([QREL(*row, "0") for row in rows_of(QRELS)]) == QRELS
 
     class Run:
         def to_dict(self):
@@ -411,13 +498,13 @@ def test_what_is_no_table_of_a_run(tmp_path):
 )
 def test_what_runs_cannot_be_measured_by(measures, options, words):
     with pytest.raises(ValueError, match=words):
-        evaluate_run(RUN, QRELS, measures, **options)
+        evaluate_run(QRELS, RUN, measures, **options)
 
 
 def test_runs_without_a_judged_query_are_refused():
     for complete in (False, True):
-        with pytest.raises(ValueError, match=r"a query in common, .* such as '9' and 'q1'"):
-            evaluate_run({"9": {"a": 1.0}}, QRELS, ["map"], complete=complete)
+        with pytest.raises(ValueError, match=r"a query in common, .* such as 'q1' and '9'"):
+            evaluate_run(QRELS, {"9": {"a": 0.5}}, ["map"], complete=complete)
 
 
 @pytest.mark.parametrize(
@@ -433,7 +520,7 @@ def test_runs_without_a_judged_query_are_refused():
 def test_unknown_measures_are_answered_by_those_of_runs(name, meant):
     run = {"q": {"a": 1.0}}
     with pytest.raises(ValueError, match="Unknown measure") as caught:
-        evaluate_run(run, run, [name])
+        evaluate_run(qrels=run, run=run, measures=[name])
     text = str(caught.value)
     assert text.startswith(f"Unknown measure {name!r}{meant}: choose one of bpref, ")
     assert "judged@k" in text
@@ -443,4 +530,4 @@ def test_unknown_measures_are_answered_by_those_of_runs(name, meant):
 def test_no_cutoff_of_judged_documents():
     run = {"q": {"a": 1.0}}
     with pytest.raises(ValueError, match="cutoff after @ must be an integer >= 1, got 'judged@0'"):
-        evaluate_run(run, run, ["judged@0"])
+        evaluate_run(qrels=run, run=run, measures=["judged@0"])

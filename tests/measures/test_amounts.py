@@ -156,8 +156,8 @@ CALLS = {
         {"ndcg": NDCGRanker(), "err": ERRRanker()}, X, MONEY, QID, MEASURES, cv=3
     ),
     "evaluate_run": lambda: evaluate_run(
-        {"q": {"a": 2.0, "b": 1.0}},
         {"q": {"a": 50, "b": 0}},
+        {"q": {"a": 2.5, "b": 1.0}},
         ["ndcg@5", "dcg"],
         gain="exponential",
     ),
