@@ -15,6 +15,7 @@ ORDER = (
     "explaining/plot_explain_order.py",
     "serving/plot_export.py",
     "clicks/plot_clicks.py",
+    "clicks/plot_position_bias.py",
     "label_ranking/plot_label_ranking.py",
     "label_ranking/plot_nontransitive_preferences.py",
     "evaluation/plot_compare_rankers.py",

@@ -12,24 +12,25 @@ inconsistency: a target regret that is possible with no surrogate regret (Strumi
 
 # %%
 # Average precision of three documents. Sorting by least squares on ``y / |y|`` is not calibrated,
-# and its function is 0 up to a level, which the dotted line marks. Least squares on pairs with the
+# and its function is 0 up to a level of inconsistency (dotted). Least squares on pairs with the
 # exact map is.
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from skcalrank.calibration import calibration_function, inconsistency_level, regret_bound
-from skcalrank.displays import CalibrationFunctionDisplay
 
+eps = np.linspace(0.0, 0.25, 41)
 fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
 for surrogate, pred, name in (
     ("squared", "sort", "one score per document, sorted"),
     ("pairs", "exact", "pairs of documents, exact map"),
 ):
-    CalibrationFunctionDisplay.from_surrogate(
-        surrogate, pred, "map", largest=0.25, name=name, ax=ax
-    )
+    ax.plot(eps, calibration_function(surrogate, pred, "map", 3, eps), label=name)
+ax.axvline(inconsistency_level("squared", "sort", "map", 3), color="gray", linestyle=":")
+ax.set(xlabel="target regret", ylabel="smallest surrogate regret")
 ax.set_title("average precision, three documents")
+ax.legend()
 plt.show()
 
 # %%
@@ -47,24 +48,16 @@ for measure in ("map", "err", "neg_pairwise_disagreement"):
 # :math:`\varepsilon^2 / (c \, C_\phi(2))^2`. For least squares that is the calibration function
 # itself: no bound that holds for all distributions is sharper.
 
-eps = np.linspace(0.0, 0.3, 31)
-fig, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
+eps = np.array([0.1, 0.2, 0.3])
 for loss in ("squared", "pairwise_squared"):
-    display = CalibrationFunctionDisplay.from_surrogate(
-        loss, "sort", "ndcg@2", largest=0.3, n_points=31, name=loss, ax=ax
-    )
-    at_one = regret_bound("ndcg@2", loss, 1.0, r=3)
-    color = display.line_.get_color()
-    ax.plot(eps, (eps / at_one) ** 2, ".", color=color, label=f"{loss}, from the bound")
-ax.legend()
-ax.set_title("NDCG@2, three documents")
-plt.show()
+    h = calibration_function(loss, "sort", "ndcg@2", 3, eps)
+    bound = (eps / regret_bound("ndcg@2", loss, 1.0, r=3)) ** 2
+    print(f"{loss:16} {h.round(4)}, from the bound {bound.round(4)}")
 
 # %%
 # For pairs with the exact map the bound has the diameter of the basis in place of both constants
 # (Ciliberto et al., 2016; Osokin et al., 2017), and is the calibration function too:
 
-h = calibration_function("pairs", "exact", "map", 3, [0.1, 0.2])
-bound = (np.array([0.1, 0.2]) / regret_bound("map", "squared", 1.0, r=3)) ** 2
-print("calibration function:", h.round(4))
-print("from the bound:      ", bound.round(4))
+h = calibration_function("pairs", "exact", "map", 3, eps)
+bound = (eps / regret_bound("map", "squared", 1.0, r=3)) ** 2
+print(f"pairs            {h.round(4)}, from the bound {bound.round(4)}")

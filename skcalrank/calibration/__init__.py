@@ -14,6 +14,7 @@ from ._conditions import (
     score_condition,
 )
 from ._context import ContextReport, context_report
+from ._curve import regret_curve
 from ._distribution import LabelDistribution
 from ._function import calibration_function, inconsistency_level
 from ._gap import CalibrationGap, calibration_gap, find_counterexample
@@ -42,6 +43,7 @@ __all__ = [
     "low_noise_condition",
     "noise_report",
     "regret_bound",
+    "regret_curve",
     "reinforce_condition",
     "score_condition",
 ]

@@ -12,7 +12,7 @@ from ..data import PreferenceTarget, check
 from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import CheckedTarget, Policies, predict_with_queries, warn_of_queries
-from ._base import Display, draw_band, draw_line, drawn, literal
+from ._base import Display, draw_line, drawn, literal, styled
 
 
 def _curve(
@@ -142,7 +142,7 @@ class MeasureAtKDisplay(Display):
         self.band_ = None
         if band and self.standard_error is not None:
             low, high = self.value + np.outer([-band, band], self.standard_error)
-            self.band_ = draw_band(self.line_, low, high, band_kwargs, alpha=0.15)
+            self.band_ = _draw_band(self.line_, low, high, band_kwargs)
         ax.set(xlabel="k", ylabel=literal(f"{self.measure_name or 'measure'}@k"))
         ax.margins(x=0.02)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
@@ -237,6 +237,14 @@ class MeasureAtKDisplay(Display):
         array([0.25, 1.  , 1.  ])
         """
         return cls(**_curve(y_true, y_score, **options))
+
+
+def _draw_band(line: Any, low: Floats, high: Floats, style: Any) -> Any:
+    """Return a new shaded band between two edges, in the color of a line."""
+    from matplotlib.collections import PolyCollection
+
+    style = styled(PolyCollection, style, color=line.get_color(), linewidth=0, alpha=0.15)
+    return line.axes.fill_between(line.get_xdata(), low, high, **style)
 
 
 def _open_measure(measure: Any) -> Any:

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples
 
-from ..data import check, tables, texts
-from ..data.types import ArrayLike, Floats, Matrix
+from ..data import check, plain, tables, texts
+from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
 from ..inspection import ScoreExplanation, explain_scores
-from ._base import Display, drawn, item_names_of, literal, rows_of_query, styled
+from ._base import Display, drawn, literal, styled
 
 # Most cells that are labeled by their numbers, and shares of the largest that are dark colors.
 _MOST_NUMBERS, _DARK = 150, 0.6
@@ -193,12 +193,12 @@ class TopContributionsDisplay(Display):
         check.count("k", k)
         n_rows, qid = _num_samples(X), check.of_one_query(qid, X)
         check.row_order(X=X, qid=qid)
-        rows, labels = rows_of_query(query, qid, n_rows), tables.labels_of(X)
+        rows, labels = _rows_of_query(query, qid, n_rows), tables.labels_of(X)
         item_names = labels if item_names is None else item_names
         X = tables.take_rows(X.tocsr() if issparse(X) else X, rows)  # type: ignore[union-attr]
         of_query = None if qid is None else np.zeros(len(rows))
         explanation = explain_scores(estimator, X, of_query, feature_names=feature_names)
-        names = rows if item_names is None else item_names_of(item_names, n_rows)[rows]
+        names = rows if item_names is None else _item_names_of(item_names, n_rows)[rows]
         return cls._of(explanation, k, names, type(estimator).__name__)
 
     @classmethod
@@ -240,7 +240,7 @@ class TopContributionsDisplay(Display):
                 "or use from_estimator with query=."
             )
         names = explanation.labels if item_names is None else item_names
-        names = np.arange(n_rows) if names is None else item_names_of(names, n_rows)
+        names = np.arange(n_rows) if names is None else _item_names_of(names, n_rows)
         return cls._of(explanation, k, names, None)
 
     @classmethod
@@ -255,3 +255,26 @@ class TopContributionsDisplay(Display):
             item_names=items[best],
             name=name,
         )
+
+
+def _rows_of_query(query: int | str | None, qid: Any, n_rows: int) -> Ints:
+    """Return the rows of a query."""
+    queries = check.queries(qid, n_rows)
+    number = 0
+    if query is not None:
+        names = [] if queries.names is None else [plain(name) for name in queries.names]
+        if query not in names:
+            known = ", ".join(map(repr, names[:5])) + ", ..." * (len(names) > 5)
+            raise ValueError(
+                f"query must be one of {known or 'qid, which is None'}, got {query!r}."
+            )
+        number = names.index(query)
+    return np.flatnonzero(queries.codes == number)
+
+
+def _item_names_of(item_names: Any, n: int) -> Array:
+    """Return names of so many rows or items as an array."""
+    names = np.asarray(item_names)
+    if names.shape != (n,):
+        raise ValueError(f"item_names must have {n} names, got shape {names.shape}.")
+    return names

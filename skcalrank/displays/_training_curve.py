@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.types import Floats
-from ._base import Display, draw_line, drawn, literal, measure_label
+from ._base import Display, draw_line, drawn, literal
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -132,7 +132,7 @@ class TrainingCurveDisplay(Display):
         """
         values, best, measure = {}, {}, None
         for title, ranker in _boosted("", estimator):
-            measure = measure_label(ranker.record_.plan.measure)
+            measure = ranker.record_.plan.measure.full_name
             results, kept = ranker.evals_result_, ranker.best_iteration_
             if not isinstance(results, list):
                 results, kept = [results], [kept]

@@ -160,7 +160,7 @@ def offline_evaluate(
     See Also
     --------
     is_safe : Whether a candidate is not worse than the logged rankings.
-    skcalrank.displays.PropensitySensitivityDisplay : The value if propensities are wrong.
+    propensity_sensitivity : The value if propensities are wrong.
     skcalrank.aggregation.position_based : The relevances.
 
     Notes
@@ -363,10 +363,6 @@ def propensity_sensitivity(
     ------
     ValueError
         As in :func:`offline_evaluate`.
-
-    See Also
-    --------
-    skcalrank.displays.PropensitySensitivityDisplay : The plot.
 
     Examples
     --------

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from ._access import is_ranker as is_ranker
     from ._access import measure_of as measure_of
     from ._access import ranker_in as ranker_in
-    from ._access import reads_diagonal as reads_diagonal
     from ._access import require_qid as require_qid
     from ._access import scored_by as scored_by
     from ._access import seems_trained_on as seems_trained_on
@@ -80,7 +79,7 @@ __all__ = [
 # Modules are imported when one of their names is asked for, since most programs need few.
 _NAMES = {
     "_access": (
-        "calibration_of check_partitions is_ranker measure_of ranker_in reads_diagonal "
+        "calibration_of check_partitions is_ranker measure_of ranker_in "
         "require_qid scored_by seems_trained_on why_weights_do_not_repeat"
     ),
     "_aggregated": "AggregatedRanker",

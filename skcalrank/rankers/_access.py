@@ -11,7 +11,6 @@ from ..data import Queries, QuerySizes
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
 from ._calibrated import Calibration, calibration, unknown
-from ._pair_base import PairRanker
 from ._score import ScoreRanker
 
 
@@ -123,11 +122,6 @@ def require_qid(ranker: BaseRanker, qid: Any, method: str) -> None:
 def scored_by(ranker: BaseRanker, y: Any) -> tuple[Measure, Any]:
     """Return the measure that compares predictions with y, and y as the measure reads it."""
     return ranker._scored_by(y)
-
-
-def reads_diagonal(ranker: PairRanker) -> bool:
-    """Return whether the matrices of pairs have a diagonal that is estimated."""
-    return ranker._diagonal
 
 
 def check_partitions(ranker: ScoreRanker) -> Any:

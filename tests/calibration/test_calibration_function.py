@@ -14,7 +14,6 @@ from skcalrank.calibration import (
     inconsistency_level,
     regret_bound,
 )
-from skcalrank.displays import CalibrationFunctionDisplay
 from skcalrank.losses import LOSSES
 
 PD = "neg_pairwise_disagreement"
@@ -220,23 +219,6 @@ def test_labels_of_ones_own():
         for p in np.linspace(0, 1, 101)
     ]
     assert h <= min(g.gap for g in gaps if g.regret >= 0.5) + 1e-9
-
-
-def test_display_draws_the_function():
-    pytest.importorskip("matplotlib.pyplot")
-    display = CalibrationFunctionDisplay.from_surrogate(
-        "squared", "sort", "map", n_points=5, largest=0.2
-    )
-    h = calibration_function("squared", "sort", "map", 3, np.linspace(0, 0.2, 5))
-    np.testing.assert_allclose(display.line_.get_ydata(), h, atol=1e-12)
-    assert display.level == pytest.approx(0.05)
-    assert display.level_ is not None
-    whole = CalibrationFunctionDisplay.from_surrogate("pairs", "exact", PD, n_points=3, name="PD")
-    assert whole.level == 0
-    assert whole.level_ is None
-    assert whole.target_regret[-1] == 1.5
-    with pytest.raises(ValueError, match="one value each for every point, got 1 and 2"):
-        CalibrationFunctionDisplay.from_values([1.0], [1.0, 2.0])
 
 
 @pytest.mark.parametrize(

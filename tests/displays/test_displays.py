@@ -11,23 +11,18 @@ from cases import make_data
 
 from skcalrank import BoostedRanker, NDCGRanker, displays
 from skcalrank.displays import (
-    CalibrationFunctionDisplay,
     ComparisonDisplay,
     ContributionDisplay,
     CutoffDisplay,
     FrontDisplay,
     ImportanceDisplay,
     MeasureAtKDisplay,
-    PairMatrixDisplay,
-    PropensitySensitivityDisplay,
     QueryDifferenceDisplay,
-    RegretBoundDisplay,
-    RegretCurveDisplay,
     ReliabilityDisplay,
     TopContributionsDisplay,
     TrainingCurveDisplay,
 )
-from skcalrank.evaluation import Sensitivity, compare_values
+from skcalrank.evaluation import compare_values
 from skcalrank.rankers import Front
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -37,14 +32,6 @@ CLASSES = [getattr(displays, name) for name in displays.__all__]
 
 def at_k():
     return MeasureAtKDisplay.from_predictions([[0, 1, 1], [1, 0, 0]], [[1, 3, 2], [2, 3, 1]])
-
-
-def regret_curve():
-    return RegretCurveDisplay.from_results([10, 100], {"a": [[2.0, 1.0], [0.2, 0.1]]})
-
-
-def regret_bound_of():
-    return RegretBoundDisplay.from_regrets([0.1, 0.4], [0.1, 0.2], bound=np.sqrt, name="points")
 
 
 def contributions():
@@ -64,14 +51,6 @@ def top_contributions():
     return TopContributionsDisplay.from_estimator(ranker, X, [7, 7, 7], k=2)
 
 
-def pair_matrix():
-    return PairMatrixDisplay.from_predictions([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
-
-
-def calibration_function_of():
-    return CalibrationFunctionDisplay.from_values([0.0, 0.1, 0.2], [0.0, 0.0, 0.1], name="curve")
-
-
 def front_of():
     values = np.array([[1.0, 0.0], [0.8, 0.8], [0.0, 1.0]])
     names = ["relevance", "margin"]
@@ -83,11 +62,6 @@ def training_curve():
     X = np.arange(40.0)[:, None] % 7
     ranker = BoostedRanker(engine="sklearn", n_estimators=3, n_jobs=1, random_state=0)
     return TrainingCurveDisplay.from_estimator(ranker.fit(X, X[:, 0], np.repeat(range(8), 5)))
-
-
-def sensitivity():
-    values = Sensitivity(*np.array([[0.0, 1.0], [0.5, 0.6], [0.4, 0.5], [0.6, 0.7], [0.3, 0.8]]))
-    return PropensitySensitivityDisplay.from_sensitivity(values)
 
 
 def reliability():
@@ -107,16 +81,11 @@ def compared():
 MADE = {
     ComparisonDisplay: lambda: ComparisonDisplay.from_comparison(compared()),
     QueryDifferenceDisplay: lambda: QueryDifferenceDisplay.from_comparison(compared()),
-    CalibrationFunctionDisplay: calibration_function_of,
     ContributionDisplay: contributions,
     FrontDisplay: front_of,
     ImportanceDisplay: importances,
     TopContributionsDisplay: top_contributions,
     MeasureAtKDisplay: at_k,
-    RegretCurveDisplay: regret_curve,
-    RegretBoundDisplay: regret_bound_of,
-    PairMatrixDisplay: pair_matrix,
-    PropensitySensitivityDisplay: sensitivity,
     TrainingCurveDisplay: training_curve,
     ReliabilityDisplay: reliability,
     CutoffDisplay: cutoffs,
@@ -277,10 +246,6 @@ NAMED = {
     "features": named_contributions,
     "measures": named_front,
     "curves": named_curves,
-    "items": lambda *names: PairMatrixDisplay.from_predictions(np.tri(3).T, item_names=list(names)),
-    "rankers": lambda *names: RegretCurveDisplay.from_results(
-        [1, 2], {name: [[2.0, 1.0], [0.2, 0.1]] for name in names}
-    ),
 }
 
 
@@ -295,7 +260,7 @@ def test_names_are_drawn_as_they_are(kind):
     shown = {"queries": 2, "measures": 2}.get(kind, 3) - (kind == "systems")
     names = [" ".join(name.split()) for name in HOSTILE]
     assert sum(name in " ".join(drawn.split()) for name in names) >= shown
-    if kind in ("rankers", "curves"):
+    if kind == "curves":
         # A legend would leave out what begins with an underscore.
         assert len(figure.axes[0].get_legend().get_texts()) == 3
 

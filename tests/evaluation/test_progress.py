@@ -7,8 +7,6 @@ from joblib.externals.loky import get_reusable_executor
 from sklearn.dummy import DummyRegressor
 
 from skcalrank import LeastSquaresRankerCV, NDCGRanker, QueryShuffleSplit, load_digits_queries
-from skcalrank.datasets import make_subset_ranking
-from skcalrank.displays import RegretCurveDisplay
 from skcalrank.evaluation import compare, cross_compare
 
 X, Y, QID = load_digits_queries(n_queries=20, n_documents=8)
@@ -28,26 +26,16 @@ def searched(**options):
     return LeastSquaresRankerCV("ndcg@5", cv=3, **options).fit(X, Y, QID).alpha_
 
 
-def drawn(**options):
-    data = make_subset_ranking(60, 5, 3, random_state=0)
-    options = {"n_samples": (10, 20), "n_repeats": 3, "random_state": 0, **options}
-    display = RegretCurveDisplay.from_estimators(RANKERS, data, **options)
-    return {name: values.tolist() for name, values in display.values.items()}
-
-
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
         (crossed, [f"{name}, split {k} of 5" for name in RANKERS for k in range(1, 6)]),
         (compared, ["2 measures of 2 systems", "intervals and tests"]),
         (searched, [f"split {k} of 3" for k in range(1, 4)]),
-        (drawn, [f"repetition {k} of 3" for k in range(1, 4)]),
     ],
-    ids=["cross_compare", "compare", "LeastSquaresRankerCV", "RegretCurveDisplay"],
+    ids=["cross_compare", "compare", "LeastSquaresRankerCV"],
 )
 def test_verbose_prints_a_line_for_each_step_and_changes_nothing(call, expected, capsys, request):
-    if call is drawn:
-        pytest.importorskip("matplotlib")
     silent = call()
     assert capsys.readouterr().out == ""
     assert repr(call(verbose=1)) == repr(silent)

@@ -13,7 +13,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skcalrank import (
     AveragePrecisionRanker,
-    DCGRanker,
     NDCGRanker,
     PairwiseDisagreementRanker,
     QueryKFold,
@@ -21,8 +20,6 @@ from skcalrank import (
     get_scorer,
 )
 from skcalrank.data import lazy_property
-from skcalrank.datasets import make_subset_ranking
-from skcalrank.displays import RegretCurveDisplay
 from skcalrank.linear_model import GramRidge
 
 EVERY = [
@@ -78,28 +75,6 @@ def test_searches(name, rows, two_jobs):
             np.testing.assert_array_equal(found.cv_results_[column], values, err_msg=column)
     assert found.best_params_ == alone.best_params_
     np.testing.assert_array_equal(found.best_estimator_.coef_, alone.best_estimator_.coef_)
-
-
-def test_samples_of_a_regret_curve(two_jobs):
-    pytest.importorskip("matplotlib")
-    data, test = (make_subset_ranking(30, 4, 3, random_state=seed) for seed in (0, 1))
-
-    def values(n_jobs):
-        display = RegretCurveDisplay.from_estimators(
-            {"dcg": DCGRanker()},
-            data,
-            test=test,
-            measure="dcg@3",
-            n_samples=[5, 30],
-            n_repeats=3,
-            random_state=0,
-            n_jobs=n_jobs,
-        )
-        return display.values["dcg"]
-
-    alone = values(1)
-    with two_jobs():
-        np.testing.assert_array_equal(values(2), alone)
 
 
 def test_threads_do_not_wait_for_each_other_s_coefficients(rows):

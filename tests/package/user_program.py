@@ -7,7 +7,7 @@ check that values are of this type when the program runs: test_types.py.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -351,6 +351,8 @@ def comparisons() -> None:
     estimators = {"a": skcalrank.NDCGRanker(), "b": skcalrank.PairwiseHingeRanker()}
     crossed = evaluation.cross_compare(estimators, X, y, qid, ["map"], cv=3, relevance_level=1)
     assert_type(crossed, evaluation.Comparison)
+    curve = calibration.regret_curve(estimators, made(), measure="dcg", n_samples=[9], n_repeats=1)
+    assert_type(curve["regret"].min(), Any)
 
 
 def runs() -> None:
@@ -393,7 +395,6 @@ def offline() -> None:
     assert_type(safety.lower, float)
     values = evaluation.propensity_sensitivity(p, y, propensity=theta, exponents=[0, 1])
     assert_type(values, evaluation.Sensitivity)
-    displays.PropensitySensitivityDisplay.from_sensitivity(values, name="p")
     X = np.column_stack([p, -p])
     choice = evaluation.choose_by_clicks(X, y, evaluation.click_candidates(theta), propensity=theta)
     assert_type(choice, evaluation.ClickChoice)
@@ -613,15 +614,6 @@ def pictures() -> None:
     assert_type(importances, displays.ImportanceDisplay)
     best = displays.TopContributionsDisplay.from_estimator(ranker, X, qid, k=2)
     assert_type(best, displays.TopContributionsDisplay)
-    values: Mapping[str, list[list[float]]] = {"a": [[0.2, 0.1], [0.1, 0.1]]}
-    curve = displays.RegretCurveDisplay.from_results([10, 100], values)
-    assert_type(curve.slopes, dict[str, float])
-    bound = displays.RegretBoundDisplay.from_regrets([0.0, 0.1], [0.0, 0.1], bound=np.sqrt)
-    assert_type(bound.largest_ratio, float)
-    pairs = displays.PairMatrixDisplay.from_predictions([[0.0, 1.0], [0.0, 0.0]])
-    assert_type(pairs.n_against, int)
-    regret = displays.CalibrationFunctionDisplay.from_values([0.0, 0.1], [0.0, 0.01])
-    assert_type(regret, displays.CalibrationFunctionDisplay)
 
 
 if __name__ == "__main__":
