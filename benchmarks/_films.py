@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from _letor import Part
-
-from skcalrank import load_movielens
+from _loaders import MOVIELENS as FILES
+from _loaders import load_movielens
 
 __all__ = ["FILES", "NAME", "film_folds", "film_table"]
 
 NAME = "MovieLens-100K"
-FILES = [f"ml-100k/u.{part}" for part in ("data", "genre", "item", "user")]
 
 N_FOLDS = 3
 # Parts of the training users: the statistics of a film in one part come from the other parts.
@@ -28,7 +27,7 @@ def film_folds(folder, seed):
     Statistics of training rows come from the other nine of ten parts of the training users, those
     of test rows from all training users.
     """
-    data = load_movielens(folder / "ml-100k")
+    data = load_movielens(folder)
     rng = np.random.default_rng(seed)
     n_users = len(data.users.number)
     fold_of, part_of = (rng.permutation(n_users) % count for count in (N_FOLDS, N_PARTS))
@@ -41,7 +40,7 @@ def film_table(folder, rows_of):
 
     `rows_of` takes the user of each rating and returns the rows of whole users.
     """
-    data = load_movielens(folder / "ml-100k")
+    data = load_movielens(folder)
     rows = rows_of(data.user)
     others = ~np.isin(data.user, data.user[rows])
     statistics = _statistics(data, others)[data.film]

@@ -38,7 +38,8 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from _common import Cells, data_file, data_folder, describe_environment, parser, print_table, say
+from _common import Cells, data_folder, describe_environment, parser, print_table, say
+from _loaders import SUSHI, load_label_ranking, load_sushi
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -51,11 +52,10 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from skcalrank import PairwiseDisagreementRanker, PreferenceTarget, SpearmanRanker
-from skcalrank.datasets import load_label_ranking, load_sushi, make_label_ranking
+from skcalrank.datasets import make_label_ranking
 from skcalrank.metrics import get_scorer, kendall_score
 
 SMALL_SETS = ("authorship", "glass", "housing", "iris", "segment", "stock", "vehicle", "wine")
-SUSHI_FILE = "sushi/sushi3a_users_rankings.csv"
 MADE = "made cyclic"
 
 REGRESSORS = {
@@ -106,12 +106,10 @@ def problem(folder, name):
     """A set by its name."""
     if name == MADE:
         data = make_label_ranking(1000, 6, cyclic=True, random_state=0)
-    elif name == "sushi":
-        data = load_sushi(data_file(folder, SUSHI_FILE))
-    else:
-        data = load_label_ranking(data_file(folder, f"label-ranking/{name}.txt"))
-    regressors = SUSHI_REGRESSORS if name == "sushi" else REGRESSORS
-    return Problem(data.X, data.positions, regressors, data.law)
+        return Problem(*data, REGRESSORS, data.law)
+    if name == "sushi":
+        return Problem(*load_sushi(folder), SUSHI_REGRESSORS)
+    return Problem(*load_label_ranking(folder, name), REGRESSORS)
 
 
 # -- one fold -----------------------------------------------------------------------------
@@ -309,7 +307,7 @@ def main():
     options.add_argument("--jobs", type=int, default=2, help="folds at a time (default 2)")
     args = options.parse_args()
     needed = [f"label-ranking/{name}.txt" for name in SMALL_SETS if name in args.only]
-    needed += [SUSHI_FILE] if "sushi" in args.only else []
+    needed += [SUSHI] if "sushi" in args.only else []
     folder = data_folder(args.data, needed) if needed else None
     print(describe_environment("numpy", "scipy", "scikit-learn", threads=args.threads))
     say(f"{'1 x 5' if args.quick else '5 x 10'} folds, {args.jobs} at a time")

@@ -18,16 +18,16 @@ import warnings
 
 import numpy as np
 from _common import data_file, data_folder, describe_environment, parser, print_table
+from _loaders import MOVIELENS, SUSHI, load_movielens, load_sushi
 from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from skcalrank import PreferenceTarget
 from skcalrank.aggregation import bradley_terry
-from skcalrank.datasets import load_movielens, load_preflib, load_sushi
+from skcalrank.datasets import load_preflib
 
 ALPHAS = (0, 0.3, 1.0, 3.0, "auto")
 GAMES = (2, 6, 30)
-SUSHI = "sushi/sushi3a_users_rankings.csv"
 PREFLIB = [
     f"preflib-small/{name}"
     for name in ("cities.soi", "education_courses.soi", "netflix.soc", "shirt.soc", "skaters.toc")
@@ -77,7 +77,7 @@ def of_voters(values):
 
 def most_rated(folder, n_items):
     """Ratings of (users, items) of the items that are rated most often, NaN where there is none."""
-    data = load_movielens(folder / "ml-100k")
+    data = load_movielens(folder)
     count = np.bincount(data.film)
     ratings = np.full((data.user.max() + 1, len(count)), np.nan)
     ratings[data.user, data.film] = data.y
@@ -91,7 +91,7 @@ def sources(folder):
     for name in PREFLIB:
         positions = load_preflib(data_file(folder, name)).positions
         yield name.partition("/")[2], of_voters(-np.asarray(positions, dtype=float))
-    yield "sushi", of_voters(-load_sushi(data_file(folder, SUSHI)).positions.astype(float))
+    yield "sushi", of_voters(-load_sushi(folder)[1])
     for n_items in (30, 150):
         yield f"ml-100k, {n_items} films", of_voters(most_rated(folder, n_items))
 
@@ -112,7 +112,7 @@ def main():
     arguments = parser(__doc__, data=True)
     arguments.add_argument("--draws", type=int, default=40)
     args = arguments.parse_args()
-    folder = data_folder(args.data, [*PREFLIB, SUSHI, "ml-100k/u.data"])
+    folder = data_folder(args.data, [*PREFLIB, SUSHI, *MOVIELENS])
     print(describe_environment("numpy", "scipy", threads=args.threads), end="\n\n")
     warnings.filterwarnings("ignore", message=".*no maximum of the likelihood")
     rows = []

@@ -47,21 +47,15 @@ from typing import NamedTuple
 
 import numpy as np
 from _common import Cells, data_folder, describe_environment, parser, print_table, say
+from _loaders import MOVIELENS, load_movielens
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from skcalrank import (
-    PairwiseHingeRanker,
-    PairwiseLogisticRanker,
-    ValueRegularizedRanker,
-    load_movielens,
-)
+from skcalrank import PairwiseHingeRanker, PairwiseLogisticRanker, ValueRegularizedRanker
 from skcalrank.metrics import pairwise_disagreement_loss
 
-FOLDER = "ml-100k"
-FILES = ("u.data", "u.genre", "u.item", "u.user")
 N_PARTS = 5
 N_TEST_PAIRS = 40_000
 NU = 1e-4
@@ -312,10 +306,10 @@ def main():
         "--features", nargs="+", choices=list(FEATURES), default=["worded", "left-out"]
     )
     args = options.parse_args()
-    folder = data_folder(args.data, [f"{FOLDER}/{name}" for name in FILES])
-    data = load_movielens(folder / FOLDER)
+    data = load_movielens(data_folder(args.data, MOVIELENS))
     print(describe_environment("numpy", "scipy", "scikit-learn", threads=args.threads))
-    say(f"{data}; {args.runs} runs, {args.jobs} at a time, {N_TEST_PAIRS:,} test pairs, nu {NU:g}")
+    runs = f"{args.runs} runs, {args.jobs} at a time"
+    say(f"{len(data.y):,} ratings; {runs}, {N_TEST_PAIRS:,} test pairs, nu {NU:g}")
     cells = Cells(args.cells, "-".join(map(str, args.pairs)))
     for kind in args.features:
         start = time.perf_counter()

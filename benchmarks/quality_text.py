@@ -31,11 +31,11 @@ from typing import NamedTuple
 
 import numpy as np
 from _common import data_folder, describe_environment, optional, parser, print_table, say
-from _films import FILES
 from _letor import Part
+from _loaders import MOVIELENS, load_movielens
 from threadpoolctl import threadpool_limits
 
-from skcalrank import TabularRanker, load_movielens
+from skcalrank import TabularRanker
 from skcalrank.datasets import make_offers
 from skcalrank.metrics import ndcg_score
 from skcalrank.pipeline import make_query_pipeline
@@ -59,7 +59,7 @@ def films(draw, options, is_one_text=False):
     """Users outside a part of all users, and those in it."""
     import pandas as pd
 
-    data = load_movielens(data_folder(options.data, FILES) / "ml-100k")
+    data = load_movielens(data_folder(options.data, MOVIELENS))
     n_users, rng = len(data.users.number), np.random.default_rng(0)
     part_of = rng.permutation(n_users) % options.draws
     others = rng.permutation(np.flatnonzero(part_of != draw))[:N_USERS]

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     )
     from .datasets import (
         load_digits_queries,
-        load_label_ranking,
         load_letor,
-        load_movielens,
         load_preflib,
-        load_sushi,
         load_table,
         make_label_ranking,
         make_offers,
@@ -122,11 +119,8 @@ __all__ = [
     "get_scorer",
     "get_scorer_names",
     "load_digits_queries",
-    "load_label_ranking",
     "load_letor",
-    "load_movielens",
     "load_preflib",
-    "load_sushi",
     "load_table",
     "make_label_ranking",
     "make_offers",
@@ -153,9 +147,8 @@ _NAMES = {
         "RankingTarget SingleDocumentsWarning UnseenLevelsWarning"
     ),
     "datasets": (
-        "load_digits_queries load_label_ranking load_letor load_movielens load_preflib load_sushi "
-        "load_table make_label_ranking make_offers make_subset_ranking sample_comparisons "
-        "sample_sessions"
+        "load_digits_queries load_letor load_preflib load_table make_label_ranking make_offers "
+        "make_subset_ranking sample_comparisons sample_sessions"
     ),
     "metrics": "get_scorer get_scorer_names",
     "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",

@@ -6,30 +6,23 @@ Names in ``__all__`` are public; the others are for other modules of the package
 from ._container import LabelRankingData, RankingData
 from ._digits import load_digits_queries
 from ._files import OPENERS, byte_lines, is_larger_unpacked, needs, text_lines, to_float
-from ._label_ranking import load_label_ranking
 from ._letor import Form, group_file, load_letor, read_chunks
 from ._load_table import load_table
 from ._made import LabelMixture, make_subset_ranking
 from ._made_judgments import sample_comparisons, sample_sessions
 from ._made_offers import make_offers
 from ._made_orders import OrderMixture, make_label_ranking
-from ._movielens import MovieLensData, load_movielens
 from ._preflib import load_preflib
-from ._sushi import load_sushi
 from ._table_files import TABLES, Columns, read_table, table_files, table_format
 
 __all__ = [
     "LabelMixture",
     "LabelRankingData",
-    "MovieLensData",
     "OrderMixture",
     "RankingData",
     "load_digits_queries",
-    "load_label_ranking",
     "load_letor",
-    "load_movielens",
     "load_preflib",
-    "load_sushi",
     "load_table",
     "make_label_ranking",
     "make_offers",

@@ -60,8 +60,8 @@ class LabelRankingData(NamedTuple("_Pair", [("X", Any), ("positions", Floats)]))
 
     Attributes
     ----------
-    X : ndarray or DataFrame of shape (n, d)
-    positions : ndarray or DataFrame of float of shape (n, r)
+    X : ndarray of shape (n, d)
+    positions : ndarray of float of shape (n, r)
         Position of each item, counted from 1; NaN where it is unranked. Tied items share
         the mean of the positions that they take up.
     item_names : list of str

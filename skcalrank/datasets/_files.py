@@ -6,7 +6,6 @@ import gzip
 import io
 import lzma
 import math
-import re
 import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -257,15 +256,13 @@ def byte_lines(path: Path) -> Generator[tuple[int, bytes]]:
             yield from enumerate(lines, block.first)
 
 
-def text_lines(path: Path, encoding: str = "utf-8") -> Generator[tuple[int, str]]:
-    """Yield the lines of a text file, with their ends, and their numbers from 1."""
+def text_lines(path: Path) -> Generator[tuple[int, str]]:
+    """Yield the lines of a text file in UTF-8, with their ends, and their numbers from 1."""
     for number, line in byte_lines(path):
         try:
-            yield number, line.decode(encoding) + "\n"
+            yield number, line.decode() + "\n"
         except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{path}, line {number} is not text in {encoding.upper()}: {error}."
-            ) from error
+            raise ValueError(f"{path}, line {number} is not text in UTF-8: {error}.") from error
 
 
 class UnpackedFile(io.RawIOBase):
@@ -309,10 +306,3 @@ def to_float(text: str) -> float:
     if "_" in text or not text.isascii():
         raise ValueError(f"{text!r} is not a number")
     return float(text)
-
-
-def to_int(text: str) -> int:
-    """Return a whole number of 64 bits."""
-    if not re.fullmatch(r"[+-]?\d{1,19}", text, re.ASCII) or int(text) >= 2**63:
-        raise ValueError(f"{text!r} is not a whole number of 64 bits")
-    return int(text)

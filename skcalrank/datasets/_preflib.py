@@ -1,16 +1,18 @@
 """Orders in files of PrefLib."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..data import warn
+from ..data.types import Floats
 from ._container import LabelRankingData
 from ._files import LARGE_BYTES, text_lines, without_packing
-from ._label_ranking import check_groups, positions_of_orders
 
 _TYPES = ("soc", "soi", "toc", "toi")
 _OTHER_TYPES = ("cat", "mjg", "pwg", "tog", "wmd", "wmg")
@@ -97,7 +99,7 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
             f"{path.name} has the orders of {sum(counts)} voters, its header says "
             f"{n_voters}: it may have been cut off or edited.",
         )
-    positions = positions_of_orders([groups for _, groups in orders], range(1, r + 1))
+    positions = _positions(orders, r)
     if expand:
         positions = np.repeat(positions, counts, axis=0)
     return LabelRankingData(
@@ -219,8 +221,10 @@ def _check_sizes(path: Path, counts: list[int], r: int, expand: bool) -> None:
 
 
 def _check_order(where: str, groups: list[list[int]], data_type: str | None, r: int) -> None:
-    check_groups(groups, where)
     items = [item for group in groups for item in group]
+    item, count = max(Counter(items).items(), key=itemgetter(1))
+    if count > 1:
+        raise ValueError(f"{where}: the order ranks {item} {count} times.")
     unknown = [item for item in items if not 1 <= item <= r]
     if unknown:
         raise ValueError(f"{where} ranks alternative {unknown[0]}, but there are {r}, from 1.")
@@ -231,3 +235,18 @@ def _check_order(where: str, groups: list[list[int]], data_type: str | None, r: 
             f"{where} ranks {len(items)} of {r} alternatives, but the data type {data_type} "
             "promises complete orders."
         )
+
+
+def _positions(orders: Any, r: int) -> Floats:
+    """Return positions from 1, one row per order; tied items share the mean, NaN is unranked.
+
+    With mean positions the net preference of a complete order is ``r + 1 - 2 * position``, ties or
+    not.
+    """
+    positions = np.full((len(orders), r), np.nan)
+    for row, (_, groups) in zip(positions, orders):
+        before = 0
+        for group in groups:
+            row[np.array(group) - 1] = before + (len(group) + 1) / 2
+            before += len(group)
+    return positions

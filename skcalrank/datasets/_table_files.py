@@ -20,7 +20,7 @@ from ._csv_files import csv_frames, refuse_twins
 from ._files import is_larger_unpacked, needs, reading, refuse_cut_queries, to_float, whole_queries
 from ._table_sources import PartitionColumns, Shard, shards_of
 
-COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
+_COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
 
 
 class Columns(NamedTuple):
@@ -357,7 +357,7 @@ def _refuse_commas(path: str, name: str, values: Any) -> None:
     """Raise for numbers such as 0,5, which are text."""
     texts = [value for value in values.head(1000) if isinstance(value, str)]
     with_comma = [text for text in texts if "," in text]
-    if with_comma and all(COMMAS.fullmatch(text.strip()) for text in texts):
+    if with_comma and all(_COMMAS.fullmatch(text.strip()) for text in texts):
         raise ValueError(
             f"Column {name!r} of {path} holds {with_comma[0]!r}: write numbers with a decimal "
             "point, and without a comma."

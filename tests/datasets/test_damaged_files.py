@@ -8,10 +8,9 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
-from readers import MOVIELENS, READERS, read_columns
+from readers import READERS, read_columns
 
-from skcalrank import load_letor, load_movielens, load_preflib
-from skcalrank.datasets import load_label_ranking
+from skcalrank import load_letor, load_preflib
 
 
 def cut(content):
@@ -38,7 +37,7 @@ def test_damaged_archives_are_named(name, suffix, damage, tmp_path):
         pytest.importorskip("pandas")
     path = tmp_path / f"{file}{suffix}"
     path.write_bytes(damage(PACKERS[suffix](text.encode())))
-    with pytest.raises(ValueError, match=re.escape("u.data" if name == "movielens" else path.name)):
+    with pytest.raises(ValueError, match=re.escape(path.name)):
         read(path)
 
 
@@ -64,7 +63,7 @@ def test_damaged_tables_are_named(suffix, damage, tmp_path):
         read_columns(path)
 
 
-@pytest.mark.parametrize("name", ["preflib", "label ranking", "sushi", "table"])
+@pytest.mark.parametrize("name", ["preflib", "table"])
 def test_text_in_another_encoding(name, tmp_path):
     read, file, text = READERS[name]
     if name == "table":
@@ -75,12 +74,11 @@ def test_text_in_another_encoding(name, tmp_path):
         read(tmp_path / file)
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", [name for name in READERS if name != "table"])
 def test_what_the_system_says_stays(name, tmp_path):
     read, file, _ = READERS[name]
-    if name not in ("movielens", "table"):
-        with pytest.raises(FileNotFoundError):
-            read(tmp_path / file)
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / file)
 
 
 # -- LETOR lines -----------------------------------------------------------------------
@@ -157,36 +155,6 @@ def test_group_sizes_of_twenty_digits(tmp_path):
         load_letor(tmp_path / "a.txt")
 
 
-# -- tables of orders ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("f,f,ranking\n1,2,a>b\n", "has 2 columns 'f', 1 is needed"),
-        ("f, f ,ranking\n1,2,a>b\n", "has 2 columns 'f'"),
-        (",f,ranking\n0,2,a>b\n", "Column 1 of t.csv has no name.*index=False"),
-        ("f,ranking,\n0,a>b,\n", "Column 3 of t.csv has no name"),
-        ("f,ranking\n1,a>b\ninf,b>a\n", "line 3, column 'f': 'inf' is not a finite number"),
-        ("f,ranking\n1,a>b\n1e400,b>a\n", "line 3, column 'f': '1e400' is not a finite"),
-        ("f,ranking\n1_000,a>b\n", "line 2, column 'f': '1_000' is not a number"),
-        ("f,ranking\n\u0663,a>b\n", "line 2, column 'f': .* is not a number"),
-        ("f,ranking\n1,a<b\n", "line 2, column 'ranking': 'a<b' holds '<'.*best first"),
-        ('f,ranking\n1,"a>b\n2,b>a\n3,a>b\n', "cannot read .*t.csv: unexpected end of data"),
-        ("f,ranking\n1,a>b,\n", "line 2 has 3 cells, the header has 2"),
-    ],
-)
-def test_tables_of_orders(text, words, tmp_path):
-    (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(ValueError, match=words):
-        load_label_ranking(tmp_path / "t.csv")
-
-
-def test_a_name_may_hold_a_sign_that_is_meant(tmp_path):
-    (tmp_path / "t.csv").write_text("f,ranking\n1,a<b>c\n")
-    assert load_label_ranking(tmp_path / "t.csv", item_names=["c", "a<b"]).positions[0, 0] == 2
-
-
 # -- PrefLib ---------------------------------------------------------------------------
 
 DRINKS = "# ALTERNATIVE NAME 1: tea\n# ALTERNATIVE NAME 2: coffee\n"
@@ -226,32 +194,6 @@ def test_preflib_of_other_types(suffix, tmp_path):
     (tmp_path / f"drinks.{suffix}").write_bytes(pack(b"1: 1,2\n"))
     with pytest.raises(ValueError, match=f"has the data type '{suffix[:3]}': this reads orders"):
         load_preflib(tmp_path / f"drinks.{suffix}")
-
-
-# -- MovieLens -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "words"),
-    [
-        ("u.data", "881250950", "88125095000000000000", "line 2: the time '88.* is not a whole"),
-        ("u.data", "881250950", "-1", "line 2: the time '-1' is not a whole number of seconds"),
-        ("u.data", "881250950", "999999999999999", "line 2: the time"),
-        ("u.data", "7\t1\t", "7\t2\t", "line 2: this user rated this film in line 1 already"),
-        ("u.data", "\t3\t", "\t9\t", "line 2: the rating '9' is not a whole number from 1 to 5"),
-        ("u.data", "\t3\t", "\t0\t", "line 2: the rating '0'"),
-        ("u.data", "\t3\t", "\t2.5\t", "line 2: the rating '2.5'"),
-        ("u.data", "7\t1", "7\t1_", "line 2: the film '1_' is not listed"),
-        ("u.user", "7|24", "7|2_4", "line 1: the age '2_4' is not a whole number"),
-        ("u.user", "7|24", "7|99999999999999999999", "line 1: the age '9.* is not a whole number"),
-        ("u.genre", "Thriller", "Comedy", "lists a genre twice"),
-    ],
-)
-def test_movielens(file, old, new, words, tmp_path):
-    for name, text in MOVIELENS.items():
-        (tmp_path / name).write_text(text.replace(old, new) if name == file else text)
-    with pytest.raises(ValueError, match=f"{file}.*{words}"):
-        load_movielens(tmp_path)
 
 
 def test_errors_without_words_are_named(tmp_path, monkeypatch):

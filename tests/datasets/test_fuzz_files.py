@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("hypothesis")
 from hypothesis import given
 from hypothesis import strategies as st
-from readers import MOVIELENS, READERS
+from readers import READERS
 from strategies import examples
 
-from skcalrank import load_letor, load_movielens
+from skcalrank import load_letor
 from skcalrank.datasets import TABLES, Columns, read_table
 
 LETOR = (
@@ -34,7 +34,6 @@ TEXTS = {name: text for name, (_, _, text) in READERS.items()} | {
     "letor": LETOR,
     "letor in chunks": LETOR,
     "preflib": PREFLIB,
-    "label ranking": "f,g,ranking\n1,2.5,a>b>c\n-2,0,b>a\n3,1e3,c>b>a\n",
     "table": TABLE,
 }
 TOKENS = (
@@ -128,32 +127,17 @@ class folder:
         return self.held.__exit__(*error)
 
 
-NO_LIBRARY = {"table": "pandas"}
-
-
-@pytest.mark.parametrize("name", [each for each in READERS if each != "movielens"])
+@pytest.mark.parametrize("name", READERS)
 @examples(2)
 @given(data=st.data())
 def test_readers_read_or_name_the_file(name, data):
-    if name in NO_LIBRARY:
-        pytest.importorskip(NO_LIBRARY[name])
+    if name == "table":
+        pytest.importorskip("pandas")
     reader, file, _ = READERS[name]
     content = data.draw(damaged(TEXTS[name].encode()))
     with folder() as path:
         (path / file).write_bytes(content)
         read(lambda: reader(path / file), file)
-
-
-@pytest.mark.parametrize("file", MOVIELENS)
-@examples(1)
-@given(data=st.data())
-def test_files_of_a_folder_are_named(file, data):
-    content = data.draw(damaged(MOVIELENS[file].encode()))
-    with folder() as path:
-        for name, text in MOVIELENS.items():
-            (path / name).write_bytes(content if name == file else text.encode())
-        # An undamaged file may refer to an entry that the damaged one no longer has.
-        read(lambda: load_movielens(path), "u.")
 
 
 PACKERS = {".gz": gzip.compress, ".xz": lzma.compress}
@@ -169,7 +153,7 @@ def test_packed_files_read_or_are_named(name, suffix, data):
     content = data.draw(damaged(PACKERS[suffix](TEXTS[name].encode())))
     with folder() as path:
         (path / f"{file}{suffix}").write_bytes(content)
-        read(lambda: reader(path / f"{file}{suffix}"), "u.data" if name == "movielens" else file)
+        read(lambda: reader(path / f"{file}{suffix}"), file)
 
 
 def rows_of(parts):

@@ -285,11 +285,9 @@ def data_sets(folder: Path) -> None:
     assert_type(skcalrank.load_table([table], columns=["label", "qid"]), datasets.RankingData)
     for chunk in skcalrank.load_table(table, chunk_rows=2, kinds="numbers"):
         assert_type(chunk, datasets.RankingData)
-    readers: list[Callable[[str], datasets.LabelRankingData]] = [
-        *(skcalrank.load_label_ranking, skcalrank.load_preflib, skcalrank.load_sushi)
-    ]
-    films: list[Callable[[str], datasets.MovieLensData]] = [skcalrank.load_movielens]
-    assert readers + films
+    votes = folder / "drinks.soc"
+    votes.write_text("2: 1,2\n1: 2,1\n")
+    assert_type(skcalrank.load_preflib(votes), datasets.LabelRankingData)
 
 
 def splits() -> None:
