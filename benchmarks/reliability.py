@@ -329,12 +329,14 @@ def ask_promises(pool, seed, name):
                 if seed < N_WHOLE and by != "target":
                     rule = "depth" if by == "depth" else "score"
                     cutoff = GuaranteedCutoff(GIVEN, loss, promise.alpha, by=rule)
-                    cutoff.set_params(confidence=promise.confidence, relevance_level=pool.level)
+                    cutoff.set_params(
+                        confidence_level=promise.confidence_level, relevance_level=pool.level
+                    )
                     cutoff.fit(scores[0][:, None], y, qid)
                     assert np.isclose(cutoff.threshold_, threshold, rtol=0, atol=1e-12)
                 kept = values[1] >= threshold
                 loss_of = 1 - np.bincount(new_qid, masses * kept)[lost]
-                cell = f"{loss} {by} {promise.alpha} {promise.confidence or 0}"
+                cell = f"{loss} {by} {promise.alpha} {promise.confidence_level or 0}"
                 out[cell] = [loss_of.mean(), kept[rows].mean(), n]
     return out
 
@@ -514,9 +516,9 @@ def _promises(answers):
 def _verdicts(cells):
     """Print how many cells keep the promise."""
     above, below, broken, sizes, n_cells = [], [], [], [], 0
-    for (name, loss, by, alpha, confidence), values in cells.items():
+    for (name, loss, by, alpha, confidence_level), values in cells.items():
         alpha, means = float(alpha), values[:, 0]
-        if float(confidence):
+        if float(confidence_level):
             share = (means > alpha).mean()
             allowed = 0.1 + 2 * np.sqrt(0.09 / len(means))
             broken.append((share, share <= allowed))

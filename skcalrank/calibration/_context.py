@@ -35,7 +35,7 @@ class ContextReport:
         Standard error of `excess`, over the queries.
     bound : float
         Bound of the regret of a surrogate regret of `excess`; 0 if it is negative.
-    upper_bound : float
+    bound_high : float
         The same for `excess` plus two standard errors.
     row_value, context_value : float
         Value of the measure of either model.
@@ -48,7 +48,7 @@ class ContextReport:
     excess: float
     standard_error: float
     bound: float
-    upper_bound: float
+    bound_high: float
     row_value: float
     context_value: float
     n_queries: int
@@ -59,7 +59,7 @@ class ContextReport:
             ("error of rows", f"{self.row_error:.4g}"),
             ("error with context", f"{self.context_error:.4g}"),
             ("excess", f"{self.excess:.4g} ± {self.standard_error:.2g}"),
-            ("bound of the regret", f"{self.bound:.4g} (at most {self.upper_bound:.4g})"),
+            ("bound of the regret", f"{self.bound:.4g} (at most {self.bound_high:.4g})"),
             ("value of rows", f"{self.row_value:.4f}"),
             ("value with context", f"{self.context_value:.4f}"),
         )
@@ -128,7 +128,7 @@ def context_report(
     >>> X, y, qid = load_digits_queries(n_queries=40, n_documents=10)
     >>> trees = DecisionTreeRegressor(max_depth=4, random_state=0)
     >>> report = context_report(RecallRanker(trees, k=3, relevance_level=1), X, y, qid)
-    >>> report.n_queries, report.bound <= report.upper_bound
+    >>> report.n_queries, report.bound <= report.bound_high
     (40, True)
     """
     measure = measure_of(ranker)
@@ -165,7 +165,7 @@ def context_report(
         excess=float(excess.mean()),
         standard_error=deviation,
         bound=float(bounds[0]),
-        upper_bound=float(bounds[1]),
+        bound_high=float(bounds[1]),
         row_value=float(values[0]),
         context_value=float(values[1]),
         n_queries=queries.n_queries,

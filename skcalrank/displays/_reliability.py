@@ -313,7 +313,7 @@ class CutoffDisplay(Display):
         Parameters
         ----------
         estimator : fitted GuaranteedCutoff
-            Its ranker, loss, confidence and rule are used; any loss but "precision".
+            Its ranker, loss, confidence level and rule are used; any loss but "precision".
         X : array-like of shape (n_rows, d)
             Documents of queries that did not train the ranker.
         y : array-like of shape (n_rows,)

@@ -222,7 +222,7 @@ class Comparison:
         return snapped(*(values[self.systems.index(name)] for name in (system, other)))
 
     def queries_needed(
-        self, difference: float, *, power: float = 0.8, level: float | None = None
+        self, difference: float, *, power: float = 0.8, confidence_level: float | None = None
     ) -> Any:
         """Return the number of queries needed to detect a difference of a given size.
 
@@ -232,9 +232,9 @@ class Comparison:
             Mean difference to detect, such as 0.01.
         power : float, default=0.8
             Probability of detecting it.
-        level : float, default=None
-            Level of a two-sided paired t-test. If None, 1 minus the confidence level. For several
-            corrected tests, the level divided by their number is on the safe side.
+        confidence_level : float, default=None
+            1 minus the level of a two-sided paired t-test. If None, that of the comparison. For n
+            corrected tests, ``1 - (1 - confidence_level) / n`` is on the safe side.
 
         Returns
         -------
@@ -257,8 +257,10 @@ class Comparison:
                 f"difference must be a finite number other than 0, got {difference!r}."
             )
         check_share("power", power)
-        level = 1 - self.confidence_level if level is None else level
-        check_share("level", level)
+        if confidence_level is None:
+            confidence_level = self.confidence_level
+        check_share("confidence_level", confidence_level)
+        level = 1 - confidence_level
         rows = [
             (*row[:3], row.spread, n_needed(row.spread, abs(difference), power, level))
             for row in self.differences

@@ -66,11 +66,11 @@ class GuaranteedCutoff(RankerAround):
         the share of the DCG. "first": 1 if the highest relevant document is cut. "best": 1 if the
         highest document of the best label is cut. A positional measure: the share of its value.
         "precision": the share of irrelevant documents among those that are kept, in queries of
-        which some are; it needs `confidence`. "no_answer": 1 if a query with a relevant document
-        is turned away as a whole.
+        which some are; it needs `confidence_level`. "no_answer": 1 if a query with a relevant
+        document is turned away as a whole.
     alpha : float, default=0.1
         Mean loss that is promised, between 0 and 1.
-    confidence : float, default=None
+    confidence_level : float, default=None
         If None, the loss is at most `alpha` in expectation over new and calibration queries. Else
         it is at most `alpha` in expectation over new queries for this share of the draws of
         calibration queries at least, by the bound of Hoeffding and Bentkus [BAL21]_.
@@ -120,10 +120,10 @@ class GuaranteedCutoff(RankerAround):
 
     Notes
     -----
-    At least ``1 / alpha - 1`` queries have to calibrate; with `confidence`,
-    ``log(1 - confidence) / log(1 - alpha)``. "precision" takes twice as many, because one half
-    chooses where a sequence of tests begins [ABC21]_. If no threshold passes, it is infinite, and
-    no query is answered.
+    At least ``1 / alpha - 1`` queries have to calibrate; with `confidence_level`,
+    ``log(1 - confidence_level) / log(1 - alpha)``. "precision" takes twice as many, because one
+    half chooses where a sequence of tests begins [ABC21]_. If no threshold passes, it is infinite,
+    and no query is answered.
 
     There are no weights: the promise counts queries, and with weights it would need those of new
     queries too. Queries whose judgments were pooled from the top of a ranker's lists do not
@@ -154,7 +154,7 @@ class GuaranteedCutoff(RankerAround):
         "ranker": limits.OWN_ERROR,
         "loss": limits.OWN_ERROR,
         "alpha": [limits.Interval(Real, 0, 1, closed="neither")],
-        "confidence": [limits.Interval(Real, 0, 1, closed="neither"), None],
+        "confidence_level": [limits.Interval(Real, 0, 1, closed="neither"), None],
         "by": [limits.one_of("target", "score", "depth")],
         "relevance_level": [limits.FINITE, None],
         "cv": limits.OWN_ERROR,
@@ -167,7 +167,7 @@ class GuaranteedCutoff(RankerAround):
         loss: Any = "recall",
         alpha: float = 0.1,
         *,
-        confidence: float | None = None,
+        confidence_level: float | None = None,
         by: str = "target",
         relevance_level: float | None = None,
         cv: Any = None,
@@ -176,7 +176,7 @@ class GuaranteedCutoff(RankerAround):
         self.ranker = ranker
         self.loss = loss
         self.alpha = alpha
-        self.confidence = confidence
+        self.confidence_level = confidence_level
         self.by = by
         self.relevance_level = relevance_level
         self.cv = cv
@@ -188,10 +188,10 @@ class GuaranteedCutoff(RankerAround):
         plan = super()._check_params()
         if self._loss_name() not in OTHERS:
             shares_of(self.loss)
-        if self._loss_name() == "precision" and self.confidence is None:
+        if self._loss_name() == "precision" and self.confidence_level is None:
             raise ValueError(
-                "confidence must be a number between 0 and 1 with loss='precision', which does not "
-                "decrease as more is kept, got None: set confidence=0.9."
+                "confidence_level must be a number between 0 and 1 with loss='precision', which "
+                "does not decrease as more is kept, got None: set confidence_level=0.9."
             )
         if self._loss_name() == "no_answer" and self.by == "depth":
             raise ValueError(
@@ -363,8 +363,8 @@ class GuaranteedCutoff(RankerAround):
         if threshold == np.inf:
             warn(
                 f"No threshold promises that at most alpha={self.alpha:g} of what is kept is "
-                "irrelevant, so that no query is answered: raise alpha, lower confidence, or fit "
-                "with more queries or a better ranker.",
+                "irrelevant, so that no query is answered: raise alpha, lower confidence_level, or "
+                "fit with more queries or a better ranker.",
                 UserWarning,
             )
         return threshold, n, 0
@@ -385,17 +385,18 @@ class GuaranteedCutoff(RankerAround):
 
         The calibration queries are one of so many parts of those that are not for training.
         """
-        promise = Promise(self.alpha, self.confidence)
+        promise = Promise(self.alpha, self.confidence_level)
         needed = promise.n_needed
         if n >= needed:
             return promise
         is_whole = self.cv is not None and not self._is_frozen()
         n_parts *= 1 if is_whole or self._is_used_as_it_is() else 2
-        confidence = "" if self.confidence is None else f" with confidence={self.confidence:g}"
+        level = self.confidence_level
+        confident = "" if level is None else f" with confidence_level={level:g}"
         kind = "" if self._loss_name() == "precision" else " with something to lose"
         in_all = "" if n_parts == 1 else f": pass at least {n_parts * needed} such queries in all"
         raise ValueError(
-            f"alpha={self.alpha:g}{confidence} needs at least {needed} queries{kind} to calibrate "
+            f"alpha={self.alpha:g}{confident} needs at least {needed} queries{kind} to calibrate "
             f"on, got {n}{in_all}, or raise alpha."
         )
 

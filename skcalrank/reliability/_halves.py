@@ -53,10 +53,10 @@ def on_halves(
     queries = judged.queries
     mass, n = masses(shares(judged), queries), queries.n_queries
     alphas = np.unique(np.asarray(alpha, dtype=float))
-    promises = [Promise(of, cutoff.confidence) for of in alphas.tolist()]
+    promises = [Promise(of, cutoff.confidence_level) for of in alphas.tolist()]
     promises = [of for of in promises if of.n_needed <= n // 2]
     if not promises:
-        needed = 2 * Promise(alphas[-1], cutoff.confidence).n_needed
+        needed = 2 * Promise(alphas[-1], cutoff.confidence_level).n_needed
         raise ValueError(
             f"X must have at least {needed} queries with something to lose for "
             f"alpha={alphas[-1]:g}, got {n}."

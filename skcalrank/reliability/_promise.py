@@ -28,20 +28,20 @@ class Promise:
     """A mean loss that is promised of new queries.
 
     * `alpha`: mean loss that is promised, in (0, 1).
-    * `confidence`: probability, over draws of the calibration queries, that the mean loss is at
-      most `alpha`. If None, it is so on average over these draws.
+    * `confidence_level`: probability, over draws of the calibration queries, that the mean loss is
+      at most `alpha`. If None, it is so on average over these draws.
     """
 
     alpha: float
-    confidence: float | None = None
+    confidence_level: float | None = None
 
     @property
     def n_needed(self) -> int:
         """Least number of queries that can promise anything but to cut nothing."""
-        if self.confidence is None:
+        if self.confidence_level is None:
             least = 1 / self.alpha - 1
         else:
-            least = np.log1p(-self.confidence) / np.log1p(-self.alpha)
+            least = np.log1p(-self.confidence_level) / np.log1p(-self.alpha)
         return max(int(np.ceil(least - _ROUNDING)), 1)
 
     def least_kept(self, n: int) -> float:
@@ -49,7 +49,7 @@ class Promise:
 
         n must be at least `n_needed`.
         """
-        if self.confidence is None:
+        if self.confidence_level is None:
             return min((n + 1) * (1 - self.alpha), n)
         # The p-values increase with the loss, and jump up right after a multiple of 1 / n.
         low, high = 0.0, self.alpha
@@ -61,7 +61,7 @@ class Promise:
     def holds(self, loss: ArrayLike, n: int) -> bool:
         """Return whether a mean loss over n queries is so low that the promise can be made."""
         p = p_value(loss, n, self.alpha)
-        return bool(p <= 1 - (self.confidence or 0.0) + _ROUNDING)
+        return bool(p <= 1 - (self.confidence_level or 0.0) + _ROUNDING)
 
     def threshold(self, values: Floats, masses: Floats, n: int) -> float:
         """Return the largest value such that documents of it and above keep enough mass."""
@@ -89,7 +89,7 @@ def safe_threshold(
 
     The sequence starts at the candidate that looks safest on other queries, and goes down until the
     first test fails: the first threshold that breaks the promise is accepted with a probability of
-    1 - confidence at most, so that the number of tests does not matter.
+    1 - confidence_level at most, so that the number of tests does not matter.
 
     * `promise`: what is tested.
     * `candidates` (n_candidates,): decreasing thresholds, which do not depend on the queries that
@@ -100,7 +100,7 @@ def safe_threshold(
     """
     start = int(np.argmin(tuning))
     accepted = p_value(losses[start:], n, promise.alpha) <= (
-        1 - (promise.confidence or 0.0) + _ROUNDING
+        1 - (promise.confidence_level or 0.0) + _ROUNDING
     )
     n_accepted = int(np.argmin(np.append(accepted, False)))
     return float(candidates[start + n_accepted - 1]) if n_accepted else np.inf

@@ -52,7 +52,7 @@ def test_excess_of_exact_models_and_its_bound(measure):
     assert report.excess == pytest.approx(report.row_error - report.context_error)
     assert report.bound == pytest.approx(regret_bound(measure, "squared", excess, r=4), abs=1e-6)
     assert queries.regret(measure, rows, ties="worst") <= report.bound + 1e-9
-    assert report.bound <= report.upper_bound
+    assert report.bound <= report.bound_high
     assert report.context_value >= report.row_value - 1e-9
     separable = measure in ("precision@1", "rbp")
     assert (report.excess < 1e-9) == separable

@@ -316,6 +316,9 @@ def test_queries_needed_reach_the_power(rng, difference, power):
     # The textbook's formula of normal quantiles, which is short by two or three.
     rough = ((stats.norm.ppf(0.975) + stats.norm.ppf(power)) / shift) ** 2
     assert rough < n < rough + 4
+    (other,) = result.queries_needed(difference, power=power, confidence_level=0.99).n_queries
+    rough = ((stats.norm.ppf(0.995) + stats.norm.ppf(power)) / shift) ** 2
+    assert rough < other < rough + 5
 
 
 def test_queries_needed_of_tiny_differences_and_without_spread():
@@ -331,7 +334,7 @@ def test_queries_needed_of_tiny_differences_and_without_spread():
     for options, words in [
         ({"difference": 0}, "difference must be a finite number other than 0, got 0"),
         ({"difference": 0.1, "power": 1}, "power must be a number between 0 and 1"),
-        ({"difference": 0.1, "level": 0}, "level must be a number between 0 and 1"),
+        ({"difference": 0.1, "confidence_level": 0}, "confidence_level must be a number between"),
     ]:
         with pytest.raises(ValueError, match=words):
             result.queries_needed(**options)

@@ -510,7 +510,7 @@ def theory() -> None:
     assert_type(report.equal_share, float)
     context = calibration.context_report(skcalrank.NDCGRanker(), X, y, qid, cv=2)
     assert_type(context, calibration.ContextReport)
-    assert_type(context.upper_bound, float)
+    assert_type(context.bound_high, float)
     assert calibration.CONDITIONS
     assert calibration.SURROGATES
 

@@ -264,7 +264,7 @@ def test_thresholds_of_expected_masses_keep_their_promise(loss, rng):
 @pytest.mark.parametrize("loss", ["recall", "precision", "no_answer"])
 def test_rankers_are_calibrated_where_they_are_fitted(loss, rng):
     X, y, qid = drawn_law(rng, 200, 10)
-    params = {"relevance_level": 1, "confidence": 0.9 if loss == "precision" else None}
+    params = {"relevance_level": 1, "confidence_level": 0.9 if loss == "precision" else None}
     for ranker, cv in ((frozen(), None), (FirstColumn(), None), (FirstColumn(), 4)):
         cutoff = GuaranteedCutoff(ranker, loss, 0.4, cv=cv, **params).fit(X, y, qid)
         assert isinstance(cutoff.ranker_, CalibratedRankerCV)

@@ -125,19 +125,21 @@ def test_the_threshold_is_that_of_all_thresholds(n_laws, rng):
 @pytest.mark.product
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("by", ["score", "depth"])
-@pytest.mark.parametrize("confidence", [None, pytest.param(0.9, marks=pytest.mark.slow)])
-def test_the_promise_is_kept(loss, by, confidence):
+@pytest.mark.parametrize("confidence_level", [None, pytest.param(0.9, marks=pytest.mark.slow)])
+def test_the_promise_is_kept(loss, by, confidence_level):
     lost, n_new = [], 50
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X, y, qid = drawn_law(rng, 60 + n_new)
         fit = qid < 60
-        fitted = cutoff(loss, by=by, confidence=confidence, alpha=0.2).fit(X[fit], y[fit], qid[fit])
+        fitted = cutoff(loss, by=by, confidence_level=confidence_level, alpha=0.2).fit(
+            X[fit], y[fit], qid[fit]
+        )
         new = X[~fit, 0], y[~fit], qid[~fit]
         lost.append(losses_at(fitted.threshold_, loss, by, *new).mean())
     lost = np.array(lost)
     error = lost.std() / np.sqrt(len(lost))
-    if confidence is None:
+    if confidence_level is None:
         assert lost.mean() <= 0.2 + 2 * error
         steps = 0.06 if by == "score" else 0.15  # depths come in whole numbers
         assert lost.mean() >= 0.2 - steps
@@ -147,7 +149,9 @@ def test_the_promise_is_kept(loss, by, confidence):
 
 def test_a_lower_threshold_would_be_lower_with_confidence(rng):
     X, y, qid = drawn_law(rng, 100)
-    thresholds = [cutoff(confidence=c).fit(X, y, qid).threshold_ for c in (None, 0.5, 0.9, 0.99)]
+    thresholds = [
+        cutoff(confidence_level=c).fit(X, y, qid).threshold_ for c in (None, 0.5, 0.9, 0.99)
+    ]
     assert thresholds == sorted(thresholds, reverse=True)
     assert thresholds[0] > thresholds[2]
 
@@ -341,7 +345,7 @@ def test_precision_is_promised_or_nothing_is_answered():
         rng = np.random.default_rng(seed)
         X, y, qid = drawn_law(rng, 450, 20, empty=0.05)
         fit = qid < 200
-        fitted = cutoff("precision", alpha=0.4, confidence=0.9).fit(X[fit], y[fit], qid[fit])
+        fitted = cutoff("precision", alpha=0.4, confidence_level=0.9).fit(X[fit], y[fit], qid[fit])
         kept = fitted.predict_set(X[~fit], qid[~fit])
         wrong, codes = y[~fit] < 1, qid[~fit] - 200
         sizes = np.bincount(codes, kept)
@@ -356,7 +360,7 @@ def test_precision_refuses_to_answer_where_nothing_tells(rng):
     X, y, qid = drawn_law(rng, 100)
     noise = rng.normal(size=X.shape)
     with pytest.warns(UserWarning, match="no query is answered"):
-        fitted = cutoff("precision", alpha=0.1, confidence=0.9).fit(noise, y, qid)
+        fitted = cutoff("precision", alpha=0.1, confidence_level=0.9).fit(noise, y, qid)
     assert fitted.threshold_ == np.inf
     assert not fitted.predict_set(X, qid).any()
 
@@ -385,14 +389,14 @@ def test_too_few_queries_are_refused_with_the_number_needed():
     with pytest.raises(ValueError, match=r"alpha=0.1 needs at least 9 queries .* got 8"):
         cutoff().fit(*queries_of_two(8))
     assert cutoff().fit(*queries_of_two(9)).n_queries_ == 9
-    with pytest.raises(ValueError, match=r"confidence=0.9 needs at least 22 queries .* got 21"):
-        cutoff(confidence=0.9).fit(*queries_of_two(21))
-    assert cutoff(confidence=0.9).fit(*queries_of_two(22)).n_queries_ == 22
+    with pytest.raises(ValueError, match=r"level=0.9 needs at least 22 queries .* got 21"):
+        cutoff(confidence_level=0.9).fit(*queries_of_two(21))
+    assert cutoff(confidence_level=0.9).fit(*queries_of_two(22)).n_queries_ == 22
     with pytest.raises(ValueError, match=r"at least 9 .* pass at least 18 such queries in all"):
         GuaranteedCutoff(by="score").fit(*queries_of_two(16))
     assert GuaranteedCutoff(by="score").fit(*queries_of_two(18)).n_queries_ == 9
     with pytest.raises(ValueError, match=r"at least 22 queries to .* at least 44 such"):
-        cutoff("precision", confidence=0.9).fit(*queries_of_two(40))
+        cutoff("precision", confidence_level=0.9).fit(*queries_of_two(40))
 
 
 @pytest.mark.parametrize(
@@ -400,12 +404,12 @@ def test_too_few_queries_are_refused_with_the_number_needed():
     [
         ({"alpha": 0.0}, "alpha"),
         ({"alpha": 1.0}, "alpha"),
-        ({"confidence": 1.0}, "confidence"),
+        ({"confidence_level": 1.0}, "confidence_level"),
         ({"by": "rank"}, "by"),
         ({"loss": "ndcg"}, "loss must be one of 'recall', 'dcg', 'first', 'best', 'precision'"),
         ({"loss": get_measure("map")}, "loss must be one of"),
         ({"loss": get_measure("auc", relevance_level=1)}, "adds a non-negative share, got auc"),
-        ({"loss": "precision"}, "confidence must be a number"),
+        ({"loss": "precision"}, "confidence_level must be a number"),
         ({"loss": "no_answer", "by": "depth"}, "by must be"),
         ({"ranker": NDCGRanker}, "ranker must be a ranker"),
         ({"ranker": 3}, "ranker must be a ranker"),
