@@ -121,7 +121,7 @@ def rankers(train, y, theta, logger):
     ips = np.bincount(
         y.shown_rows, y.clicked / theta[y.position - 1], minlength=len(y)
     ) / np.maximum(shown, 1)
-    counts = position_based(y, theta, return_counts=True)
+    counts = position_based(y, theta)
     curve = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
     curve.fit(logger, np.minimum(counts.relevance, 1), counts.examinations)
     options = {"propensity": theta, "prior": curve.predict(logger)}

@@ -66,7 +66,7 @@ def click_rate(clicks):
 
 
 naive, shown = click_rate(clicks)
-found = cascade(clicks, return_counts=True)
+found = cascade(clicks)
 often = (found.examinations >= 100) & (shown >= 100)
 position = np.bincount(clicks.shown_rows, clicks.position, minlength=len(clicks))
 mean_position = position / np.maximum(shown, 1)

@@ -2,7 +2,8 @@ r"""Structures: functions that aggregate many partial judgments of a query into 
 
 Each function takes the judgments of one or more queries as a :class:`~skcalrank.PreferenceTarget`
 (``cascade`` and ``position_based``: :class:`~skcalrank.ClickSessions`), and returns one score per
-row, higher is better, or one matrix per query.
+row, higher is better, or one matrix per query. Those of clicks return a named tuple, with the
+scores in its first field.
 
 A judgment is a set of preferences that were stated together, and a query has k of them. The
 empirical probability :math:`\hat P(j \succ l)` is the weight with which j is preferred to l, summed

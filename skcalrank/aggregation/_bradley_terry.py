@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import Literal, NamedTuple, overload
 
 import numpy as np
 from scipy.special import expit
@@ -18,6 +18,13 @@ _KNOWN, _PRECISION = 2.0, 3.0
 
 #: Penalty for queries whose likelihood has no maximum: a normal prior of standard deviation 3.2.
 FALLBACK_ALPHA = 0.1
+
+
+class Abilities(NamedTuple):
+    """Bradley-Terry scores and their standard errors."""
+
+    scores: Floats
+    std: Floats
 
 
 @overload
@@ -37,7 +44,7 @@ def bradley_terry(
     tol: float = ...,
     max_iter: int = ...,
     return_std: Literal[True],
-) -> tuple[Floats, Floats]: ...
+) -> Abilities: ...
 def bradley_terry(
     y: PreferenceTarget,
     *,
@@ -45,7 +52,7 @@ def bradley_terry(
     tol: float = 1e-8,
     max_iter: int = 1000,
     return_std: bool = False,
-) -> Floats | tuple[Floats, Floats]:
+) -> Floats | Abilities:
     r"""Estimate Bradley-Terry abilities by penalized maximum likelihood.
 
     .. math:: s \in \arg\max \sum_{j,l} w_{jl} \log \frac{1}{1 + e^{s_l - s_j}}
@@ -69,14 +76,14 @@ def bradley_terry(
     max_iter : int, default=1000
         Maximum number of Newton iterations. A `ConvergenceWarning` names queries that need more.
     return_std : bool, default=False
-        Whether to return standard errors too, in memory and time that grow with the square and the
-        cube of the number of documents of a query.
+        Whether to return a named tuple of scores and standard errors ``std``, in memory and time
+        that grow with the square and the cube of the number of documents of a query.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,) or (n, r)
         In units of the logit: j beats l with probability :math:`1/(1 + e^{s_l - s_j})`.
-    errors : ndarray of the same shape
+    std : ndarray of the same shape
         With ``return_std=True``: standard errors of the scores less their mean over the query, from
         the curvature of the penalized likelihood, for alpha as it is.
 
@@ -154,7 +161,7 @@ def bradley_terry(
     scores = solve_in_batches(tally, solve, max_iter)
     if not return_std:
         return tally.in_rows(scores)
-    return tally.in_rows(scores), tally.in_rows(_errors(tally, scores, penalty))
+    return Abilities(tally.in_rows(scores), tally.in_rows(_errors(tally, scores, penalty)))
 
 
 def _warn_of_groups(tally: Tally, y: PreferenceTarget) -> None:

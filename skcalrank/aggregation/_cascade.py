@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data import ClickSessions, arrays
-from ..data.types import Floats
+from ..data.types import Floats, Ints
 
 
 class CascadeEstimate(NamedTuple):
@@ -25,23 +25,13 @@ class CascadeEstimate(NamedTuple):
         clicked never or always, which is not reliable if there are few examinations.
     """
 
-    probability: np.ndarray
-    clicks: np.ndarray
-    examinations: np.ndarray
-    standard_error: np.ndarray
+    probability: Floats
+    clicks: Ints
+    examinations: Ints
+    standard_error: Floats
 
 
-@overload
-def cascade(
-    sessions: ClickSessions, *, unexamined: float | None = ..., return_counts: Literal[False] = ...
-) -> Floats: ...
-@overload
-def cascade(
-    sessions: ClickSessions, *, unexamined: float | None = ..., return_counts: Literal[True]
-) -> CascadeEstimate: ...
-def cascade(
-    sessions: ClickSessions, *, unexamined: float | None = None, return_counts: bool = False
-) -> Floats | CascadeEstimate:
+def cascade(sessions: ClickSessions, *, unexamined: float | None = None) -> CascadeEstimate:
     r"""Estimate the probability that a document satisfies a user who examines it.
 
     In the cascade model (DMJ13, section 5.2) a user reads from the top, clicks the first satisfying
@@ -61,13 +51,12 @@ def cascade(
     unexamined : float, default=None
         Probability of documents without examinations (0/0). If None, the ratio of all clicks of the
         query to all its examinations, or 0 if there are none.
-    return_counts : bool, default=False
-        Whether to return clicks, examinations and standard errors too.
 
     Returns
     -------
-    scores : ndarray of shape (n_rows,), or CascadeEstimate
-        Probabilities; higher is better.
+    estimate : CascadeEstimate
+        A named tuple of arrays of shape (n_rows,): ``probability``, higher is better; ``clicks``,
+        ``examinations``, ``standard_error``.
 
     Raises
     ------
@@ -81,9 +70,10 @@ def cascade(
     >>> from skcalrank import ClickSessions
     >>> from skcalrank.aggregation import cascade
     >>> y = ClickSessions([1, 1, 1, 1], [[0, 1, 2], [1, 0], [0, 1]], [2, 0, 1])
-    >>> cascade(y)
+    >>> estimate = cascade(y)
+    >>> estimate.probability
     array([0.33333333, 0.5       , 0.4       , 0.4       ])
-    >>> cascade(y, return_counts=True).examinations
+    >>> estimate.examinations
     array([3, 2, 0, 0])
     """
     if not isinstance(sessions, ClickSessions):
@@ -105,8 +95,6 @@ def cascade(
     seen = examinations > 0
     p = np.full(len(sessions), default, dtype=float)
     p[seen] = clicks[seen] / examinations[seen]
-    if not return_counts:
-        return p
     error = np.full(len(sessions), np.nan)
     error[seen] = np.sqrt(p[seen] * (1 - p[seen]) / examinations[seen])
     return CascadeEstimate(p, clicks, examinations, error)

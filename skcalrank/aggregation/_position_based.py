@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
@@ -50,28 +50,6 @@ class PositionEstimate(NamedTuple):
     standard_error: Floats
 
 
-@overload
-def position_based(
-    sessions: ClickSessions | ClickCounts,
-    propensity: ArrayLike | str,
-    *,
-    trust: tuple[ArrayLike, ArrayLike] | None = ...,
-    prior: Any = ...,
-    X: Any = ...,
-    strength: float = ...,
-    return_counts: Literal[False] = ...,
-) -> Floats: ...
-@overload
-def position_based(
-    sessions: ClickSessions | ClickCounts,
-    propensity: ArrayLike | str,
-    *,
-    trust: tuple[ArrayLike, ArrayLike] | None = ...,
-    prior: Any = ...,
-    X: Any = ...,
-    strength: float = ...,
-    return_counts: Literal[True],
-) -> PositionEstimate: ...
 def position_based(
     sessions: ClickSessions | ClickCounts,
     propensity: ArrayLike | str,
@@ -80,8 +58,7 @@ def position_based(
     prior: Any = None,
     X: Any = None,
     strength: float = 5.0,
-    return_counts: bool = False,
-) -> Floats | PositionEstimate:
+) -> PositionEstimate:
     r"""Estimate the relevance of documents from clicks at positions with known propensities.
 
     A user examines position k with probability :math:`\theta_k`, whatever the documents are, and
@@ -121,13 +98,12 @@ def position_based(
         be a :class:`~sklearn.frozen.FrozenEstimator` to stay fitted in cross-validation.
     strength : float, default=5.0
         m > 0, the number of examinations that the prior counts as.
-    return_counts : bool, default=False
-        Whether to return clicks, examinations and standard errors too.
 
     Returns
     -------
-    scores : ndarray of shape (n_rows,), or PositionEstimate
-        Estimates of relevance; higher is better. 0, or the prior, for documents never shown.
+    estimate : PositionEstimate
+        A named tuple of arrays of shape (n_rows,): ``relevance``, higher is better, with 0 or the
+        prior for documents never shown; ``clicks``, ``examinations``, ``standard_error``.
 
     Raises
     ------
@@ -171,9 +147,10 @@ def position_based(
     >>> from skcalrank import ClickSessions
     >>> from skcalrank.aggregation import position_based
     >>> y = ClickSessions([1, 1, 1], [[0, 1], [1, 0]], [[1, 2], [1]])
-    >>> position_based(y, [1.0, 0.5])
+    >>> estimate = position_based(y, [1.0, 0.5])
+    >>> estimate.relevance
     array([0.66666667, 1.33333333, 0.        ])
-    >>> position_based(y, [1.0, 0.5], return_counts=True).examinations
+    >>> estimate.examinations
     array([1.5, 1.5, 0. ])
     """
     beside = {} if hasattr(prior, "predict") else {"prior": prior}
@@ -194,8 +171,6 @@ def position_based(
     if shrunk_to is not None:
         answered, divisor = answered + strength * shrunk_to, divisor + strength
     relevance = arrays.safe_divide(answered, divisor)
-    if not return_counts:
-        return relevance
     clicked = np.minimum(slope * np.clip(relevance, 0, 1)[sessions.shown_rows] + offset, 1.0)
     noise = np.sqrt(total(shown * clicked * (1 - clicked)))
     error = arrays.safe_divide(noise, np.where(examinations > 0, divisor, 0.0), np.inf)
@@ -227,7 +202,7 @@ def settled(
         options["propensity"] = fit_propensities(sessions).propensity
     if hasattr(options.get("prior"), "predict"):
         plain = {name: options[name] for name in ("propensity", "trust") if name in options}
-        estimate = position_based(sessions, **plain, return_counts=True)
+        estimate = position_based(sessions, **plain)
         e = estimate.examinations
         options["prior"] = _mapped(options["prior"], X, sessions, estimate.relevance * e, e)
     return options

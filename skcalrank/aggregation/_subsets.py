@@ -82,8 +82,12 @@ def mean_over_subsets(
 def structure_scores(
     structure: Callable[..., Any], target: Any, queries: Queries, options: dict[str, Any]
 ) -> Floats:
-    """Return the finite scores of a structure in grouped order, one per row, or raise."""
-    scores = np.ravel(structure(target, **options))
+    """Return the finite scores of a structure in grouped order, one per row, or raise.
+
+    They are the first field of a named tuple.
+    """
+    found = structure(target, **options)
+    scores = np.ravel(found[0] if hasattr(found, "_fields") else found)
     name = getattr(structure, "__name__", repr(structure))
     if scores.shape != (queries.n_rows,):
         raise ValueError(
@@ -111,7 +115,7 @@ def evidence_of(
     A structure of clicks counts examinations by its own model.
     """
     if is_of_clicks(structure):
-        return np.asarray(structure(y, return_counts=True, **options).examinations, dtype=float)
+        return np.asarray(structure(y, **options).examinations, dtype=float)
     return y.evidence.astype(float)
 
 

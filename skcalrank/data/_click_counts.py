@@ -69,7 +69,7 @@ class ClickCounts(Judgments):
     >>> y = ClickCounts([1, 1], [0, 0, 1], [1, 2, 1], impressions=[10, 10, 4], clicks=[6, 3, 1])
     >>> y
     ClickCounts(2 rows, 24 impressions, 10 clicks)
-    >>> position_based(y, [1.0, 0.5])
+    >>> position_based(y, [1.0, 0.5]).relevance
     array([0.6 , 0.25])
     """
 

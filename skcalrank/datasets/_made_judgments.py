@@ -156,13 +156,13 @@ def sample_sessions(
     >>> y = sample_sessions([0.1, 0.5, 0.3], n_sessions=100_000, random_state=0)
     >>> y
     ClickSessions(3 rows, 100000 sessions)
-    >>> cascade(y).round(2)
+    >>> cascade(y).probability.round(2)
     array([0.1, 0.5, 0.3])
     >>> from skcalrank.aggregation import position_based
     >>> theta = [1.0, 0.5, 0.3]
     >>> y = sample_sessions(
     ...     [0.1, 0.5, 0.3], n_sessions=100_000, model="position", propensity=theta, random_state=0)
-    >>> position_based(y, theta).round(2)
+    >>> position_based(y, theta).relevance.round(2)
     array([0.1, 0.5, 0.3])
     """
     if model not in ("cascade", "position"):

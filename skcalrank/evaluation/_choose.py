@@ -170,7 +170,7 @@ def choose_by_clicks(
     theta = known_propensities(propensity, sessions)
     check.row_order(sessions=sessions, X=X)
     rankers = click_candidates(theta) if candidates is None else named("candidates", candidates)
-    counts = position_based(sessions, theta, return_counts=True)
+    counts = position_based(sessions, theta)
     folds = np.empty(len(sessions), dtype=np.intp)
     scores = {name: np.empty(len(sessions)) for name in rankers}
     with warning_once():

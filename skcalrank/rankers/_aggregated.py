@@ -44,7 +44,7 @@ class AggregatedRanker(JudgmentRanker):
         ``"win_rate"``, ``"thurstone_mosteller"``, ``"bradley_terry"``,
         ``"principal_eigenvector"`` for comparisons, ``"cascade"`` and ``"position_based"`` (with
         ``structure_options={"propensity": ...}``) for clicks; or a function of the target that
-        returns one score per row.
+        returns one score per row, or a named tuple whose first field they are.
     ranker : ranker, default=None
         Any ranker of this package that is fitted to one target per document, as its `fit_targets`
         is: the rankers of positional measures, :class:`ERRRanker`,

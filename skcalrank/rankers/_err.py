@@ -166,4 +166,4 @@ class ERRRanker(ScoreRanker):
 
 def _grades(sessions: ClickSessions, highest: Any) -> Floats:
     """Return grades whose stop probabilities are those of the cascade model."""
-    return np.minimum(np.log1p(cascade(sessions) * 2.0**highest) / np.log(2.0), highest)
+    return np.minimum(np.log1p(cascade(sessions).probability * 2.0**highest) / np.log(2.0), highest)

@@ -61,7 +61,9 @@ def relevance(rng):
 def test_estimates_are_unbiased_given_the_positions(lists, trust, relevance):
     both = None if trust is None else [np.broadcast_to(values, 4) for values in trust]
     mean = expected(
-        lists, by_position(relevance, both), lambda y: position_based(y, THETA, trust=trust)
+        lists,
+        by_position(relevance, both),
+        lambda y: position_based(y, THETA, trust=trust).relevance,
     )
     np.testing.assert_allclose(mean, relevance * shown(lists), atol=1e-14)
 
@@ -71,7 +73,7 @@ def test_estimates_are_unbiased_over_random_orders(relevance):
     orders = list(itertools.permutations(range(3)))
     law = np.arange(1.0, len(orders) + 1) / sum(range(1, len(orders) + 1))
     mean = sum(
-        p * expected([order], by_position(relevance), lambda y: position_based(y, THETA))
+        p * expected([order], by_position(relevance), lambda y: position_based(y, THETA).relevance)
         for p, order in zip(law, orders)
     )
     np.testing.assert_allclose(mean, relevance * [1, 1, 1, 0], atol=1e-14)
@@ -84,10 +86,10 @@ def test_the_bias_of_a_prior_is_known(lists, trust, relevance, rng):
     mean = expected(
         lists,
         by_position(relevance, trust),
-        lambda y: position_based(y, THETA, trust=trust, prior=prior, strength=m),
+        lambda y: position_based(y, THETA, trust=trust, prior=prior, strength=m).relevance,
     )
     y = ClickSessions(np.zeros(4), lists, [0] * len(lists))
-    e = position_based(y, THETA, trust=trust, return_counts=True).examinations
+    e = position_based(y, THETA, trust=trust).examinations
     np.testing.assert_allclose(mean, relevance + m * (prior - relevance) / (e + m), atol=1e-14)
 
 
@@ -100,7 +102,9 @@ def test_targets_linear_in_labels_are_unbiased_and_those_of_ndcg_are_not(relevan
         def targets(scores):
             return measure.score_targets(scores, queries)
 
-        mean = expected(lists, by_position(relevance), lambda y: targets(position_based(y, THETA)))
+        mean = expected(
+            lists, by_position(relevance), lambda y: targets(position_based(y, THETA).relevance)
+        )
         return np.abs(mean - targets(relevance)).max()
 
     assert bias(DCG(gain="linear")) < 1e-14
@@ -113,7 +117,7 @@ def test_targets_linear_in_labels_are_unbiased_and_those_of_ndcg_are_not(relevan
 
 def test_pairs_of_documents_are_unbiased(relevance):
     def products(y):
-        estimate = position_based(y, THETA)
+        estimate = position_based(y, THETA).relevance
         return np.outer(estimate, 1 - estimate)
 
     mean = expected(LOGS["one list"], by_position(relevance), products)
@@ -123,7 +127,9 @@ def test_pairs_of_documents_are_unbiased(relevance):
 
 def test_clicks_alone_are_biased(relevance):
     lists = LOGS["three lists"]
-    mean = expected(lists, by_position(relevance), lambda y: position_based(y, np.ones(4)))
+    mean = expected(
+        lists, by_position(relevance), lambda y: position_based(y, np.ones(4)).relevance
+    )
     assert mean[3] == pytest.approx(relevance[3])  # always first
     assert np.all(mean[:2] < relevance[:2] - 1e-3)
 
@@ -150,7 +156,7 @@ def test_the_variance_is_at_most_that_of_inverse_propensities(lists, trust, rele
     click = by_position(relevance, trust)
 
     def estimate(y):
-        return position_based(y, THETA, trust=trust)
+        return position_based(y, THETA, trust=trust).relevance
 
     def inverse(y):
         clicks = np.bincount(y.shown_rows, y.clicked / THETA[y.position - 1], minlength=4)
@@ -164,7 +170,7 @@ def test_the_variance_is_at_most_that_of_inverse_propensities(lists, trust, rele
         assert (v <= variance(inverse) + 1e-14).all()
     # The standard error is the root of this variance, at the estimate in place of the truth.
     y = ClickSessions(np.zeros(4), lists, [0] * len(lists))
-    e = position_based(y, THETA, trust=trust, return_counts=True).examinations
+    e = position_based(y, THETA, trust=trust).examinations
     chance = [click(row, k - 1) for row, k in zip(y.shown_rows, y.position)]
     noise = np.bincount(y.shown_rows, np.multiply(chance, np.subtract(1, chance)), minlength=4)
     np.testing.assert_allclose(v[e > 0], (noise[e > 0] / e[e > 0] ** 2), atol=1e-13)
@@ -178,7 +184,7 @@ def test_errors_are_standard_errors(trust, rng):
         p, qid, n_sessions=20_000, model="position", propensity=THETA, trust=trust,
         order_scores=p, random_state=0,
     )  # fmt: skip
-    found = position_based(y, THETA, trust=trust, return_counts=True)
+    found = position_based(y, THETA, trust=trust)
     z = (found.relevance - p) / found.standard_error
     assert np.abs(z).max() < 4.5
     assert 0.85 < np.sqrt(np.mean(z**2)) < 1.15
@@ -189,13 +195,12 @@ def test_errors_are_standard_errors(trust, rng):
 
 def test_documents_never_shown_weigh_nothing():
     y = ClickSessions([1] * 3, [[0, 1], [1, 0]], [[1, 2], [1]])
-    found = position_based(y, THETA, return_counts=True)
+    found = position_based(y, THETA)
     np.testing.assert_allclose(found.examinations, [1.6, 1.6, 0])
     np.testing.assert_allclose(found.relevance, [1 / 1.6, 2 / 1.6, 0])
     assert found.clicks.tolist() == [1, 2, 0]
     assert np.isinf(found.standard_error).tolist() == [False, False, True]
-    np.testing.assert_array_equal(position_based(y, THETA), found.relevance)
-    with_prior = position_based(y, THETA, prior=0.25, return_counts=True)
+    with_prior = position_based(y, THETA, prior=0.25)
     np.testing.assert_allclose(with_prior.relevance, [2.25 / 6.6, 3.25 / 6.6, 0.25])
     assert with_prior.examinations.tolist() == found.examinations.tolist()
 
@@ -204,7 +209,9 @@ def test_rows_that_are_removed_leave_the_positions_of_others(rng):
     qid = np.repeat([1, 2], 4)
     y = sample_sessions(rng.random(8), qid, n_sessions=50, model="position", random_state=0)
     rows = [6, 0, 3]
-    np.testing.assert_allclose(position_based(y[rows], THETA), position_based(y, THETA)[rows])
+    np.testing.assert_allclose(
+        position_based(y[rows], THETA).relevance, position_based(y, THETA).relevance[rows]
+    )
 
 
 def test_subsets_of_sessions_take_a_prior_of_one_number(rng):
@@ -212,7 +219,7 @@ def test_subsets_of_sessions_take_a_prior_of_one_number(rng):
     options = {"propensity": THETA, "trust": (0.9, 0.1), "prior": 0.3}
     mean = mean_over_subsets(y, position_based, 3, **options).mean
     every = [y.choose(np.array(some)) for some in itertools.combinations(range(4), 3)]
-    by_hand = np.mean([position_based(some, **options) for some in every], axis=0)
+    by_hand = np.mean([position_based(some, **options).relevance for some in every], axis=0)
     np.testing.assert_allclose(mean, by_hand, atol=1e-14)
     with pytest.raises(ValueError, match="prior must be a number where subsets"):
         mean_over_subsets(y, position_based, 3, propensity=THETA, prior=np.ones(3))
@@ -295,7 +302,7 @@ def test_bad_input_is_a_clear_error(call, message):
 
 def test_estimates_relative_to_the_first_position_may_be_above_it():
     for theta in ([1.0, 1.02, 1.05], [1.0, 1.7, 0.4], np.array([1, 1, 1])):
-        assert position_based(one_list(), theta)[2] == 1.0
+        assert position_based(one_list(), theta).relevance[2] == 1.0
 
 
 def test_other_targets_are_refused():

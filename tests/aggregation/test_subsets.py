@@ -120,7 +120,7 @@ def test_mean_of_the_cascade_is_that_of_all_subsets_of_sessions(order, rng):
             dense_softmax(
                 cascade(
                     ClickSessions(y.qid, [lists[i] for i in some], y.clicked_position[list(some)])
-                )[rows]
+                ).probability[rows]
             )
             for some in combinations(sessions, min(order, len(sessions)))
         ]

@@ -106,7 +106,7 @@ def test_no_sessions_is_a_target_too():
     assert (len(y), y.n_sessions, y.n_judgments.tolist()) == (6, 0, [0, 0, 0])
     assert y[[0, 1]].n_sessions == 0
     assert repr(y) == "ClickSessions(6 rows, 0 sessions, 6 rows never shown)"
-    assert cascade(y).tolist() == [0.0] * 6
+    assert cascade(y).probability.tolist() == [0.0] * 6
 
 
 # -- slicing -----------------------------------------------------------------------------
@@ -197,10 +197,9 @@ def test_estimates_are_clicks_over_examinations(rng):
     y = draw(rng)
     lists = np.split(y.shown_rows, y.ptr[1:-1])
     clicks, examinations = brute_counts(lists, y.clicked_position, len(y))
-    found = cascade(y, return_counts=True)
+    found = cascade(y)
     np.testing.assert_array_equal(found.clicks, clicks)
     np.testing.assert_array_equal(found.examinations, examinations)
-    np.testing.assert_array_equal(found.probability, cascade(y))
     p = clicks / examinations
     np.testing.assert_allclose(found.probability, p)
     np.testing.assert_allclose(found.standard_error, np.sqrt(p * (1 - p) / examinations))
@@ -218,14 +217,16 @@ def test_estimates_maximise_the_likelihood(rng):
         return total
 
     best = minimize(minus_log_likelihood, np.zeros(len(y))).x
-    np.testing.assert_allclose(cascade(y), 1 / (1 + np.exp(-best)), atol=1e-4)
+    np.testing.assert_allclose(cascade(y).probability, 1 / (1 + np.exp(-best)), atol=1e-4)
 
 
 def test_documents_that_nobody_examined_get_the_default():
     y = ClickSessions([1, 1, 1, 2, 2, 3, 3], [[0, 1, 2], [0], [1, 2], [6, 5]], [1, 0, 1, 1])
-    np.testing.assert_allclose(cascade(y), [1 / 2, 1, 2 / 3, 0, 0, 1, 1])
-    np.testing.assert_allclose(cascade(y, unexamined=0.1), [1 / 2, 1, 0.1, 0.1, 0.1, 0.1, 1])
-    found = cascade(y, return_counts=True)
+    np.testing.assert_allclose(cascade(y).probability, [1 / 2, 1, 2 / 3, 0, 0, 1, 1])
+    np.testing.assert_allclose(
+        cascade(y, unexamined=0.1).probability, [1 / 2, 1, 0.1, 0.1, 0.1, 0.1, 1]
+    )
+    found = cascade(y)
     assert np.isnan(found.standard_error).tolist() == [False, False, *[True] * 4, False]
     assert found.examinations.tolist() == [2, 1, 0, 0, 0, 0, 1]
 
@@ -237,7 +238,7 @@ def test_estimates_recover_the_truth(rng, order_scores):
     p = rng.uniform(0.05, 0.6, len(qid))
     scores = None if order_scores is None else 3 * p
     y = sample_sessions(p, qid, n_sessions=60_000, n_shown=8, order_scores=scores, random_state=0)
-    found = cascade(y, return_counts=True)
+    found = cascade(y)
     z = (found.probability - p) / found.standard_error
     assert np.abs(z).max() < 4.5
     assert 0.8 < np.sqrt(np.mean(z**2)) < 1.2

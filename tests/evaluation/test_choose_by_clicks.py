@@ -25,7 +25,7 @@ def log():
 
 def by_definition(ranker, X, y, n_folds):
     """The criterion of each query, written with loops."""
-    estimate = position_based(y, THETA, return_counts=True)
+    estimate = position_based(y, THETA)
     e, t, scores, fold_of = estimate.examinations, estimate.relevance, {}, {}
     queries = np.unique(y.qid)
     for fold, (train, test) in enumerate(QueryKFold(n_folds).split(X, y)):

@@ -3,8 +3,6 @@
 Independent of the package: the judgments of a query are matrices, of shape (k, m, m).
 """
 
-from functools import partial
-
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse.csgraph import connected_components
@@ -12,13 +10,18 @@ from scipy.special import ndtri
 
 from skcalrank import ClickSessions, PreferenceTarget, aggregation
 
-# Every structure, with the options that it cannot do without.
-NEEDED = {"position_based": {"propensity": 1 / np.arange(1, 31)}}
-RULES = {
-    name: partial(rule, **NEEDED[name]) if name in NEEDED else rule
-    for name, rule in aggregation.STRUCTURES.items()
-}
-OF_CLICKS = ("cascade", "position_based")
+
+def position_based(y):
+    return aggregation.position_based(y, 1 / np.arange(1, 31)).relevance
+
+
+def cascade(y):
+    return aggregation.cascade(y).probability
+
+
+# Every structure, as a function that returns scores.
+OF_CLICKS = {"cascade": cascade, "position_based": position_based}
+RULES = {**aggregation.STRUCTURES, **OF_CLICKS}
 
 
 def law(Y, conditional):

@@ -238,8 +238,8 @@ def targets() -> None:
     sessions = skcalrank.sample_sessions((1 + y) / 4, qid, n_sessions=60, random_state=0)
     assert_type(sessions, skcalrank.ClickSessions)
     assert_type(sessions.clicked, NDArray[np.bool_])
-    assert_type(aggregation.position_based(sessions, np.ones(9), prior=0.5), Floats)
-    counts = aggregation.position_based(sessions, np.ones(9), trust=(0.9, 0.1), return_counts=True)
+    counts = aggregation.position_based(sessions, np.ones(9), trust=(0.9, 0.1), prior=0.5)
+    assert_type(counts.relevance, Floats)
     assert_type(counts.examinations, Floats)
     assert_type(aggregation.fit_propensities(sessions).group, Ints)
     assert_type(skcalrank.ERRRanker().fit(X, sessions).predict(X), Floats)
@@ -366,8 +366,7 @@ def runs() -> None:
     frame = evaluation.rank_frame(skcalrank.NDCGRanker().fit(X, y, qid), X, qid, k=2)
     assert len(frame) == 60
     games = skcalrank.PreferenceTarget.from_frame(frame.assign(winner="a", loser="b"))
-    _, errors = aggregation.bradley_terry(games, return_std=True)
-    assert_type(errors, Floats)
+    assert_type(aggregation.bradley_terry(games, return_std=True).std, Floats)
     log = frame.assign(session=frame["qid"], clicked=frame["position"] == 1)
     names = {"query": "qid", "document": "id", "position": "position"}
     sessions = skcalrank.ClickSessions.from_frame(
@@ -477,7 +476,7 @@ def structures() -> None:
     assert_type(aggregation.mean_adjacency(comparisons), list[Any])
     _, y, qid = made()
     sessions = skcalrank.sample_sessions((1 + y) / 4, qid, n_sessions=60, random_state=0)
-    assert_type(aggregation.cascade(sessions), Floats)
+    assert_type(aggregation.cascade(sessions).probability, Floats)
     votes = aggregation.kemeny([["a", "b"], ["b", ("a", "c")]], weights=[2, 1])
     assert_type(votes, aggregation.Consensus)
     assert_type(votes.order, list[Any])

@@ -295,7 +295,7 @@ def test_what_is_not_a_ranker_of_targets_is_refused(ranker, error, message, rng)
 
 def signed(sessions):
     """Clicks over examinations, less clicks by accident: below 0 where nothing was clicked."""
-    return cascade(sessions) - 0.2
+    return cascade(sessions).probability - 0.2
 
 
 def make_sessions(rng):
@@ -338,7 +338,7 @@ def test_measures_of_grades_count_from_the_lowest(rng):
     np.testing.assert_allclose(ranker.targets_, targets_of(signed(y), qid))
     with pytest.warns(UserWarning, match=r"ndcg@10 are no linear .* targets='separable'"):
         positive = AggregatedRanker("cascade", NDCGRanker(gain="linear")).fit(X, y)
-    gain, discount = cascade(y), 1 / np.log2(np.arange(10) + 2)
+    gain, discount = cascade(y).probability, 1 / np.log2(np.arange(10) + 2)
     for rows in (qid == q for q in range(6)):
         ideal = np.sort(gain[rows])[::-1] @ discount
         np.testing.assert_allclose(positive.targets_[rows], gain[rows] / ideal)
@@ -444,7 +444,7 @@ def test_clicks(rng):
     assert part.fit(X, y).score(X, y) > 0.8
     # ERR of the cascade model is about these probabilities themselves.
     err = ERRRanker(Ridge(), loss="squared").fit(X, y)
-    np.testing.assert_allclose(err.coef_, Ridge().fit(X, cascade(y)).coef_, rtol=1e-6)
+    np.testing.assert_allclose(err.coef_, Ridge().fit(X, cascade(y).probability).coef_, rtol=1e-6)
     assert err.score(X, y) > ERRRanker(Ridge()).fit(-X, y).score(X, y)
     with pytest.raises(ValueError, match=r"expects relevances.*ClickSessions"):
         PairwiseLogisticRanker().fit(X, y)
@@ -523,7 +523,7 @@ def test_structures_of_users_are_checked(ranker, structure, message, rng):
 
 def stop_grades(y):
     """Grades of a user, made of clicks."""
-    return np.round(4 * cascade(y))
+    return np.round(4 * cascade(y).probability)
 
 
 def test_a_scale_that_depends_on_the_subset_is_an_error(rng):

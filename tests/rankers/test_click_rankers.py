@@ -59,7 +59,7 @@ def value(ranker, X, y, p):
 
 def test_clicks_are_fitted_by_evidence(rng):
     X, y, _ = make(rng, n_sessions=300, n_shown=4)
-    found = position_based(y, THETA, return_counts=True)
+    found = position_based(y, THETA)
     ranker = AggregatedRanker("position_based", structure_options=OPTIONS).fit(X, y)
     assert isinstance(ranker.ranker_, DCGRanker)
     assert ranker.ranker_.gain == "linear"
@@ -81,7 +81,7 @@ def test_estimates_are_taken_without_a_shift(rng):
     trust = (0.9, 0.3)
     X, y, _ = make(rng, trust=trust)
     options = OPTIONS | {"trust": trust}
-    estimate = position_based(y, **options)
+    estimate = position_based(y, **options).relevance
     assert estimate.min() < -0.1
     ranker = AggregatedRanker("position_based", structure_options=options).fit(X, y)
     np.testing.assert_allclose(ranker.targets_, estimate)
@@ -126,7 +126,8 @@ def test_other_rankers_of_targets_take_clicks(inner, rng):
 def test_scores_are_values_of_the_estimates(rng):
     X, y, _ = make(rng)
     ranker = AggregatedRanker("position_based", structure_options=OPTIONS).fit(X, y)
-    expected = dcg_score(position_based(y, THETA), ranker.predict(X), qid=y.qid, gain="linear")
+    relevance = position_based(y, THETA).relevance
+    expected = dcg_score(relevance, ranker.predict(X), qid=y.qid, gain="linear")
     assert ranker.score(X, y) == pytest.approx(expected)
     assert np.isfinite(cross_val_score(ranker, X, y, cv=QueryKFold(3))).all()
 
@@ -183,8 +184,7 @@ def test_rankers_of_tables_get_the_table(inner, rng):
     ranker = AggregatedRanker("position_based", inner, structure_options=OPTIONS).fit(table, y)
     scores = ranker.predict(table, y.qid)
     assert dcg_score(p, scores, qid=y.qid) > dcg_score(p, rng.random(len(p)), qid=y.qid) + 0.1
-    relevance = position_based(y, THETA)
-    e = position_based(y, THETA, return_counts=True).examinations
+    relevance, _, e, _ = position_based(y, THETA)
     alone = clone(inner).fit_targets(table, relevance, y.qid, e / (e + 5))
     np.testing.assert_allclose(scores, alone.predict(table, y.qid))
 
@@ -195,8 +195,8 @@ def test_rankers_of_tables_get_the_table(inner, rng):
 def test_scores_of_a_ranker_are_mapped_to_relevances_on_other_queries(rng):
     X, y, p = make(rng, n_sessions=300)
     logger = DCGRanker(gain="linear").fit(X[:, :1], p, y.qid)
-    e, t = position_based(y, THETA, return_counts=True).examinations, position_based(y, THETA)
-    mapped = (position_based(y, THETA, prior=logger, X=X[:, :1]) * (e + 5) - t * e) / 5
+    t, _, e, _ = position_based(y, THETA)
+    mapped = (position_based(y, THETA, prior=logger, X=X[:, :1]).relevance * (e + 5) - t * e) / 5
     assert mapped.min() >= -1e-12
     assert mapped.max() <= 1 + 1e-12
     # The mean of the estimates is kept, and the order of the scores in each part of the queries.
@@ -209,13 +209,15 @@ def test_scores_of_a_ranker_are_mapped_to_relevances_on_other_queries(rng):
     other = ClickSessions.unchecked(
         y.qid, y.shown_rows, y.ptr, y.clicked ^ (y.qid[y.shown_rows] == 0), y.position, y.last_click
     )
-    e0, t0 = e[:8], position_based(other, THETA)[:8]
-    again = position_based(other, THETA, prior=logger, X=X[:, :1])[:8]
+    e0, t0 = e[:8], position_based(other, THETA).relevance[:8]
+    again = position_based(other, THETA, prior=logger, X=X[:, :1]).relevance[:8]
     np.testing.assert_allclose((again * (e0 + 5) - t0 * e0) / 5, mapped[:8], atol=1e-12)
     # The order of the rows does not matter.
     rows = rng.permutation(len(y))
-    moved = position_based(y[rows], THETA, prior=logger, X=X[rows, :1])
-    np.testing.assert_allclose(moved, position_based(y, THETA, prior=logger, X=X[:, :1])[rows])
+    moved = position_based(y[rows], THETA, prior=logger, X=X[rows, :1]).relevance
+    np.testing.assert_allclose(
+        moved, position_based(y, THETA, prior=logger, X=X[:, :1]).relevance[rows]
+    )
 
 
 def test_rankers_of_clicks_shrink_to_a_ranker(rng):
@@ -223,7 +225,7 @@ def test_rankers_of_clicks_shrink_to_a_ranker(rng):
     prior = FrozenEstimator(Ridge().fit(X, p))  # any estimator with predict
     options = OPTIONS | {"prior": prior, "strength": 3.0}
     ranker = AggregatedRanker("position_based", structure_options=options).fit(X, y)
-    np.testing.assert_allclose(ranker.targets_, position_based(y, X=X, **options))
+    np.testing.assert_allclose(ranker.targets_, position_based(y, X=X, **options).relevance)
     # Nothing is shrunk where rankings are compared.
     plain = AggregatedRanker("position_based", structure_options=OPTIONS).fit(X, y)
     plain.ranker_ = ranker.ranker_
@@ -241,7 +243,7 @@ def test_rankers_of_clicks_shrink_to_a_ranker(rng):
 
 def test_documents_never_shown_have_no_weight_and_no_target(rng):
     X, y, p = make(rng, n_sessions=30, n_shown=2)
-    found = position_based(y, THETA, return_counts=True)
+    found = position_based(y, THETA)
     never = found.examinations == 0
     assert never.any()
     assert (found.relevance[never] == 0).all()
@@ -260,7 +262,7 @@ def test_documents_never_shown_have_no_weight_and_no_target(rng):
 
 def clicked_shares(y):
     """A user's structure of clicks."""
-    return np.clip(position_based(y, THETA), 0, 1)
+    return np.clip(position_based(y, THETA).relevance, 0, 1)
 
 
 def fit(inner, X, y, structure="position_based", **options):
@@ -311,7 +313,7 @@ def test_measures_that_count_relevant_documents_need_separable_targets(inner, rn
     with pytest.raises(ValueError, match=r"fractions as labels: .* targets='separable' does"):
         fit(inner, X, y)
     ranker = fit(clone(inner).set_params(targets="separable"), X, y)
-    np.testing.assert_allclose(ranker.targets_, position_based(y, THETA))
+    np.testing.assert_allclose(ranker.targets_, position_based(y, THETA).relevance)
 
 
 LINEAR = [
@@ -324,7 +326,7 @@ LINEAR = [
 def test_targets_that_are_linear_are_taken_as_they_are(inner, rng):
     trust = (0.9, 0.3)
     X, y, _ = make(rng, n_sessions=100, trust=trust)
-    estimate = position_based(y, THETA, trust=trust)
+    estimate = position_based(y, THETA, trust=trust).relevance
     ranker = fit(inner, X, y, trust=trust)
     gap = ranker.targets_ - estimate
     if isinstance(inner, PairwiseDisagreementRanker):
