@@ -86,8 +86,8 @@ def structure_scores(
 
     They are the first field of a named tuple.
     """
-    found = structure(target, **options)
-    scores = np.ravel(found[0] if hasattr(found, "_fields") else found)
+    scores = structure(target, **options)
+    scores = np.ravel(scores[0] if hasattr(scores, "_fields") else scores)
     name = getattr(structure, "__name__", repr(structure))
     if scores.shape != (queries.n_rows,):
         raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 from ..data import PreferenceTarget, check
 from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
-from ..metrics import CheckedTarget, Policies, predict_with_queries, warn_of_queries
+from ..metrics import CheckedTarget, RowPolicies, predict_with_queries, warn_of_queries
 from ._base import Display, draw_line, drawn, literal, styled
 
 
@@ -32,7 +32,7 @@ def _curve(
     check.cutoff(k)
     if isinstance(y, PreferenceTarget):
         raise ValueError(f"{measure.name} needs relevances, got a PreferenceTarget.")
-    target, policies = CheckedTarget.of(y, qid), Policies(ties, empty)
+    target, policies = CheckedTarget.of(y, qid), RowPolicies(ties, empty)
     last = int(target.queries.sizes.max())
     cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
     # Evaluating the measure without cutoff first makes all cutoffs share one sort.

@@ -22,16 +22,19 @@ from ._offline import (
     offline_evaluate,
     propensity_sensitivity,
 )
+from ._options import Policies
 from ._rank_frame import rank_frame
 from ._run_files import load_qrels, load_run, to_qrels, to_run
 from ._run_sources import Qrels, Run
-from ._statistics import TESTS
+from ._statistics import TESTS, Methods
 
 __all__ = [
     "ClickChoice",
     "ClickReport",
     "Comparison",
+    "Methods",
     "OfflineEstimate",
+    "Policies",
     "Qrels",
     "Run",
     "RunValues",

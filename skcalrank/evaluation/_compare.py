@@ -20,12 +20,13 @@ from ..data import (
     timed,
     warn,
 )
-from ..data.types import Array, ArrayLike, Floats, Labels, Seed
+from ..data.types import Array, ArrayLike, Floats, Labels, Unpack
 from ..measures import Measure, get_measure
-from ..metrics import CheckedTarget, Policies, check_several
+from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison
 from ._evaluate_run import RunValues
 from ._made import made
+from ._options import Options, Policies, settled
 from ._statistics import Methods
 
 
@@ -36,18 +37,10 @@ def compare(
     *,
     qid: ArrayLike | None = None,
     baseline: str | None = None,
-    pairs: str = "baseline",
-    test: str = "t",
-    interval: str = "student",
-    correction: str | None = "holm",
-    confidence_level: float = 0.95,
-    n_resamples: int = 10_000,
-    ties: str = "average",
-    empty: str = "skip",
-    tail: float | None = None,
-    relevance_level: float | None = None,
-    random_state: Seed = 0,
+    methods: Methods | None = None,
+    policies: Policies | None = None,
     verbose: int = 0,
+    **options: Unpack[Options],
 ) -> Comparison:
     """Compare the scores of several systems query by query.
 
@@ -66,43 +59,14 @@ def compare(
         one query, or each row of a matrix is one.
     baseline : str, default=None
         Name of the system to which the others are compared. If None, the first one.
-    pairs : {"baseline", "all"}, default="baseline"
-        Differences to test: those to the baseline, or those of all pairs of systems.
-    test : {"t", "wilcoxon", "permutation"}, default="t"
-        Two-sided paired test of the differences. "t": Student's t-test of the mean; p is NaN if all
-        differences are the same number other than 0. "wilcoxon": signed-rank test, without the
-        queries on which two systems are equal. "permutation": test of the mean by random sign
-        flips of the differences.
-    interval : {"student", "bca"}, default="student"
-        Confidence intervals of means and mean differences: Student's, or the bias-corrected and
-        accelerated bootstrap over queries. NaN if the values do not vary.
-    correction : {"holm", "bh", None}, default="holm"
-        Adjustment of the p-values for the family of all pairs and measures of the call. "holm"
-        bounds the probability of any false rejection, "bh" (Benjamini-Hochberg) the expected share
-        of false ones among the rejections. A test whose p-value is NaN belongs to the family,
-        without a rejection; a test on fewer than two queries does not belong to it.
-    confidence_level : float, default=0.95
-        Confidence level of the intervals.
-    n_resamples : int, default=10_000
-        Number of bootstrap samples, and of sign flips. If there are no more than this many
-        assignments of signs, all of them are used, and the permutation test is exact, as is
-        Wilcoxon's.
-    ties, empty : str
-        Treatment of equal scores and of queries on which a measure is undefined, as in
-        :func:`skcalrank.metrics.measure_score`. A query that is skipped is skipped for all systems.
-    tail : float, default=None
-        If a share such as 0.1, each measure is also given as its mean over the 10 % of the queries
-        on which a system has its lowest values, other queries for each system, under the name
-        "map, lowest 10 %". A query counts in its tests as q if its value is above q, the quantile
-        of the values, and as q - (q - value) / tail if it is below: the mean of these numbers is
-        the mean of the lowest values [1]_. For ``test="t"``.
-    relevance_level : float, default=None
-        Documents with ``y_true >= relevance_level`` are relevant, where a binary measure is a name.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the bootstrap and of the permutation test. Results do not depend on the number of
-        threads.
+    methods : Methods, default=None
+        Tests, intervals and corrections. If None, ``Methods()``.
+    policies : Policies, default=None
+        Equal scores, undefined queries and the level of relevance. If None, ``Policies()``.
     verbose : int, default=0
         If not 0, the times of the measures, and of intervals and tests, are printed.
+    **options
+        Parameters of :class:`Methods` and :class:`Policies`, such as ``test="wilcoxon"``.
 
     Returns
     -------
@@ -136,11 +100,6 @@ def compare(
     The queries are the sample: intervals and tests are statements about the mean over the
     population of queries, with equal weights, for fixed systems.
 
-    References
-    ----------
-    .. [1] Rockafellar and Uryasev: Optimization of conditional value-at-risk, Journal of Risk 2,
-       2000.
-
     Examples
     --------
     Scores are columns of a data frame, or a dict of arrays:
@@ -155,11 +114,9 @@ def compare(
     0     rating  ndcg@10  0.51  <NA>    <NA>
     1  n_ratings  ndcg@10  0.37    16      44
     """
-    methods = Methods(
-        confidence_level, correction, pairs, test, interval, n_resamples, random_state, tail=tail
-    )
+    methods, policies = settled(options, methods=methods, policies=policies)
     systems = named_systems("scores", scores, baseline)
-    chosen, policies = named_measures(measures, relevance_level), Policies(ties, empty)
+    chosen, of_rows = named_measures(measures, policies.relevance_level), policies.of_rows()
     places = [f"scores[{name!r}]" for name in systems]
     y_true, qid, *values = in_memory(y_true=y_true, qid=qid, **dict(zip(places, systems.values())))
     systems = dict(zip(systems, values))
@@ -169,7 +126,7 @@ def compare(
     target = CheckedTarget.of(y_true, qid)
     checked = [_checked_scores(target, name, values) for name, values in systems.items()]
     with timed(verbose, "compare", f"{len(chosen)} measures of {len(systems)} systems"):
-        values = [list(of.values()) for of in target.values(chosen, checked, policies)]
+        values = [list(of.values()) for of in target.values(chosen, checked, of_rows)]
     names = query_names(target.queries)
     with timed(verbose, "compare", "intervals and tests"):
         return made(list(systems), list(chosen), names, np.array(values), baseline, methods)
@@ -179,14 +136,8 @@ def compare_values(
     values: Mapping[str, Mapping[str, Any]],
     *,
     baseline: str | None = None,
-    pairs: str = "baseline",
-    test: str = "t",
-    interval: str = "student",
-    correction: str | None = "holm",
-    confidence_level: float = 0.95,
-    n_resamples: int = 10_000,
-    tail: float | None = None,
-    random_state: Seed = 0,
+    methods: Methods | None = None,
+    **options: Unpack[Options],
 ) -> Comparison:
     """Compare systems by given values of measures for each query.
 
@@ -196,8 +147,10 @@ def compare_values(
         ``values[system][measure]`` is a dict (or pandas Series) of values by query, or an array of
         values of the same queries in the same order. NaN, or NA of pandas, means undefined. If
         every system is a result of :func:`evaluate_run`, tables have its share of judged documents.
-    baseline, pairs, test, interval, correction, confidence_level, n_resamples, tail, random_state
+    baseline, methods
         As in :func:`compare`.
+    **options
+        Parameters of :class:`Methods`, such as ``test="wilcoxon"``.
 
     Returns
     -------
@@ -229,9 +182,7 @@ def compare_values(
     >>> row.wins, row.ties, row.losses, round(row.difference, 4)
     (4, 2, 0, 0.1667)
     """
-    methods = Methods(
-        confidence_level, correction, pairs, test, interval, n_resamples, random_state, tail=tail
-    )
+    (methods,) = settled(options, methods=methods)
     systems = named_systems("values", values, baseline)
     by_measure = {name: named(f"values[{name!r}]", of) for name, of in systems.items()}
     measures = list(next(iter(by_measure.values())))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from inspect import isclass
 from typing import Any, NamedTuple
 
@@ -27,13 +26,14 @@ from ..data import (
     warning_once,
     warning_once_in_jobs,
 )
-from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix
+from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix, Unpack
 from ..measures import Measure, warn_of_amounts
-from ..metrics import CheckedTarget, Policies, predict_with_queries
+from ..metrics import CheckedTarget, RowPolicies, predict_with_queries
 from ..model_selection import QueryKFold
 from ._compare import named_measures, named_systems, query_names
 from ._comparison import Comparison
 from ._made import made
+from ._options import Options, Policies, settled
 from ._statistics import Methods, Moments
 
 
@@ -46,14 +46,11 @@ def cross_compare(
     *,
     cv: Any = 5,
     baseline: str | None = None,
-    pairs: str = "baseline",
-    correction: str | None = "holm",
-    confidence_level: float = 0.95,
-    ties: str = "average",
-    empty: str = "skip",
-    relevance_level: float | None = None,
+    methods: Methods | None = None,
+    policies: Policies | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
+    **options: Unpack[Options],
 ) -> Comparison:
     r"""Compare estimators by cross-validation, with a test corrected for overlapping folds.
 
@@ -78,12 +75,16 @@ def cross_compare(
     cv : int, splitter or iterable of (train, test), default=5
         A number of folds means ``QueryKFold(cv)``. No split may cut a query. Repeated splits, such
         as ``QueryShuffleSplit(20, test_size=0.2)``, detect smaller differences than five folds.
-    baseline, pairs, correction, confidence_level, ties, empty, relevance_level
+    baseline, policies
         As in :func:`compare`.
+    methods : Methods, default=None
+        Pairs, correction and confidence level. The test, a t-test, is that of the Notes.
     n_jobs : int, default=None
         Number of fits that joblib runs in parallel. None means 1, -1 one for each core.
     verbose : int, default=0
         If not 0, the held-out measures and the time of each fit are printed.
+    **options
+        Parameters of :class:`Methods` and :class:`Policies`, such as ``empty="zero"``.
 
     Returns
     -------
@@ -136,6 +137,11 @@ def cross_compare(
     >>> result.to_frame().loc[2, ["system", "measure"]].tolist()
     ['in query', 'ndcg@10']
     """
+    methods, policies = settled(options, methods=methods, policies=policies)
+    if (methods.test, methods.interval, methods.tail) != ("t", "student", None):
+        raise ValueError(
+            "test, interval and tail must be left out of cross_compare, which tests means of folds."
+        )
     systems = named_systems("estimators", estimators, baseline)
     for name, estimator in systems.items():
         if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
@@ -145,12 +151,11 @@ def cross_compare(
                 f"estimators[{name!r}] must be an estimator, got a class: did you mean "
                 f"{estimator.__name__}()?"
             )
-    methods = Methods(confidence_level, correction, pairs)
-    policies, data = Policies(ties, empty), _Data(X, y, qid)
+    of_rows, data = policies.of_rows(), _Data(X, y, qid)
     splits = list(_splits(cv, data))
-    methods = replace(methods, shared=float(np.mean([split.ratio for split in splits])))
+    shared = float(np.mean([split.ratio for split in splits]))
     with warning_once():
-        chosen = data.scaled(named_measures(measures, relevance_level))
+        chosen = data.scaled(named_measures(measures, policies.relevance_level))
         measure = next(iter(chosen.values()))
         systems = {
             name: adapted(estimator, measure) if is_of_library(estimator) else estimator
@@ -158,9 +163,7 @@ def cross_compare(
         }
         held_out = delayed(warning_once_in_jobs(data.timed_values))
         jobs = (
-            held_out(
-                f"{name}, split {number} of {len(splits)}", verbose, e, split, chosen, policies
-            )
+            held_out(f"{name}, split {number} of {len(splits)}", verbose, e, split, chosen, of_rows)
             for name, e in systems.items()
             for number, split in enumerate(splits, 1)
         )
@@ -169,7 +172,7 @@ def cross_compare(
     of_queries = np.array([data.over_splits(of_system, splits) for of_system in by_system])
     folds = np.array([np.transpose([Moments.of(v).mean for v in of]) for of in by_system])
     names = query_names(data.queries)
-    return made(list(systems), list(chosen), names, of_queries, baseline, methods, folds)
+    return made(list(systems), list(chosen), names, of_queries, baseline, methods, folds, shared)
 
 
 class _Split(NamedTuple):
@@ -229,7 +232,7 @@ class _Data:
         estimator: Any,
         split: _Split,
         measures: dict[str, Any],
-        policies: Policies,
+        policies: RowPolicies,
     ) -> Floats:
         """Return :meth:`held_out_values`; if `verbose`, print their means, and the time."""
         with timed(verbose, "cross_compare", work) as results:
@@ -239,7 +242,7 @@ class _Data:
         return values
 
     def held_out_values(
-        self, estimator: Any, split: _Split, measures: dict[str, Any], policies: Policies
+        self, estimator: Any, split: _Split, measures: dict[str, Any], policies: RowPolicies
     ) -> Floats:
         """Fit an estimator to a split; return test values of shape (n_measures, n_queries)."""
         X, y = _safe_indexing(self.X, split.train), self.target[split.train]

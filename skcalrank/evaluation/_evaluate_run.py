@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
-from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
-from ..data import check, warn, warning_once
+from ..data import warn, warning_once
 from ..data.types import Floats, Unpack
 from ..measures import MEASURES, Measure, get_measure, unknown_measure
-from ..metrics import EMPTY, check_several, mean_of_queries
+from ..metrics import check_several, mean_of_queries
 from ._judged_run import JudgedRun
+from ._options import Policies, PolicyOptions, settled
 from ._run_files import load_qrels, load_run
 from ._run_sources import Qrels, Run, Scores, could_be_either
-
-TIES = ("trec", "trec10", "stable", "average")
 
 #: Names that trec_eval has for measures without and with a cutoff; None if it does not have them.
 _TREC_NAMES: dict[str, tuple[str | None, str | None]] = {
@@ -106,12 +105,10 @@ def _are_whole(values: Scores) -> bool:
     return all(value % 1 == 0 for documents in values.values() for value in documents.values())
 
 
-class _Options(TypedDict, total=False):
+class _Options(PolicyOptions, total=False):
     """What the overloads of evaluate_run have in common, for type checkers."""
 
-    ties: str
-    empty: str
-    relevance_level: float
+    policies: Policies | None
     gain: str
     complete: bool
 
@@ -140,12 +137,11 @@ def evaluate_run(
     run: Any,
     measures: Iterable[str | Measure] | Mapping[str, str | Measure],
     *,
-    ties: str = "trec",
-    empty: str = "zero",
-    relevance_level: float = 1.0,
+    policies: Policies | None = None,
     gain: str = "linear",
     complete: bool = False,
     average: bool = True,
+    **options: Unpack[PolicyOptions],
 ) -> RunValues[Any]:
     """Evaluate a run against judgments, as trec_eval does.
 
@@ -164,17 +160,8 @@ def evaluate_run(
         ``"precision@5"``, ``"recall@100"``, ``"err@10"``, ...; ``"bpref"``, which ignores
         documents without a judgment; ``"judged@10"``, the share of judged documents among the
         first 10 that were retrieved.
-    ties : {"trec", "trec10", "stable", "average"}, default="trec"
-        Order of documents with equal scores. "trec": by name from Z to A, with scores compared in
-        single precision, as in trec_eval up to version 9 and in pytrec_eval. "trec10": the same in
-        double precision, as in trec_eval 10. "stable": the order of the run. "average": the exact
-        expectation over all orders.
-    empty : {"zero", "skip", "one", "nan", "error"}, default="zero"
-        Treatment of queries on which a measure is undefined (0/0), such as queries without a
-        relevant document, as in :func:`skcalrank.metrics.measure_score`. trec_eval uses "zero".
-    relevance_level : float, default=1.0
-        Documents with at least this relevance are relevant, for binary measures given by name
-        (``trec_eval -l``).
+    policies : Policies, default=None
+        Equal scores, undefined queries and the level of relevance. If None, ``Policies()``.
     gain : {"linear", "exponential"}, default="linear"
         Gain of DCG and NDCG given by name; trec_eval uses "linear", the relevance itself. A measure
         that is given as an object has its own gain.
@@ -183,6 +170,8 @@ def evaluate_run(
         they are left out, with a warning.
     average : bool, default=True
         If True, means over queries are returned; if False, values of each query.
+    **options
+        Parameters of :class:`Policies`, such as ``ties="average"``.
 
     Returns
     -------
@@ -222,9 +211,9 @@ def evaluate_run(
     >>> evaluate_run(qrels, run, ["mrr"], average=False)
     {'mrr': {'q1': 0.5, 'q2': 1.0}}
     """
-    check.option("ties", ties, TIES)
-    check.option("empty", empty, EMPTY)
-    resolved = run_measures(measures, relevance_level, gain)
+    (policies,) = settled(options, policies=policies)
+    ties, empty, level = policies.of_runs()
+    resolved = run_measures(measures, level, gain)
     judged = JudgedRun(*_read(qrels, run), complete=complete, ties=ties)
     if judged.n_missing and not complete:
         warn(

@@ -32,8 +32,12 @@ def made(
     baseline: str | None,
     methods: Methods,
     folds: Floats | None = None,
+    shared: float = 0.0,
 ) -> Comparison:
-    """Return the comparison of values of queries, or of means of folds."""
+    """Return the comparison of values of queries, or of means of folds.
+
+    `shared` says how much folds have in common, as in :meth:`Moments.error`.
+    """
     if methods.tail is not None:
         lowest = f"lowest {100 * methods.tail:g} %"
         measures = [*measures, *(f"{measure}, {lowest}" for measure in measures)]
@@ -50,10 +54,11 @@ def made(
     _warn_of_equal(of_pairs, pairs)
     # All columns share one set of resamples.
     columns = np.concatenate([*scaled, *of_pairs])
-    ends = np.transpose(intervals(columns, methods))
+    ends = np.transpose(intervals(columns, methods, shared))
     n = len(systems) * len(measures)
     means = _estimates(systems, measures, columns[:n], ends[:n], scale)
-    differences = _differences(pairs, measures, columns[n:], ends[n:], scale, methods)
+    tested = columns[n:], ends[n:], p_values(columns[n:], methods, shared) if pairs else None
+    differences = _differences(pairs, measures, tested, scale, methods.correction)
     if methods.test == "t":
         _warn_of_no_spread(differences)
     return Comparison(
@@ -66,13 +71,13 @@ def made(
         differences=differences,
         confidence_level=methods.confidence_level,
         interval_title=TITLES[methods.interval],
-        test_title=_test_title(methods, sum(row.n > 1 for row in differences)),
+        test_title=_test_title(methods, folds is not None, sum(row.n > 1 for row in differences)),
         fold_values=folds,
     )
 
 
-def _test_title(methods: Methods, n_tests: int) -> str:
-    title = TITLES["corrected t" if methods.shared else methods.test]
+def _test_title(methods: Methods, of_folds: bool, n_tests: int) -> str:
+    title = TITLES["corrected t" if of_folds else methods.test]
     if methods.correction is None or n_tests < 2:
         return title
     return f"{title}, {TITLES[methods.correction]}-corrected for {n_tests} tests"
@@ -104,14 +109,15 @@ def _estimates(
 
 
 def _differences(
-    pairs: Any, measures: list[str], columns: Floats, ends: Floats, scale: Floats, methods: Methods
+    pairs: Any, measures: list[str], tested: Any, scale: Floats, correction: str | None
 ) -> list[Difference]:
     if not pairs:
         return []
-    moments, p = Moments.of(columns), p_values(columns, methods)
+    columns, ends, p = tested
+    moments = Moments.of(columns)
     scaled = _times([moments.mean, *ends.T, moments.spread], np.tile(scale, len(pairs)))
     counts = (columns > 0).sum(1), (columns == 0).sum(1), (columns < 0).sum(1), moments.n
-    corrected = adjusted(p, moments.n, methods.correction)
+    corrected = adjusted(p, moments.n, correction)
     cells = zip(product(pairs, measures), *scaled, effect_sizes(moments), *counts, p, corrected)
     return [
         Difference(first, second, measure, *(value.item() for value in cell))

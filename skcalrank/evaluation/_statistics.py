@@ -46,23 +46,74 @@ _NO_SPREAD = 1e-12
 _ROUNDING = 1e-4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Methods:
-    """Options for intervals and p-values.
+    """How intervals and p-values of comparisons are computed.
 
-    If `shared` is above 0, values are means of folds whose training sets overlap: the variance of
-    the mean of n folds is ``(1 / n + shared)`` times the variance of the folds (Nadeau and Bengio).
+    :func:`compare`, :func:`compare_values` and :func:`cross_compare` take it as ``methods=``, or
+    its parameters as keywords.
+
+    Parameters
+    ----------
+    test : {"t", "wilcoxon", "permutation"}, default="t"
+        Two-sided paired test of the differences. "t": Student's t-test of the mean; p is NaN if all
+        differences are the same number other than 0. "wilcoxon": signed-rank test, without the
+        queries on which two systems are equal. "permutation": test of the mean by random sign
+        flips of the differences.
+    interval : {"student", "bca"}, default="student"
+        Confidence intervals of means and mean differences: Student's, or the bias-corrected and
+        accelerated bootstrap over queries. NaN if the values do not vary.
+    confidence_level : float, default=0.95
+        Confidence level of the intervals.
+    correction : {"holm", "bh", None}, default="holm"
+        Adjustment of the p-values for the family of all pairs and measures of the call. "holm"
+        bounds the probability of any false rejection, "bh" (Benjamini-Hochberg) the expected share
+        of false ones among the rejections. A test whose p-value is NaN belongs to the family,
+        without a rejection; a test on fewer than two queries does not belong to it.
+    pairs : {"baseline", "all"}, default="baseline"
+        Differences to test: those to the baseline, or those of all pairs of systems.
+    n_resamples : int, default=10_000
+        Number of bootstrap samples, and of sign flips. If there are no more than this many
+        assignments of signs, all of them are used, and the permutation test is exact, as is
+        Wilcoxon's.
+    tail : float, default=None
+        If a share such as 0.1, each measure is also given as its mean over the 10 % of the queries
+        on which a system has its lowest values, other queries for each system, under the name
+        "map, lowest 10 %". A query counts in its tests as q if its value is above q, the quantile
+        of the values, and as q - (q - value) / tail if it is below: the mean of these numbers is
+        the mean of the lowest values [1]_. For ``test="t"``.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the bootstrap and of the permutation test. Results do not depend on the number of
+        threads.
+
+    See Also
+    --------
+    Policies : How measures are read.
+
+    References
+    ----------
+    .. [1] Rockafellar and Uryasev: Optimization of conditional value-at-risk, Journal of Risk 2,
+       2000.
+
+    Examples
+    --------
+    >>> from skcalrank.evaluation import Methods, compare_values
+    >>> values = {"a": {"map": [0.5, 0.25, 1, 0.5, 0, 1]}, "b": {"map": [1, 0.5, 0.75, 1, 0.25, 1]}}
+    >>> methods = Methods(test="permutation", confidence_level=0.9)
+    >>> (one,) = compare_values(values, methods=methods).differences
+    >>> (same,) = compare_values(values, test="permutation", confidence_level=0.9).differences
+    >>> one == same, one.p
+    (True, 0.25)
     """
 
-    confidence_level: float
-    correction: str | None
-    pairs: str
     test: str = "t"
     interval: str = "student"
-    n_resamples: int = 1
-    random_state: Seed = 0
-    shared: float = 0.0
+    confidence_level: float = 0.95
+    correction: str | None = "holm"
+    pairs: str = "baseline"
+    n_resamples: int = 10_000
     tail: float | None = None
+    random_state: Seed = 0
 
     def __post_init__(self) -> None:
         check.option("interval", self.interval, INTERVALS)
@@ -120,17 +171,22 @@ class Moments:
         return cls(n, mean, np.where(spread <= _NO_SPREAD * largest, 0.0, spread))
 
     def error(self, shared: float) -> Floats:
-        """Return the standard error of the means."""
+        """Return the standard error of the means.
+
+        If `shared` is above 0, values are means of folds whose training sets overlap: the variance
+        of the mean of n folds is ``(1 / n + shared)`` times the variance of the folds (Nadeau and
+        Bengio).
+        """
         return self.spread * np.sqrt(arrays.safe_divide(1.0, self.n, np.nan) + shared)
 
 
-def intervals(columns: Floats, methods: Methods) -> tuple[Floats, Floats]:
+def intervals(columns: Floats, methods: Methods, shared: float = 0.0) -> tuple[Floats, Floats]:
     """Return both ends of the interval of each mean; NaN if values do not vary."""
     moments = Moments.of(columns)
     varies = np.where(moments.spread > 0, 1.0, np.nan)
     if methods.interval == "student":
         quantile = stats.t.ppf((1 + methods.confidence_level) / 2, np.maximum(moments.n - 1, 1))
-        half = quantile * moments.error(methods.shared) * varies
+        half = quantile * moments.error(shared) * varies
         return moments.mean - half, moments.mean + half
     ends = np.full((2, len(columns)), np.nan)
     for numbers, values in by_pattern(columns):
@@ -168,7 +224,7 @@ def _quantiles(ordered: Floats, levels: Floats) -> Floats:
     return low + (place - lower) * (ordered[rows, upper] - low)
 
 
-def p_values(differences: Floats, methods: Methods) -> Floats:
+def p_values(differences: Floats, methods: Methods, shared: float = 0.0) -> Floats:
     """Return two-sided p-values of mean differences; NaN for fewer than two differences.
 
     If all differences are 0, the p-value is 1. If all are the same other number, the t-test is NaN,
@@ -176,7 +232,7 @@ def p_values(differences: Floats, methods: Methods) -> Floats:
     """
     moments = Moments.of(differences)
     if methods.test == "t":
-        statistic = arrays.safe_divide(np.abs(moments.mean), moments.error(methods.shared), np.nan)
+        statistic = arrays.safe_divide(np.abs(moments.mean), moments.error(shared), np.nan)
         p = 2 * stats.t.sf(statistic, np.maximum(moments.n - 1, 1))
     elif methods.test == "wilcoxon":
         p = np.array([_wilcoxon(d[~np.isnan(d)], methods.n_resamples) for d in differences])

@@ -11,7 +11,7 @@ import numpy as np
 from ..data import NotGradesWarning, check, in_memory, keeping_warnings, warn
 from ..data.types import ArrayLike, Floats, Labels, Unpack
 from ..measures import Measure, get_measure
-from ._values import CheckedTarget, Policies
+from ._values import CheckedTarget, RowPolicies
 
 _SWAPPED = "Were y_true and y_score swapped?"
 
@@ -111,7 +111,7 @@ def measure_score(
     >>> measure_score("precision@1", [[0, 1, 1]], [[0.2, 0.9, 0.5]])
     1.0
     """
-    policies, measures = Policies.of(ties, empty, convention), _by_name([measure], convention)
+    policies, measures = RowPolicies.of(ties, empty, convention), _by_name([measure], convention)
     values = evaluated(measures, y_true, y_score, policies, qid, sample_weight, average)
     return values[measure]
 
@@ -173,7 +173,7 @@ def evaluate(
     >>> evaluate([0, 1, 1], [0.2, 0.9, 0.5], ["precision@1", "auc"])
     {'precision@1': 1.0, 'auc': 1.0}
     """
-    policies = Policies.of(ties, empty, convention)
+    policies = RowPolicies.of(ties, empty, convention)
     resolved = _by_name(measures, convention)
     return evaluated(resolved, y_true, y_score, policies, qid, sample_weight, average)
 
@@ -197,7 +197,7 @@ def evaluated(
     measures: Mapping[Any, Measure],
     y_true: Labels,
     y_score: ArrayLike,
-    policies: Policies,
+    policies: RowPolicies,
     qid: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     average: bool = True,

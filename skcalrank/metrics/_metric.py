@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, overload
 from ..data.types import ArrayLike, Floats, Labels
 from ..measures import Measure, get_convention
 from ._evaluate import evaluated, measure_score
-from ._values import Policies
+from ._values import RowPolicies
 
 
 class Metric(Protocol):
@@ -103,11 +103,11 @@ def metric_function(
             chosen = {option: arguments.pop(option) for option in options if option in arguments}
             if not measure.has_cutoff and (k := chosen.pop("k", None)) is not None:
                 raise ValueError(f"k must be None for {name}, which has no cutoff, got {k!r}.")
-            policies = [arguments.pop(policy, None) for policy in ("ties", "empty", "convention")]
-            computed, convention = measure(**chosen), policies[-1]
+            given = [arguments.pop(policy, None) for policy in ("ties", "empty", "convention")]
+            computed, convention = measure(**chosen), given[-1]
             if convention is not None:
                 computed = get_convention(convention).apply(computed, chosen)
-            value = evaluated({"": computed}, y_true, y_score, Policies.of(*policies), **arguments)
+            value = evaluated({"": computed}, y_true, y_score, RowPolicies.of(*given), **arguments)
             # Subtract from zero, so that a loss of zero is 0.0 and not -0.0.
             return 0.0 - value[""] if loss else value[""]
 

@@ -12,7 +12,7 @@ from ..data import arrays, check, is_lazy
 from ..data.types import ArrayLike, Floats, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import evaluated
-from ._values import Policies
+from ._values import RowPolicies
 
 
 class RankingScorer:
@@ -47,7 +47,7 @@ class RankingScorer:
     def __init__(
         self, measure: str | Measure, *, ties: str = "average", empty: str = "skip"
     ) -> None:
-        policies = Policies(ties, empty)
+        policies = RowPolicies(ties, empty)
         self.measure = get_measure(measure)
         self.ties, self.empty = policies.ties, policies.empty
 
@@ -109,7 +109,8 @@ class RankingScorer:
         qid = check.carried_qid(y, qid)
         check.warn_of_one_query(y, qid, "The scorer")
         warn_of_queries(estimator, X, y, qid, "The scorer")
-        scores, policies = predict_with_queries(estimator, X, qid), Policies(self.ties, self.empty)
+        policies = RowPolicies(self.ties, self.empty)
+        scores = predict_with_queries(estimator, X, qid)
         measures = {"": self.measure}
         values = evaluated(measures, y, scores, policies, qid, sample_weight, caller=None)
         return float(values[""])
@@ -188,7 +189,7 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     """
     ties, empty = metric_options.pop("ties", None), metric_options.pop("empty", None)
     measure = get_measure(name, **metric_options)
-    policies = Policies.of(ties, empty, metric_options.get("convention"))
+    policies = RowPolicies.of(ties, empty, metric_options.get("convention"))
     return RankingScorer(measure, ties=policies.ties, empty=policies.empty)
 
 

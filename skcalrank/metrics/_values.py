@@ -20,8 +20,8 @@ EMPTY = ("skip", "zero", "one", "nan", "error")
 
 
 @dataclass(frozen=True)
-class Policies:
-    """What metrics do with equal scores, and with queries on which a measure is undefined."""
+class RowPolicies:
+    """What metrics of rows do with equal scores, and with queries that have no value."""
 
     ties: str = "average"
     empty: str = "skip"
@@ -31,7 +31,7 @@ class Policies:
         check.option("empty", self.empty, EMPTY)
 
     @classmethod
-    def of(cls, ties: str | None, empty: str | None, convention: str | None = None) -> Policies:
+    def of(cls, ties: str | None, empty: str | None, convention: str | None = None) -> RowPolicies:
         """Return policies that are given, those of a convention, or else the defaults."""
         others: Any = cls if convention is None else get_convention(convention)
         return cls(others.ties if ties is None else ties, others.empty if empty is None else empty)
@@ -88,12 +88,12 @@ class CheckedTarget:
         self,
         measures: Mapping[Any, Measure],
         y_score: ArrayLike,
-        policies: Policies | None = None,
+        policies: RowPolicies | None = None,
         sample_weight: ArrayLike | None = None,
         average: bool = True,
     ) -> dict[Any, Any]:
         """Return the mean of each measure, or its values per query; validate scores and weights."""
-        policies = Policies() if policies is None else policies
+        policies = RowPolicies() if policies is None else policies
         scores, weight = self.scores(y_score), self.query_weight(sample_weight)
         if average:
             return self.means(measures, scores, weight, policies)
@@ -113,7 +113,7 @@ class CheckedTarget:
         measures: Mapping[Any, Measure],
         scores: Floats,
         weight: Floats | None,
-        policies: Policies,
+        policies: RowPolicies,
     ) -> dict[Any, Any]:
         """Return the mean of each measure, for checked scores and weights of the queries."""
         (values,) = self.values(measures, [scores], policies, weight)
@@ -126,7 +126,7 @@ class CheckedTarget:
         self,
         measures: Mapping[Any, Measure],
         scores: Iterable[Floats],
-        policies: Policies,
+        policies: RowPolicies,
         weight: Floats | None = None,
     ) -> list[dict[Any, Floats]]:
         """Return the values of each query by measure, for each of several checked scores.
@@ -201,7 +201,7 @@ class PreparedScore:
         shares = check.sample_weight(weight, len(y), queries, only_shares=True)
         if not measure.is_scaled:
             y = check.labels_that_count(y, queries, shares)
-        self._measure, self._policies = measure.scaled_to(y), Policies(ties, empty)
+        self._measure, self._policies = measure.scaled_to(y), RowPolicies(ties, empty)
         self._weight = None if shares is None else queries.mean(shares)
         self._unit = 1.0 if shares is None else float(np.max(weight) / shares.max())
         self._n_queries = queries.n_queries
@@ -294,7 +294,7 @@ def mean_of_queries(
 
 
 def _of_preferences(
-    measure: Any, target: CheckedTarget, scores: Floats, policies: Policies
+    measure: Any, target: CheckedTarget, scores: Floats, policies: RowPolicies
 ) -> Floats:
     """Return the value of each query of preferences, as a sum over them."""
     preferences, queries = target.y, target.queries

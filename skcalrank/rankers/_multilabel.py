@@ -23,7 +23,7 @@ from ..data import (
 from ..data.types import Array, ArrayLike, Floats, Labels, Matrix, Self
 from ..linear_model import add_moments
 from ..measures import Measure, get_measure, warn_of_amounts
-from ..metrics import CheckedTarget, Policies, measure_score
+from ..metrics import CheckedTarget, RowPolicies, measure_score
 from ._base import BaseRanker
 from ._front import Front, efficient_rows, mixes_of
 from ._penalty import ALPHA, AUTO, gram_ridge, penalty, seen_in
@@ -331,7 +331,7 @@ class MultiLabelRanker(BaseRanker):
         targets = [CheckedTarget.of(y.label(name), qid, queries) for name in self.label_names_]
         scores, weight = targets[0].scores(scores), targets[0].query_weight(sample_weight)
         values = [
-            target.means({"score": measure}, scores, weight, Policies())["score"]
+            target.means({"score": measure}, scores, weight, RowPolicies())["score"]
             for target, measure in zip(targets, self.measures_)
         ]
         return float(self.measure_weights_ @ np.array(values))

@@ -351,6 +351,9 @@ def comparisons() -> None:
     assert_type(crossed, evaluation.Comparison)
     curve = calibration.regret_curve(estimators, made(), measure="dcg", n_samples=[9], n_repeats=1)
     assert_type(curve["regret"].min(), Any)
+    methods, policies = evaluation.Methods(pairs="all"), evaluation.Policies(relevance_level=1)
+    found = evaluation.compare(y, systems, ["map"], qid=qid, methods=methods, policies=policies)
+    assert_type(found.confidence_level, float)
 
 
 def runs() -> None:
