@@ -1,7 +1,6 @@
 """Options as one value, and as keywords, their shorthand."""
 
-from dataclasses import FrozenInstanceError, fields
-from typing import get_type_hints
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from skcalrank.evaluation import (
     cross_compare,
     evaluate_run,
 )
-from skcalrank.evaluation._options import Options, PolicyOptions
 
 METHODS = {
     "test": "permutation",
@@ -131,12 +129,6 @@ def test_what_contradicts_is_refused(call, options, words):
 def test_a_value_checks_its_fields(kind, options):
     with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
         kind(**options)
-
-
-def test_keywords_for_type_checkers_are_the_fields():
-    of_policies, of_methods = ([field.name for field in fields(of)] for of in (Policies, Methods))
-    assert list(get_type_hints(PolicyOptions)) == of_policies
-    assert list(get_type_hints(Options)) == of_policies + of_methods
 
 
 @pytest.mark.parametrize(

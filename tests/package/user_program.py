@@ -354,6 +354,21 @@ def comparisons() -> None:
     methods, policies = evaluation.Methods(pairs="all"), evaluation.Policies(relevance_level=1)
     found = evaluation.compare(y, systems, ["map"], qid=qid, methods=methods, policies=policies)
     assert_type(found.confidence_level, float)
+    evaluation.compare(  # every keyword
+        *(y, systems, ["map"]),
+        qid=qid,
+        test="permutation",
+        interval="bca",
+        confidence_level=0.9,
+        correction=None,
+        pairs="all",
+        n_resamples=9,
+        tail=None,
+        random_state=1,
+        ties="stable",
+        empty="zero",
+        relevance_level=1,
+    )
 
 
 def runs() -> None:
