@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +22,8 @@ from ..data import (
 )
 from ..data.types import Floats, Ints
 
-# Steps of an iteration, the largest change of its last one, and by how much more an extrapolated
-# one may change.
-_MOST_STEPS, _TOLERANCE, _WORSE = 1000, 1e-7, 2.0
+# Steps of least squares by turns, which take about 20, and the largest change of the last one.
+_MOST_STEPS, _TOLERANCE = 1000, 1e-7
 
 
 class PropensityEstimate(NamedTuple):
@@ -72,9 +70,9 @@ def fit_propensities(
     r"""Estimate how often positions are examined, relative to the first one.
 
     In the position-based model a document with relevance r, shown :math:`n_k` times at position k,
-    has :math:`n_k \theta_k r` clicks there in expectation. Three methods tell :math:`\theta` and r
-    apart: the first two by documents that were shown at several positions, of which "swap" needs
-    the fewest impressions; the last by features, for logs in which documents did not move.
+    has :math:`n_k \theta_k r` clicks there in expectation. Two methods tell :math:`\theta` and r
+    apart: one by documents that were shown at several positions, the other by features, for logs in
+    which documents did not move.
 
     Parameters
     ----------
@@ -84,13 +82,10 @@ def fit_propensities(
     X : array-like of shape (n_rows, d), default=None
         Features of the documents, for "alternating". If given, the call warns where they predict
         the positions.
-    method : {"swap", "em", "alternating"}, default="swap"
+    method : {"swap", "alternating"}, default="swap"
         - "swap": given the clicks of a document, the shares of its positions are
           :math:`n_k \theta_k / \sum_j n_j \theta_j`, whatever r is. Their likelihood is maximized,
           which is concave in :math:`\log \theta`. Its gradient is 0 in expectation at the truth.
-        - "em": maximum likelihood of :math:`\theta` and of the relevance of every document, with
-          :math:`\theta_k \le 1` and r <= 1, by expectation maximization. As precise as
-          "swap" where documents have hundreds of impressions, and biased where they have few.
         - "alternating": least squares of the clicks on :math:`\theta_k (x^\top w + b)`, by turns in
           :math:`\theta` and in w, each in closed form. Relevance must be linear in X.
     merge : bool, default=False
@@ -135,8 +130,8 @@ def fit_propensities(
     Relevances must not change with the position: where a document moves up because it became more
     relevant, the estimate is too steep. Only ratios are identified, so that the first position
     counts as 1. Standard errors treat queries as independent and allow for any dependence within
-    them; those of a single query treat its clicks as independent and rare (of "em", as
-    independent). For "alternating", they are those of a correct linear form.
+    them; those of a single query treat its clicks as independent and rare. For "alternating", they
+    are those of a correct linear form.
 
     References
     ----------
@@ -145,12 +140,6 @@ def fit_propensities(
 
     Ford (1957). Solution of a ranking problem from binary comparisons. American Mathematical
     Monthly 64.
-
-    Varadhan and Roland (2008). Simple and globally convergent methods for accelerating the
-    convergence of any EM algorithm. Scandinavian Journal of Statistics 35.
-
-    Wang, Golbandi, Bendersky, Metzler and Najork (2018). Position bias estimation for unbiased
-    learning to rank in personal search. WSDM.
 
     Examples
     --------
@@ -168,7 +157,7 @@ def fit_propensities(
     check_clicks(sessions, "fit_propensities", X=X)
     refuse_clicks_alone(sessions)
     warn_of_cut_lists(sessions)
-    check.option("method", method, ("swap", "em", "alternating"))
+    check.option("method", method, tuple(_METHODS))
     if X is None and method == "alternating":
         raise ValueError('X must hold the features of the documents for "alternating", got None.')
     if X is not None:
@@ -399,42 +388,6 @@ def _errors(information: Floats, gradient: Any, query: Ints) -> Floats:
     return np.append(0.0, np.sqrt(np.diag(inverse)))
 
 
-def _by_expectation(log: Counts) -> tuple[Floats, Floats]:
-    """Return the propensities of maximum likelihood, and their standard errors."""
-    start = _by_swaps(log)[0]
-    log = log.compared()
-    if not log.impressions.shape[0]:
-        return start, np.zeros(len(start))
-    cells = log.impressions.tocoo()
-    row, at, n = cells.row, cells.col, cells.data
-    c = np.asarray(log.clicks[row, at]).ravel()
-    shown_at, shown_of = _sums(log.impressions, 0), _sums(log.impressions, 1)
-    n_rows, n_groups = cells.shape
-
-    def step(logs: Floats) -> Floats:
-        """Return the logarithms of propensities and relevances after a step."""
-        theta, r = np.split(np.exp(np.minimum(logs, 0.0)), [n_groups])
-        examined, relevant = theta[at], r[row]
-        missed = (n - c) / np.maximum(1 - examined * relevant, 1e-12)
-        theta = np.bincount(at, c + missed * examined * (1 - relevant), n_groups) / shown_at
-        r = np.bincount(row, c + missed * relevant * (1 - examined), n_rows) / shown_of
-        theta[0] = 1.0
-        return np.log(np.maximum(np.concatenate([theta, r]), 1e-300))
-
-    start = np.minimum(start, 1 - 1e-6)
-    start[0] = 1.0
-    r = np.clip(_sums(log.clicks, 1) / (log.impressions @ start), 1e-6, 1 - 1e-6)
-    logs = _fixed_point(step, np.log(np.concatenate([start, r])), n_groups)
-    theta, r = np.split(np.exp(np.minimum(logs, 0.0)), [n_groups])
-    chance = np.minimum(theta[at] * r[row], 1 - 1e-6)
-    gradient = csr_matrix((c - (n - c) * chance / (1 - chance), (row, at)), cells.shape)
-    weight = csr_matrix((n * chance / (1 - chance), (row, at)), cells.shape)
-    # The relevance of a document takes its share of the information, unless it is 1.
-    share = diags((r < 1 - 1e-6) / _sums(weight, 1)) @ weight
-    information = np.diag(_sums(weight, 0)) - (weight.T @ share).toarray()
-    return theta, theta * _errors(information[1:, 1:], gradient, log.query)
-
-
 def _by_turns(log: Counts) -> tuple[Floats, Floats]:
     """Return the propensities of least squares on features, and their standard errors."""
     grams, sums = log.grams(), np.asarray(log.clicks.T @ log.X)
@@ -453,7 +406,16 @@ def _by_turns(log: Counts) -> tuple[Floats, Floats]:
         return theta / theta[0]
 
     start = _sums(log.clicks, 0) / _sums(log.impressions, 0)
-    theta = _fixed_point(step, start / start[0] if start[0] else np.ones(len(start)), len(start))
+    theta = start / start[0] if start[0] else np.ones(len(start))
+    for _ in range(_MOST_STEPS):
+        theta, before = step(theta), theta
+        if np.abs(theta - before).max() < _TOLERANCE:
+            break
+    else:
+        warn(
+            f"The propensities did not settle in {_MOST_STEPS} steps: the log hardly identifies "
+            "them."
+        )
     if not (np.isfinite(theta) & (theta > 0)).all():
         raise ValueError(
             "X must determine the relevance as a linear function, got a propensity of "
@@ -473,27 +435,4 @@ def _by_turns(log: Counts) -> tuple[Floats, Floats]:
     return theta, _errors(information[1:, 1:], gradient, log.query)
 
 
-def _fixed_point(step: Callable[[Floats], Floats], x: Floats, n_settled: int) -> Floats:
-    """Return a fixed point of a slow iteration, by steps that are extrapolated (SQUAREM).
-
-    The first `n_settled` numbers are those that must settle.
-    """
-    few = slice(n_settled)
-    for _ in range(_MOST_STEPS):
-        once = step(x)
-        first = once - x
-        if np.abs(first[few]).max() < _TOLERANCE:
-            return once
-        twice = step(once)
-        change = (twice - once) - first
-        norms = float(np.linalg.norm(first)), float(np.linalg.norm(change))
-        length = max(norms[0] / max(norms[1], 1e-300), 1.0)
-        far = step(x + 2 * length * first + length**2 * change)
-        # Extrapolation that does not settle is left out.
-        settles = np.abs(step(far) - far)[few].max() <= np.abs(first[few]).max() * _WORSE
-        x = far if settles else twice
-    warn(f"The propensities did not settle in {_MOST_STEPS} steps: the log hardly identifies them.")
-    return x
-
-
-_METHODS = {"swap": _by_swaps, "em": _by_expectation, "alternating": _by_turns}
+_METHODS = {"swap": _by_swaps, "alternating": _by_turns}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import least_squares, minimize
+from scipy.optimize import least_squares
 
 from skcalrank import AggregatedRanker, ClickSessions, PreferenceTarget, sample_sessions
 from skcalrank.aggregation import fit_propensities, position_based
@@ -133,7 +133,7 @@ def test_rankers_fit_propensities(rng):
     np.testing.assert_allclose(ranker.coef_, other.coef_)
 
 
-# -- other methods -------------------------------------------------------------------------
+# -- least squares -------------------------------------------------------------------------
 
 
 def cells_of(y):
@@ -142,26 +142,6 @@ def cells_of(y):
     np.add.at(n, (y.shown_rows, y.position - 1), 1)
     np.add.at(c, (y.shown_rows, y.position - 1), y.clicked)
     return n, c
-
-
-def test_expectation_maximization_reaches_the_maximum_of_the_likelihood(rng):
-    p = rng.uniform(0.2, 0.95, 24)
-    y = sample_sessions(
-        p, np.repeat(np.arange(6), 4), n_sessions=600, model="position", random_state=0,
-        propensity=[1.0, 0.9, 0.7, 0.5],
-    )  # fmt: skip
-    n, c = cells_of(y)
-
-    def minus(free):
-        theta = np.append(1.0, free[:3])
-        chance = np.minimum(np.outer(free[3:], theta), 1 - 1e-12)
-        return -(c * np.log(chance) + (n - c) * np.log(1 - chance)).sum()
-
-    start = np.append([0.8, 0.7, 0.5], np.clip(c.sum(axis=1) / n.sum(axis=1), 0.1, 0.9))
-    bounds = [(1e-6, 1 - 1e-9)] * len(start)
-    best = minimize(minus, start, bounds=bounds, options={"maxiter": 5000, "maxfun": 10**6})
-    found = fit_propensities(y, method="em")
-    np.testing.assert_allclose(found.propensity, np.append(1, best.x[:3]), rtol=2e-3)
 
 
 def test_features_give_the_propensities_of_documents_that_did_not_move():
@@ -212,18 +192,26 @@ def arrays_divide(a, b):
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
 
 
-@pytest.mark.parametrize("method", ["em", "alternating"])
-def test_errors_of_other_methods_are_standard_errors(method, rng):
+def test_least_squares_that_hardly_join_positions_do_not_settle():
+    # One kind of documents joins the positions, by one in 2000 impressions.
+    cells = [(0, 1, 50, 40), (1, 1, 10**5, 40_000), (2, 2, 50, 10), (3, 2, 10**5, 8000)]
+    X = np.eye(3)[[0, 1, 0, 2]]
+    with pytest.warns(UserWarning, match=r"did not settle in 1000 steps|X predicts") as told:
+        found = fit_propensities(counted(cells, 4), X, method="alternating")
+    assert len(told) == 2
+    assert abs(found.propensity[1] - 0.25) < 0.1 * found.standard_error[1]
+
+
+def test_errors_of_least_squares_are_standard_errors(rng):
     qid = np.repeat(np.arange(60), 5)
     X, theta, z = rng.random((300, 2)), np.array([1, 0.8, 0.6, 0.5, 0.4]), []
     p = 0.1 + X @ [0.5, 0.3]
     for seed in range(20):
-        # EM is biased by few impressions of a document; least squares are not.
         y = sample_sessions(
-            p, qid, n_sessions=20_000 if method == "em" else 1000, order_scores=X[:, 0],
-            model="position", propensity=theta, random_state=seed,
+            p, qid, n_sessions=1000, order_scores=X[:, 0], model="position", propensity=theta,
+            random_state=seed,
         )  # fmt: skip
-        found = fit_propensities(y, X if method == "alternating" else None, method=method)
+        found = fit_propensities(y, X, method="alternating")
         z.append(((found.propensity - theta)[1:]) / found.standard_error[1:])
     assert 0.75 < np.sqrt(np.mean(np.square(z))) < 1.25
     assert np.abs(np.mean(z, axis=0)).max() < 1
@@ -298,7 +286,7 @@ def test_bad_input_is_a_clear_error():
         fit_propensities(ClickSessions([1, 1], [], []))
     y = expectation()
     for options, message in (
-        ({"method": "dla"}, "method must be"),
+        ({"method": "em"}, "method must be one of 'swap', 'alternating', got 'em'"),
         ({"method": "alternating"}, "X must hold the features"),
         ({"X": np.ones((2, 1))}, "X must have a row for each of 3 rows, got 2"),
         ({"X": [[1.0], [np.nan], [0.0]]}, "NaN"),
