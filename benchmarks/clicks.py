@@ -15,7 +15,7 @@ the exponent; the exponent that the rankers assume; only ten documents shown; us
 model; random orders. Cells are written to the folder as they finish, and read where they exist.
 
 *Intervals.* 300 queries of 10 documents and 10 sessions each are drawn anew 1,000 times; the table
-shows how often the interval holds the value over 40,000 queries, and how often ``is_safe`` passes a
+shows how often the interval holds the value over 40,000 queries, and how often ``safety`` passes a
 candidate that is exactly as good as the logger (at most .05 is promised).
 """
 
@@ -31,7 +31,8 @@ from sklearn.isotonic import IsotonicRegression
 
 from skcalrank import AggregatedRanker, BoostedRanker, DCGRanker, sample_sessions
 from skcalrank.aggregation import position_based
-from skcalrank.evaluation import choose_by_clicks, click_candidates, is_safe, offline_evaluate
+from skcalrank.evaluation import offline_evaluate
+from skcalrank.evaluation._choose import chosen_by_clicks, default_candidates
 from skcalrank.measures import DCG
 from skcalrank.metrics import dcg_score, ndcg_score
 
@@ -126,7 +127,7 @@ def rankers(train, y, theta, logger):
     curve.fit(logger, np.minimum(counts.relevance, 1), counts.examinations)
     options = {"propensity": theta, "prior": curve.predict(logger)}
     yield "IPS", linear(ips, (shown > 0) * 1.0)(train)
-    for name, ranker in click_candidates(theta).items():
+    for name, ranker in default_candidates(theta).items():
         if name in PICKED:
             yield PICKED[name], ranker.fit(train.X, y)
     yield "shrunk", AggregatedRanker("position_based", structure_options=options).fit(train.X, y)
@@ -175,7 +176,7 @@ def cell(name, folder, case, n_sessions, seed):
     )  # fmt: skip
     theta = position ** -(case.exponent if case.assumed is None else case.assumed)
     fitted = dict(rankers(train, y, theta, logger))
-    choice = choose_by_clicks(train.X, y, propensity=theta)
+    choice = chosen_by_clicks(train.X, y, default_candidates(theta), theta)
     fitted["chosen"] = choice.ranker
     fitted["full labels"] = DCGRanker(gain="linear").fit(train.X, p, train.qid)
     fitted |= dict(trees(train, y, theta))
@@ -275,7 +276,7 @@ def drawn(world, n_queries, rng):
 
 
 def intervals(replicates, seed=0):
-    """Print coverage of intervals and errors of is_safe."""
+    """Print coverage of intervals and errors of safety."""
     rows = []
     for world in WORLDS:
         rng = np.random.default_rng(seed)
@@ -295,13 +296,14 @@ def intervals(replicates, seed=0):
                 hits[name] = hits.get(name, 0) + (estimate.low <= truth <= estimate.high)
                 if name == "ratio":
                     sizes.append(estimate.effective_sample_size)
-            passed += bool(is_safe(twin, logger, y, "dcg@5", propensity=theta))
+            equal = offline_evaluate(twin, y, "dcg@5", propensity=theta, baseline=logger)
+            passed += bool(equal.safety)
         shares = [f"{count / replicates:.3f}" for count in hits.values()]
         rows.append([world.name, *shares, f"{np.median(sizes):.0f}", f"{passed / replicates:.3f}"])
     say(
         f"\nCoverage of 95 % intervals in {replicates:,} replicates, and how often an equal passes."
     )
-    print_table(["", *ESTIMATORS, "effective sample size", "is_safe"], rows)
+    print_table(["", *ESTIMATORS, "effective sample size", "safety"], rows)
 
 
 def main():

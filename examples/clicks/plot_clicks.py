@@ -20,9 +20,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit
 
-from skcalrank import DCGRanker, ERRRanker, sample_sessions
+from skcalrank import AggregatedRanker, DCGRanker, ERRRanker, sample_sessions
 from skcalrank.aggregation import cascade
-from skcalrank.evaluation import click_candidates, is_safe
+from skcalrank.evaluation import offline_evaluate
 
 
 def make(n_queries, seed, n_documents=12):
@@ -148,7 +148,16 @@ plt.show()
 # of length 1.
 
 theta = 1 / np.arange(1.0, 9)
-candidates = {"naive": "naive", "clicks / e": "weight 1", "weight e / (e + 5)": "m=5"}
+candidates = {
+    name: AggregatedRanker(
+        "position_based", structure_options={"propensity": propensity}, row_weight=m
+    )
+    for name, propensity, m in (
+        ("naive", np.ones(8), 0),
+        ("clicks / e", theta, 0),
+        ("weight e / (e + 5)", theta, 5),
+    )
+}
 truth = DCGRanker(gain="linear").fit(X, p, qid).coef_
 truth /= np.linalg.norm(truth)
 sizes = [300, 3000, 30_000]
@@ -157,8 +166,8 @@ for n_sessions in sizes:
     coefs = {name: [] for name in candidates}
     for seed in range(10):
         drawn = use(p, X, qid, n_sessions, seed=seed, model="position", propensity=theta)
-        for name, key in candidates.items():
-            coef = click_candidates(theta)[key].fit(X, drawn).coef_
+        for name, candidate in candidates.items():
+            coef = candidate.fit(X, drawn).coef_
             coefs[name].append(coef / np.linalg.norm(coef))
     for name, values in coefs.items():
         bias = np.linalg.norm(np.mean(values, axis=0) - truth)
@@ -180,7 +189,7 @@ plt.show()
 # Whether the new ranker is no worse than the logged lists is estimated from clicks on other queries
 # (:doc:`/gallery/clicks/plot_position_bias` has other strengths of position bias).
 
-ranker = click_candidates(theta)["m=5"].fit(X, drawn)
+ranker = candidates["weight e / (e + 5)"].fit(X, drawn)
 log = use(p_test, X_test, q_test, 20_000, model="position", propensity=theta)
-scores = ranker.predict(X_test)
-print("safe:", bool(is_safe(scores, None, log, "dcg@3", propensity=theta, max_unseen=0.1)))
+estimate = offline_evaluate(ranker.predict(X_test), log, "dcg@3", propensity=theta, max_unseen=0.1)
+print("safe:", bool(estimate.safety))

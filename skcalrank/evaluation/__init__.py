@@ -5,7 +5,7 @@ Rankings that were never shown are evaluated from the clicks on others.
 Names in ``__all__`` are public; the others are for use inside the package.
 """
 
-from ._choose import ClickChoice, choose_by_clicks, click_candidates
+from ._choose import ClickChoice
 from ._click_ranker import ClickReport, click_ranker
 from ._compare import compare, compare_values
 from ._comparison import ABOUT_JUDGED, Comparison, are_corrected, numbers_of
@@ -14,14 +14,7 @@ from ._evaluate_run import JUDGED_MEASURES, RunValues, evaluate_run, run_measure
 from ._judged_run import JudgedRun
 from ._layout import p_text
 from ._names import name_of
-from ._offline import (
-    OfflineEstimate,
-    Safety,
-    Sensitivity,
-    is_safe,
-    offline_evaluate,
-    propensity_sensitivity,
-)
+from ._offline import OfflineEstimate, Safety, Sensitivity, offline_evaluate
 from ._options import Policies
 from ._rank_frame import rank_frame
 from ._run_files import load_qrels, load_run, to_qrels, to_run
@@ -40,18 +33,14 @@ __all__ = [
     "RunValues",
     "Safety",
     "Sensitivity",
-    "choose_by_clicks",
-    "click_candidates",
     "click_ranker",
     "compare",
     "compare_values",
     "cross_compare",
     "evaluate_run",
-    "is_safe",
     "load_qrels",
     "load_run",
     "offline_evaluate",
-    "propensity_sensitivity",
     "rank_frame",
     "to_qrels",
     "to_run",

@@ -11,20 +11,12 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from ..aggregation import position_based
-from ..data import (
-    ClickSessions,
-    call_step,
-    check,
-    handed_to,
-    keeping_warnings,
-    warning_once,
-)
+from ..data import ClickSessions, call_step, handed_to, keeping_warnings, warning_once
 from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ..model_selection import QueryKFold
 from ..rankers import AggregatedRanker
-from ._compare import compare_values, named
+from ._compare import compare_values
 from ._comparison import Comparison
-from ._impressions import known_propensities
 
 # Name of the criterion in tables.
 _CRITERION = "explained clicks"
@@ -32,19 +24,33 @@ _CRITERION = "explained clicks"
 # Inverse propensities are clipped at this.
 _CLIP = 10.0
 
+_N_FOLDS = 5
+
 
 @dataclass(frozen=True)
 class ClickChoice:
-    """The candidate that predicts held-out clicks best.
+    r"""The candidate that predicts held-out clicks best; its text is a table.
 
     Attributes
     ----------
     name : str
         Name of the chosen candidate.
     ranker : ranker
-        The chosen candidate, fitted to all sessions.
+        The chosen candidate, fitted to the sessions of the choice.
     comparison : Comparison
         The criterion of all candidates, query by query: tables and tests.
+
+    Notes
+    -----
+    The criterion is the same for all candidates. On held-out queries the expected clicks on a
+    document are :math:`e (a s + b_q)`, with its examinations e, its score s, a level
+    :math:`b_q` of the query, and a scale :math:`a \ge 0` that is fitted on the other queries. The
+    value of a query is how much this reduces the sum of :math:`e (\text{clicks} / e - b_q)^2`.
+
+    Given the positions, this is an unbiased estimate of the error in the relevances, weighted by
+    examinations, if the propensities are right. It sees documents as often as users do: where the
+    log was always in one order, documents at the bottom hardly count, and it often does not see
+    that naive clicks, with less variance, would rank better.
     """
 
     name: str
@@ -61,31 +67,8 @@ class ClickChoice:
         return "\n".join([f"{'candidate':{width}}  {_CRITERION}", *lines])
 
 
-def click_candidates(propensity: ArrayLike, prior: Any = None) -> dict[str, AggregatedRanker]:
-    """Return rankers of clicks that differ in weight, clipping and correction.
-
-    Parameters
-    ----------
-    propensity : array-like of shape (n_positions,)
-        Probabilities that positions are examined.
-    prior : float or frozen ranker, default=None
-        What estimates are shrunk to, as in :func:`~skcalrank.aggregation.position_based`; best the
-        ranker that made the log. If None, no candidate is shrunk.
-
-    Returns
-    -------
-    candidates : dict of AggregatedRanker
-        Weights ``e / (e + m)`` for m of 1, 5 and 20; m of 5 with estimates shrunk to the prior;
-        inverse propensities, and these clipped at 10, with weight 1; and naive clicks, whose
-        propensities are all 1.
-
-    Examples
-    --------
-    >>> from skcalrank.evaluation import click_candidates
-    >>> list(click_candidates([1.0, 0.5]))
-    ['m=5', 'm=1', 'm=20', 'weight 1', 'clipped', 'naive']
-    """
-    theta = np.asarray(propensity, dtype=float)
+def default_candidates(theta: Floats, prior: Any = None) -> dict[str, AggregatedRanker]:
+    """Return rankers of clicks that differ in weight, clipping and correction."""
     clipped, naive = np.maximum(theta, 1 / _CLIP), np.ones_like(theta)
     models: dict[str, tuple[dict[str, Any], float]] = {
         **{f"m={m}": ({"propensity": theta}, m) for m in (5, 1, 20)},
@@ -102,79 +85,15 @@ def click_candidates(propensity: ArrayLike, prior: Any = None) -> dict[str, Aggr
     }
 
 
-def choose_by_clicks(
-    X: Matrix,
-    sessions: ClickSessions,
-    candidates: Mapping[str, Any] | None = None,
-    *,
-    propensity: ArrayLike | str,
-    cv: int = 5,
+def chosen_by_clicks(
+    X: Matrix, sessions: ClickSessions, rankers: Mapping[str, Any], theta: Floats
 ) -> ClickChoice:
-    r"""Choose the ranker that predicts the clicks on queries it has not seen best.
-
-    The criterion is the same for all candidates. On held-out queries the expected clicks on a
-    document are :math:`e (a s + b_q)`, with its examinations e, its score s, a level
-    :math:`b_q` of the query, and a scale :math:`a \ge 0` that is fitted on the other queries. The
-    value of a query is how much this reduces the sum of :math:`e (\text{clicks} / e - b_q)^2`.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, d)
-        Documents.
-    sessions : ClickSessions
-        Their clicks.
-    candidates : dict of rankers, default=None
-        Rankers of clicks by name. If None, those of :func:`click_candidates`.
-    propensity : array-like of shape (n_positions,), or "fit"
-        Probabilities that positions are examined, for the criterion.
-    cv : int, default=5
-        Number of folds of whole queries.
-
-    Returns
-    -------
-    choice : ClickChoice
-        Its text is a table.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer queries than folds, all documents shown were clicked, rows of `X` have
-        the index of the sessions in another order, or a parameter is out of range.
-
-    See Also
-    --------
-    offline_evaluate : The value of the chosen ranker.
-
-    Notes
-    -----
-    Given the positions, the criterion is an unbiased estimate of the error in the relevances,
-    weighted by examinations, if the propensities are right. It sees documents as often as users
-    do: where the log was always in one order, documents at the bottom hardly count, and it often
-    does not see that naive clicks, with less variance, would rank better.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skcalrank import sample_sessions
-    >>> from skcalrank.evaluation import choose_by_clicks
-    >>> rng = np.random.default_rng(0)
-    >>> X, qid = rng.normal(size=(1000, 2)), np.repeat(np.arange(200), 5)
-    >>> theta = 1 / np.arange(1, 6)
-    >>> p = 1 / (1 + np.exp(1 - X[:, 0]))
-    >>> y = sample_sessions(p, qid, n_sessions=8000, order_scores=2 * X[:, 1], model="position",
-    ...                     propensity=theta, random_state=0)
-    >>> choice = choose_by_clicks(X, y, propensity=theta)
-    >>> choice.name != "naive"
-    True
-    """
-    theta = known_propensities(propensity, sessions)
-    check.row_order(sessions=sessions, X=X)
-    rankers = click_candidates(theta) if candidates is None else named("candidates", candidates)
+    """Return the ranker that predicts the clicks on queries it has not seen best."""
     counts = position_based(sessions, theta)
     folds = np.empty(len(sessions), dtype=np.intp)
     scores = {name: np.empty(len(sessions)) for name in rankers}
     with warning_once():
-        for fold, (train, test) in enumerate(QueryKFold(cv).split(X, sessions)):
+        for fold, (train, test) in enumerate(QueryKFold(_N_FOLDS).split(X, sessions)):
             folds[test] = fold
             X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
             judged = sessions[train]

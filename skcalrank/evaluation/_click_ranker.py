@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +15,13 @@ from ..data import ClickSessions, check, keeping_warnings, warning_once
 from ..data.types import ArrayLike, Floats, Matrix, Seed
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit
-from ._choose import ClickChoice, choose_by_clicks, click_candidates, scores_by
+from ._choose import ClickChoice, chosen_by_clicks, default_candidates, scores_by
+from ._compare import named
 from ._impressions import FEW, known_propensities, linear_measure
-from ._offline import (
-    OfflineEstimate,
-    Safety,
-    Sensitivity,
-    is_safe,
-    offline_evaluate,
-    propensity_sensitivity,
-)
+from ._offline import OfflineEstimate, offline_evaluate
+
+# Powers of the propensities in the report.
+_EXPONENTS = 0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5
 
 
 @dataclass(frozen=True)
@@ -37,15 +33,12 @@ class ClickReport:
     ranker : ranker
         The chosen candidate, fitted to all sessions.
     choice : ClickChoice
-        The candidates on the training queries.
+        The candidates on the training queries, and the one chosen, fitted to them.
     propensity, standard_error : ndarray of shape (n_positions,)
         Propensities, and their standard errors: NaN if they were given.
     estimate : OfflineEstimate
-        Value on held-out queries of the candidate fitted to the training queries.
-    safety : Safety
-        Difference to the lists as shown, on held-out queries.
-    sensitivity : Sensitivity
-        Values for weaker and stronger position bias.
+        Value of the latter on held-out queries, with its `safety` against the lists as shown, and
+        its `sensitivity` to weaker and stronger position bias.
     measure : str
         Name of the measure.
     facts : dict of int
@@ -57,13 +50,12 @@ class ClickReport:
     propensity: Floats
     standard_error: Floats
     estimate: OfflineEstimate
-    safety: Safety
-    sensitivity: Sensitivity
     measure: str
     facts: dict[str, int]
 
     def __str__(self) -> str:
-        estimate, safety, at = self.estimate, self.safety, self.sensitivity
+        estimate, safety = self.estimate, self.estimate.safety
+        at: Any = estimate.sensitivity
         better = at.value > at.shown
         bias = "for every strength of position bias tried"
         if better.any() != better.all():
@@ -108,8 +100,8 @@ def click_ranker(
     """Learn a ranker from a click log, and report whether it may be shown to users.
 
     Propensities are estimated, if the log identifies them. A candidate is chosen on training
-    queries by the clicks that it predicts (:func:`choose_by_clicks`), evaluated on the clicks of
-    the other queries (:func:`offline_evaluate`, :func:`is_safe`), and fitted to all of them.
+    queries by the clicks that it predicts (:class:`ClickChoice`), evaluated on the clicks of the
+    other queries (:func:`offline_evaluate`), and fitted to all of them.
 
     Parameters
     ----------
@@ -123,9 +115,15 @@ def click_ranker(
     merge : bool, default=False
         Whether "fit" may merge neighboring positions that the log cannot compare.
     candidates : dict of rankers, default=None
-        Rankers of clicks by name. If None, those of :func:`click_candidates`.
+        Rankers of clicks, or pipelines that end in one, by name. If None, each is an
+        :class:`~skcalrank.AggregatedRanker` of "position_based": with weights ``e / (e + m)`` of e
+        examinations, for m of 1, 5 and 20; m of 5 with estimates shrunk to the prior, if any;
+        inverse propensities, and these clipped at 10, with weight 1; and naive clicks, whose
+        propensities are all 1.
     prior : float or frozen ranker, default=None
-        As in :func:`click_candidates`; best the ranker that made the log.
+        What estimates of a default candidate are shrunk to, as in
+        :func:`~skcalrank.aggregation.position_based`; best the ranker that made the log. If None,
+        no candidate is shrunk.
     measure : str or Measure, default="dcg@5"
         As in :func:`offline_evaluate`. Rankings of the documents that were shown are evaluated.
     test_size : float, default=0.3
@@ -143,13 +141,15 @@ def click_ranker(
     Raises
     ------
     ValueError
-        If all documents shown were clicked, the log does not identify the propensities, rows of `X`
-        have the index of the sessions in another order, or a parameter is out of range.
+        If all documents shown were clicked, the log does not identify the propensities, there are
+        fewer than five training queries, rows of `X` have the index of the sessions in another
+        order, or a parameter is out of range.
 
     Warns
     -----
     UserWarning
-        If positions were merged, or the effective sample size is small.
+        If positions were merged, and as in :func:`offline_evaluate`, but for other strengths of
+        position bias.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def click_ranker(
     >>> y = sample_sessions(p, qid, n_sessions=8000, order_scores=X[:, 1], model="position",
     ...                     random_state=0)
     >>> report = click_ranker(X, y)
-    >>> bool(report.safety)
+    >>> bool(report.estimate.safety)
     True
     >>> print(report)  # doctest: +ELLIPSIS
     Log: 8,000 sessions, 400 queries, 48,000 impressions, ...
@@ -180,28 +180,23 @@ def click_ranker(
         theta = np.asarray(known_propensities(propensity, sessions), dtype=float)
         errors = np.full(theta.shape, np.nan)
     measure = linear_measure(measure)
-    if candidates is None:
-        candidates = click_candidates(theta, prior)
+    rankers = (
+        default_candidates(theta, prior) if candidates is None else named("candidates", candidates)
+    )
     splitter = QueryShuffleSplit(1, test_size=test_size, random_state=random_state)
     ((train, test),) = splitter.split(X, sessions)
     with warning_once():
-        choice = choose_by_clicks(
-            _safe_indexing(X, train), sessions[train], candidates, propensity=theta
-        )
+        choice = chosen_by_clicks(_safe_indexing(X, train), sessions[train], rankers, theta)
         shown = test[np.bincount(sessions.shown_rows, minlength=len(sessions))[test] > 0]
         held_out = sessions[shown]
         scores = scores_by(choice.ranker, _safe_indexing(X, shown), held_out.qid)
         options: dict[str, Any] = {"propensity": theta, "confidence_level": confidence_level}
-        estimate = offline_evaluate(scores, held_out, measure, **options)
-        # One warning, of the value or else of the difference; other strengths are not what is used.
-        is_told = estimate.effective_sample_size < FEW
-        with keeping_warnings() if is_told else nullcontext():
-            safety = is_safe(scores, None, held_out, measure, **options)
-        with keeping_warnings():
-            sensitivity = propensity_sensitivity(scores, held_out, measure, **options)
+        offline_evaluate(scores, held_out, measure, **options)  # for its warnings
+        with keeping_warnings():  # other strengths of position bias are not what is used
+            estimate = offline_evaluate(scores, held_out, measure, exponents=_EXPONENTS, **options)
         ranker = clone(choice.ranker).fit(X, sessions)
     name, facts = measure.full_name, _facts(sessions)
-    return ClickReport(ranker, choice, theta, errors, estimate, safety, sensitivity, name, facts)
+    return ClickReport(ranker, choice, theta, errors, estimate, name, facts)
 
 
 def _facts(sessions: ClickSessions) -> dict[str, int]:

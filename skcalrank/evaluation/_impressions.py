@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from ..aggregation import fit_propensities
 from ..data import (
@@ -161,7 +163,7 @@ class ClickLogEstimate:
     def _discount(self, measure: Any, position: Ints, codes: Ints) -> Floats:
         return measure.basis(position, self.queries.sizes[codes])
 
-    def check_seen(self, weight: Floats, measure: Measure, max_unseen: float) -> Unseen:
+    def check_seen(self, weight: Floats, measure: Measure, name: str, max_unseen: float) -> Unseen:
         """Raise if documents never shown have too much weight; else return their weight."""
         if not isinstance(max_unseen, (int, float)) or not 0 <= max_unseen <= 1:
             raise ValueError(f"max_unseen must be a number from 0 to 1, got {max_unseen!r}.")
@@ -173,7 +175,7 @@ class ClickLogEstimate:
             cutoff = f"a cutoff below {k}" if k else "a cutoff, as in 'dcg@5'"
             cutoff = "" if k == "1" else f"use {cutoff}, "
             raise ValueError(
-                f"scores must put documents on top that sessions have shown, got {share:.3g} of "
+                f"{name} must put documents on top that sessions have shown, got {share:.3g} of "
                 f"the weight of the measure on others ({np.nanmax(shares):.3g} in query "
                 f"{self.queries.name(worst)!r}): {cutoff}rank only "
                 f"what was shown, or accept it with max_unseen={np.ceil(100 * share) / 100:g}."
@@ -195,22 +197,36 @@ class ClickLogEstimate:
         linear = (values - share * relevant) * np.nanmean(number) / n_relevant
         return value + linear + share * (number - np.nanmean(number))
 
-    def effective_size(self, weight: Floats, measure: Measure, what: str = "") -> float:
-        """Return the effective sample size of what of a measure, with a warning if it is small."""
+    def limits(
+        self, weight: Floats, unseen: Unseen, share: float
+    ) -> tuple[float, float, float, Floats]:
+        """Return the estimate, limits that hold with probability `share`, and values of queries."""
+        values = self.query_values(weight)
+        value, error, n = mean_and_error(values)
+        most, error_of_most, _ = mean_and_error(values + unseen.total)
+        t = stats.t.ppf(share, n - 1)
+        return value, float(value - t * error), float(most + t * error_of_most), values
+
+    def effective_size(self, weight: Floats) -> float:
+        """Return the effective sample size of an estimate."""
         x = np.abs(weight[self.sessions.shown_rows] * self.factor)
         x, n_queries = x / max(x.max(initial=0.0), 1e-300), float(self.in_use.sum())
         second, third = (float(self.probability @ x**power) for power in (2, 3))
-        size = min(n_queries, second**3 / third**2) if third > 0 else n_queries
-        if size < FEW:
-            # A number in the text would repeat the warning for each propensity.
-            warn(
-                f"The effective sample size for {what}{measure.full_name} is below {FEW}: few "
-                "clicks, or queries, decide its estimate, and the interval is too short. The "
-                "result has the number as effective_sample_size. Log more sessions, of more "
-                "queries, or try a lower cutoff, or estimator='dr' with a prior and with clip, "
-                "which bounds the weight of a click."
-            )
-        return size
+        return min(n_queries, second**3 / third**2) if third > 0 else n_queries
+
+
+def warn_of_few(sizes: Mapping[str, float]) -> None:
+    """Warn of the first estimate whose effective sample size is small."""
+    what = next((what for what, size in sizes.items() if size < FEW), None)
+    if what is not None:
+        # A number in the text would repeat the warning for each ranking.
+        warn(
+            f"The effective sample size for {what} is below {FEW}: few clicks, or queries, decide "
+            "its estimate, and the interval is too short. The result has the numbers of the value "
+            "and of its difference as effective_sample_size. Log more sessions, of more queries, "
+            "or try a lower cutoff, or estimator='dr' with a prior and with clip, which bounds the "
+            "weight of a click."
+        )
 
 
 def known_propensities(propensity: Any, sessions: Any) -> Any:

@@ -3,66 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from ..data import ClickSessions, PositionModel, arrays, warning_once
+from ..data import ClickSessions, PositionModel, arrays, check
 from ..data.types import ArrayLike, Floats
 from ..measures import Measure
-from ._impressions import ClickLogEstimate, known_propensities, linear_measure, mean_and_error
+from ._impressions import (
+    ClickLogEstimate,
+    known_propensities,
+    linear_measure,
+    mean_and_error,
+    warn_of_few,
+)
 from ._statistics import check_share
-
-
-class OfflineEstimate(NamedTuple):
-    """Estimated value of a ranking, with its interval.
-
-    Attributes
-    ----------
-    value : float
-        Estimate of the mean of the measure over queries.
-    low, high : float
-        Both ends of the confidence interval. If some weight is on documents never shown, `low`
-        counts them as not relevant and `high` as relevant.
-    effective_sample_size : float
-        Number of clicks of equal weight whose sum would be as skewed, at most that of the queries.
-    unseen : float
-        Mean share of the measure's weight on documents that were never shown.
-    query_values : ndarray of shape (n_queries,)
-        Terms whose mean is the value, one for each query of the sessions, NaN without sessions: the
-        estimated value of the query, for "snips" linearized.
-    """
-
-    value: float
-    low: float
-    high: float
-    effective_sample_size: float
-    unseen: float
-    query_values: Floats
-
-    def __repr__(self) -> str:
-        unseen = f", unseen={self.unseen:.2g}" if self.unseen else ""
-        return (
-            f"OfflineEstimate({self.value:.4g} [{self.low:.4g}, {self.high:.4g}], "
-            f"effective_sample_size={self.effective_sample_size:.0f}{unseen})"
-        )
 
 
 @dataclass(frozen=True)
 class Safety:
-    """Whether a ranking is not worse than another one, by a lower confidence limit.
+    """Whether a ranking is not worse than a baseline, by a lower confidence limit.
 
-    Its truth value is `holds`.
+    Its truth value is `holds`: a ranking that is worse by more than the margin passes with at most
+    one minus the confidence level as its probability.
 
     Attributes
     ----------
     holds : bool
         Whether the lower limit is at least minus the margin.
     difference, lower, upper : float
-        Estimated difference to the other ranking, and its lower and upper confidence limits, each
-        of the level: both hold with twice its error. If the candidate has weight on documents never
-        shown, `upper` counts them as relevant.
+        Estimated difference to the baseline, and its lower and upper confidence limits, each of the
+        level: both hold with twice its error. If the ranking has weight on documents never shown,
+        `upper` counts them as relevant.
     effective_sample_size : float
         As in :class:`OfflineEstimate`.
     """
@@ -83,6 +56,73 @@ class Safety:
         )
 
 
+class Sensitivity(NamedTuple):
+    """Estimated values for several strengths of position bias, each of shape (n_exponents,).
+
+    Attributes
+    ----------
+    exponent : ndarray
+        Powers that the propensities were raised to.
+    value, low, high : ndarray
+        As in :class:`OfflineEstimate`.
+    shown : ndarray
+        Estimated value of the lists as they were shown.
+    """
+
+    exponent: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    shown: Floats
+
+    def __repr__(self) -> str:
+        lines = [
+            f"exponent {exponent:g}: {value:.4g} [{low:.4g}, {high:.4g}], as shown {shown:.4g}"
+            for exponent, value, low, high, shown in zip(*self)
+        ]
+        return "\n".join(["Sensitivity", *lines])
+
+
+class OfflineEstimate(NamedTuple):
+    """Estimated value of a ranking, with its interval.
+
+    Attributes
+    ----------
+    value : float
+        Estimate of the mean of the measure over queries.
+    low, high : float
+        Both ends of the confidence interval. If some weight is on documents never shown, `low`
+        counts them as not relevant and `high` as relevant.
+    effective_sample_size : float
+        Number of clicks of equal weight whose sum would be as skewed, at most that of the queries.
+    unseen : float
+        Mean share of the measure's weight on documents that were never shown.
+    query_values : ndarray of shape (n_queries,)
+        Terms whose mean is the value, one for each query of the sessions, NaN without sessions: the
+        estimated value of the query, for "snips" linearized.
+    safety : Safety
+        Whether the ranking is not worse than the baseline.
+    sensitivity : Sensitivity or None
+        The value if position bias were weaker or stronger than assumed; None without `exponents`.
+    """
+
+    value: float
+    low: float
+    high: float
+    effective_sample_size: float
+    unseen: float
+    query_values: Floats
+    safety: Safety
+    sensitivity: Sensitivity | None
+
+    def __repr__(self) -> str:
+        unseen = f", unseen={self.unseen:.2g}" if self.unseen else ""
+        return (
+            f"OfflineEstimate({self.value:.4g} [{self.low:.4g}, {self.high:.4g}], "
+            f"effective_sample_size={self.effective_sample_size:.0f}{unseen})"
+        )
+
+
 def offline_evaluate(
     scores: ArrayLike,
     sessions: ClickSessions,
@@ -94,6 +134,9 @@ def offline_evaluate(
     prior: ArrayLike | None = None,
     clip: float = 0.0,
     max_unseen: float = 0.0,
+    baseline: ArrayLike | str = "logged",
+    margin: float = 0.0,
+    exponents: ArrayLike | None = None,
     confidence_level: float = 0.95,
 ) -> OfflineEstimate:
     r"""Estimate the value that a ranking would have had, from the clicks on what was shown.
@@ -137,8 +180,18 @@ def offline_evaluate(
     max_unseen : float, default=0.0
         Largest share of the weight of the measure on documents that were never shown. Up to it they
         count as not relevant, and in `high` as relevant.
+    baseline : "logged" or array-like of shape (n_rows,), default="logged"
+        What `safety` of the result compares with: the lists as they were shown, or the order of
+        other scores.
+    margin : float, default=0.0
+        Loss of the measure against the baseline that `safety` tolerates, >= 0.
+    exponents : array-like of shape (n_exponents,), default=None
+        Numbers s >= 0, such as ``[0, 0.5, 1, 1.5]``, for the `sensitivity` of the result: values
+        and those of the lists as shown with the propensities :math:`\theta^s`. 0 is no position
+        bias. If the candidate is better than what was shown for one s and worse for another, an
+        experiment must tell the propensities before the clicks can tell the rankings.
     confidence_level : float, default=0.95
-        Level of the interval, which is Student's over queries.
+        Level of the interval, which is Student's over queries, and of each limit of `safety`.
 
     Returns
     -------
@@ -147,20 +200,21 @@ def offline_evaluate(
     Raises
     ------
     ValueError
-        If the candidate gives documents that were never shown more of the weight than `max_unseen`,
-        fewer than two queries have sessions, all documents shown were clicked, the measure is not
-        linear in the relevance, scores have the index of the sessions in another order, or a
-        parameter is out of range.
+        If the candidate, or the baseline, gives documents that were never shown more of the weight
+        than `max_unseen`, fewer than two queries have sessions, all documents shown were clicked,
+        the measure is not linear in the relevance, scores have the index of the sessions in another
+        order, or a parameter is out of range.
 
     Warns
     -----
     UserWarning
-        If the effective sample size is below 40. Intervals are then too short.
+        If an effective sample size is below 40, so that intervals are too short; or shown lists,
+        with which `safety` or `sensitivity` compare, are shorter than what the measure counts, so
+        that the candidate compares too well.
 
     See Also
     --------
-    is_safe : Whether a candidate is not worse than the logged rankings.
-    propensity_sensitivity : The value if propensities are wrong.
+    click_ranker : A ranker of the log, and this evaluation of it.
     skcalrank.aggregation.position_based : The relevances.
 
     Notes
@@ -171,6 +225,10 @@ def offline_evaluate(
     mean relevance. N clicks of equal weight have :math:`\kappa_2^3 / \kappa_3^2 = N`, which is the
     effective sample size. It is known from the display: a sample in which the rare clicks of large
     weight did not occur looks precise and is not.
+
+    Limits of `safety` are one-sided, for the mean difference over queries. Documents at equal
+    positions in both rankings do not add to its variance. Documents that were never shown count as
+    not relevant in the lower limit, which is on the safe side for the candidate only.
 
     The estimate trusts the propensities and the model. DCG of a list with a cutoff is a value of
     the documents above it, and says nothing of how users would see them beside each other.
@@ -196,196 +254,53 @@ def offline_evaluate(
     >>> estimate = offline_evaluate(p, y, "precision@1", propensity=theta)
     >>> estimate.low < 0.6 < estimate.high
     True
-    """
-    check_share("confidence_level", confidence_level)
-    log = ClickLogEstimate.of(sessions, propensity, trust, estimator, prior, clip)
-    measure = linear_measure(measure)
-    weight = log.weights_of(scores, measure, "scores")
-    unseen = log.check_seen(weight, measure, max_unseen)
-    values = log.query_values(weight)
-    value, error, n = mean_and_error(values)
-    most, error_of_most, _ = mean_and_error(values + unseen.total)
-    t, size = stats.t.ppf((1 + confidence_level) / 2, n - 1), log.effective_size(weight, measure)
-    low, high = float(value - t * error), float(most + t * error_of_most)
-    return OfflineEstimate(value, low, high, size, unseen.share, values)
-
-
-def is_safe(
-    candidate: ArrayLike,
-    logger: ArrayLike | None,
-    sessions: ClickSessions,
-    measure: str | Measure = "dcg@10",
-    *,
-    propensity: ArrayLike | str,
-    estimator: str = "ratio",
-    trust: tuple[ArrayLike, ArrayLike] | None = None,
-    prior: ArrayLike | None = None,
-    clip: float = 0.0,
-    max_unseen: float = 0.0,
-    margin: float = 0.0,
-    confidence_level: float = 0.95,
-) -> Safety:
-    """Return whether a candidate is not worse than the logged rankings, with confidence.
-
-    Parameters
-    ----------
-    candidate : array-like of shape (n_rows,)
-        Scores of the candidate for the rows of the sessions; higher is better.
-    logger : array-like of shape (n_rows,) or None
-        Scores of the system to compare with. If None, the lists as they were shown.
-    sessions, measure, propensity, estimator, trust, prior, clip, max_unseen
-        As in :func:`offline_evaluate`.
-    margin : float, default=0.0
-        Loss of the measure that is tolerated, >= 0.
-    confidence_level : float, default=0.95
-        Level of each limit: a candidate that is worse by more than the margin passes with at most
-        one minus this probability.
-
-    Returns
-    -------
-    safety : Safety
-        Its truth value says whether the candidate is safe.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`offline_evaluate`.
-
-    Warns
-    -----
-    UserWarning
-        As in :func:`offline_evaluate`, and without `logger` if shown lists are shorter than what
-        the measure counts, so that the candidate compares too well.
-
-    See Also
-    --------
-    offline_evaluate : The value of a candidate.
-
-    Notes
-    -----
-    Limits are Student's, one-sided, for the mean difference over queries. Documents at equal
-    positions in both rankings do not add to its variance. Documents that were never shown count as
-    not relevant in the lower limit, which is on the safe side for the candidate only.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skcalrank import sample_sessions
-    >>> from skcalrank.evaluation import is_safe
-    >>> p, qid, theta = np.tile([0.1, 0.2, 0.6], 500), np.repeat(np.arange(500), 3), [1, 0.5, 0.3]
-    >>> y = sample_sessions(
-    ...     p, qid, n_sessions=5000, model="position", propensity=theta, random_state=0)
-    >>> bool(is_safe(p, None, y, propensity=theta)), bool(is_safe(-p, None, y, propensity=theta))
+    >>> worse = offline_evaluate(-p, y, propensity=theta, exponents=[0, 1, 2])
+    >>> bool(estimate.safety), bool(worse.safety)
     (True, False)
+    >>> (worse.sensitivity.value < worse.sensitivity.shown).tolist()
+    [True, True, True]
     """
     check_share("confidence_level", confidence_level)
     if not isinstance(margin, (int, float)) or not 0 <= margin < np.inf:
         raise ValueError(f"margin must be a finite number >= 0, got {margin!r}.")
-    log = ClickLogEstimate.of(sessions, propensity, trust, estimator, prior, clip)
-    measure = linear_measure(measure)
-    weight = log.weights_of(candidate, measure, "candidate")
-    unseen = log.check_seen(weight, measure, max_unseen)
-    if logger is None:
-        other = log.shown_weights(measure)
-    else:
-        other = log.weights_of(logger, measure, "logger")
-        log.check_seen(other, measure, max_unseen)
-    weight -= other
-    values = log.query_values(weight)
-    difference, error, n = mean_and_error(values)
-    most, error_of_most, _ = mean_and_error(values + unseen.total)
-    t = stats.t.ppf(confidence_level, n - 1)
-    lower = float(difference - t * error)
-    return Safety(
-        lower >= -margin,
-        difference,
-        lower,
-        float(most + t * error_of_most),
-        log.effective_size(weight, measure, "the difference in "),
-    )
+    is_logged = isinstance(baseline, str)
+    if is_logged:
+        check.option("baseline", baseline, ["logged"])
+    propensity = known_propensities(propensity, sessions)
+    log_of = partial(ClickLogEstimate.of, sessions, trust=trust)
+    own: dict[str, Any] = {"estimator": estimator, "prior": prior, "clip": clip}
+    log, measure = log_of(propensity, **own), linear_measure(measure)
+    weight = log.weights_of(scores, measure, "scores")
+    unseen = log.check_seen(weight, measure, "scores", max_unseen)
+    shown: Any = log.shown_weights(measure) if is_logged or exponents is not None else None
+    other = shown if is_logged else log.weights_of(baseline, measure, "baseline")
+    log.check_seen(other, measure, "baseline", max_unseen)
+    ranking = weight, unseen, (1 + confidence_level) / 2
+    value, low, high, values = log.limits(*ranking)
+    size, size_of_gain = log.effective_size(weight), log.effective_size(weight - other)
+    gain, lower, upper, _ = log.limits(weight - other, unseen, confidence_level)
+    safety, sensitivity = Safety(lower >= -margin, gain, lower, upper, size_of_gain), None
+    name = measure.full_name
+    sizes = {name: size, f"the difference in {name}": size_of_gain}
+    if exponents is not None:
+        theta = PositionModel.of(propensity, None).slope
+        sensitivity, smallest = _sensitivity(log_of, own, theta, exponents, ranking, shown)
+        sizes[f"{name} with weaker or stronger position bias"] = smallest
+    warn_of_few(sizes)
+    return OfflineEstimate(value, low, high, size, unseen.share, values, safety, sensitivity)
 
 
-class Sensitivity(NamedTuple):
-    """Estimated values for several strengths of position bias, each of shape (n_exponents,).
-
-    Attributes
-    ----------
-    exponent : ndarray
-        Powers that the propensities were raised to.
-    value, low, high : ndarray
-        As in :class:`OfflineEstimate`.
-    shown : ndarray
-        Estimated value of the lists as they were shown.
-    """
-
-    exponent: Floats
-    value: Floats
-    low: Floats
-    high: Floats
-    shown: Floats
-
-    def __repr__(self) -> str:
-        lines = [
-            f"exponent {exponent:g}: {value:.4g} [{low:.4g}, {high:.4g}], as shown {shown:.4g}"
-            for exponent, value, low, high, shown in zip(*self)
-        ]
-        return "\n".join(["Sensitivity", *lines])
-
-
-def propensity_sensitivity(
-    scores: ArrayLike,
-    sessions: ClickSessions,
-    measure: str | Measure = "dcg@10",
-    *,
-    propensity: ArrayLike | str,
-    exponents: ArrayLike = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5),
-    **options: Any,
-) -> Sensitivity:
-    r"""Evaluate a ranking as if position bias were weaker or stronger than assumed.
-
-    If the candidate is better than what was shown for one set of propensities and worse for
-    another, an experiment must tell the propensities before the clicks can tell the rankings.
-
-    Parameters
-    ----------
-    scores, sessions, measure, propensity
-        As in :func:`offline_evaluate`.
-    exponents : array-like of shape (n_exponents,), default=(0, 0.25, ..., 1.5)
-        Numbers s >= 0; the propensities are :math:`\theta^s`. 0 is no position bias.
-    **options
-        Other options of :func:`offline_evaluate`.
-
-    Returns
-    -------
-    sensitivity : Sensitivity
-
-    Raises
-    ------
-    ValueError
-        As in :func:`offline_evaluate`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skcalrank import sample_sessions
-    >>> from skcalrank.evaluation import propensity_sensitivity
-    >>> p, qid, theta = np.tile([0.1, 0.2, 0.6], 500), np.repeat(np.arange(500), 3), [1, 0.5, 0.3]
-    >>> y = sample_sessions(
-    ...     p, qid, n_sessions=5000, model="position", propensity=theta, random_state=0)
-    >>> result = propensity_sensitivity(p, y, propensity=theta, exponents=[0, 1, 2])
-    >>> (result.value > result.shown).tolist()
-    [True, True, True]
-    """
+def _sensitivity(
+    log_of: Any, own: Any, theta: Floats, exponents: Any, ranking: Any, shown: Floats
+) -> tuple[Sensitivity, float]:
+    """Return values for powers of propensities, and the smallest effective sample size."""
     exponents = np.atleast_1d(arrays.as_array(exponents, "exponents")).astype(float)
     if exponents.ndim != 1 or not ((exponents >= 0) & (exponents < np.inf)).all():
         raise ValueError(f"exponents must be finite numbers >= 0, got {exponents}.")
-    theta = PositionModel.of(known_propensities(propensity, sessions), None).slope
-    linear, trust = linear_measure(measure), options.get("trust")
-    values, shown = np.empty((3, len(exponents))), np.empty(len(exponents))
-    with warning_once():
-        for i, powers in enumerate(theta ** exponents[:, None]):
-            estimate = offline_evaluate(scores, sessions, linear, propensity=powers, **options)
-            values[:, i] = estimate[:3]
-            log = ClickLogEstimate.of(sessions, powers, trust)
-            shown[i], *_ = mean_and_error(log.query_values(log.shown_weights(linear)))
-    return Sensitivity(exponents, values[0], values[1], values[2], shown)
+    values, sizes = np.empty((4, len(exponents))), []
+    for i, powers in enumerate(theta ** exponents[:, None]):
+        log = log_of(powers, **own)
+        values[:3, i] = log.limits(*ranking)[:3]
+        values[3, i], *_ = mean_and_error(log_of(powers).query_values(shown))
+        sizes.append(log.effective_size(ranking[0]))
+    return Sensitivity(exponents, *values), min(sizes, default=np.inf)

@@ -10,7 +10,7 @@ from structures import draw_sessions
 
 from skcalrank import ClickCounts, ClickSessions
 from skcalrank.aggregation import fit_propensities, position_based
-from skcalrank.evaluation import choose_by_clicks, click_ranker, is_safe, offline_evaluate
+from skcalrank.evaluation import click_ranker, offline_evaluate
 
 pd = pytest.importorskip("pandas")
 
@@ -137,10 +137,8 @@ def test_a_log_of_clicks_alone_is_told(library):
         lambda: position_based(counts, "fit"),
         lambda: click_ranker(X, sessions),
         lambda: click_ranker(X, sessions, propensity=theta),
-        lambda: choose_by_clicks(X, sessions, propensity=theta),
         lambda: offline_evaluate(X[:, 0], sessions, propensity="fit"),
         lambda: offline_evaluate(X[:, 0], sessions, propensity=theta),
-        lambda: is_safe(X[:, 0], None, sessions, propensity=theta),
     ):
         with pytest.raises(ValueError, match="sessions must hold documents that were shown and"):
             call()

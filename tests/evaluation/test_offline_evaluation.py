@@ -7,13 +7,17 @@ import pytest
 from scipy import stats
 
 from skcalrank import ClickSessions, sample_sessions
-from skcalrank.evaluation import is_safe, offline_evaluate, propensity_sensitivity
+from skcalrank.evaluation import offline_evaluate
 from skcalrank.measures import DCG, ERU
 from skcalrank.metrics import dcg_score
 
 THETA = np.array([1.0, 0.6, 0.4, 0.2])
 
 pytestmark = pytest.mark.filterwarnings("ignore:The effective sample size")
+
+
+def safety_of(scores, y, measure="dcg@10", **options):
+    return offline_evaluate(scores, y, measure, **{"propensity": THETA, **options}).safety
 
 
 def expected_value(p, scores, orders, trust=None, **options):
@@ -100,10 +104,10 @@ def test_documents_never_shown():
     bad, good = [0, 0, 1, 0] * 2, [2, 1, 0, 0] * 2
     with pytest.raises(ValueError, match="documents on top that sessions have shown, got 1 of"):
         offline_evaluate(bad, y, "dcg@1", propensity=THETA)
-    with pytest.raises(ValueError, match=r"documents on top .*: rank only what"):
-        is_safe(good, bad, y, "dcg@1", propensity=THETA)
+    with pytest.raises(ValueError, match=r"^baseline must put documents on top .*: rank only"):
+        safety_of(good, y, "dcg@1", baseline=bad)
     with pytest.raises(ValueError, match=r"documents on top .*: use a cutoff below 3, rank only"):
-        is_safe(good, bad, y, "dcg@3", propensity=THETA)
+        safety_of(good, y, "dcg@3", baseline=bad)
     assert offline_evaluate(good, y, "dcg@2", propensity=THETA).unseen == 0
     estimate = offline_evaluate(bad, y, "dcg@1", propensity=THETA, max_unseen=1.0)
     assert (estimate.value, estimate.low, estimate.high, estimate.unseen) == (0, 0, 1, 1)
@@ -121,22 +125,35 @@ def test_few_effective_clicks_are_told(log):
     assert estimate.effective_sample_size < 10
 
 
+def test_few_effective_clicks_are_told_once(log):
+    p, _, y = log
+    with pytest.warns(UserWarning, match="size for dcg@10 is below 40") as told:
+        offline_evaluate(p, y, propensity=THETA**4, exponents=[1, 2])
+    assert len(told) == 1
+    with pytest.warns(UserWarning, match="size for the difference in dcg@1 is below 40") as told:
+        # The twin of the scores differs from them in one query.
+        offline_evaluate(p, y, "dcg@1", propensity=THETA, baseline=np.append(-p[:4], p[4:]))
+    assert len(told) == 1
+    with pytest.warns(UserWarning, match="dcg@10 with weaker or stronger position bias is below"):
+        offline_evaluate(p, y, propensity=THETA, exponents=[0, 4])
+
+
 def test_safety_is_of_the_difference(log):
     p, _, y = log
-    better, worse = (is_safe(s, None, y, propensity=THETA) for s in (p, -p))
+    better, worse = (safety_of(s, y) for s in (p, -p))
     assert better
     assert not worse
     assert better.lower < better.difference < better.upper
     assert repr(better).startswith(
         f"Safety(holds=True, {better.difference:.4g} [{better.lower:.4g}"
     )
-    assert not is_safe(-p, p, y, propensity=THETA)
-    assert is_safe(-p, p, y, propensity=THETA, margin=10.0)
-    same = is_safe(p, p, y, propensity=THETA)
+    assert not safety_of(-p, y, baseline=p)
+    assert safety_of(-p, y, baseline=p, margin=10.0)
+    same = safety_of(p, y, baseline=p)
     assert same.holds
     assert same.difference == 0
     values = [offline_evaluate(s, y, propensity=THETA).value for s in (p, -p)]
-    against = is_safe(p, -p, y, propensity=THETA)
+    against = safety_of(p, y, baseline=-p)
     assert against.difference == pytest.approx(values[0] - values[1])
 
 
@@ -146,28 +163,28 @@ def test_limits_of_a_difference_are_the_ends_of_an_interval(log):
     both = [offline_evaluate(s, y, propensity=THETA) for s in (p, np.zeros(len(p)))]
     gain = both[0].query_values - both[1].query_values
     expected = stats.ttest_1samp(gain, 0).confidence_interval(0.9)
-    safety = is_safe(p, np.zeros(len(p)), y, propensity=THETA)
+    safety = safety_of(p, y, baseline=np.zeros(len(p)))
     assert [safety.lower, safety.upper] == pytest.approx(list(expected), rel=1e-9)
 
 
 def test_the_upper_limit_counts_documents_never_shown_as_relevant():
     qid, lists = np.repeat([0, 1, 2], 2), [[0, 1], [2, 3], [4]]
     y = ClickSessions(qid, lists, [1, 2, 1])
-    options = {"measure": "precision@1", "propensity": THETA, "max_unseen": 1.0}
+    options = {"measure": "precision@1", "max_unseen": 1.0}
     scores = np.array([1, 0, 1, 0, 0, 1])  # of the last query the document never shown
-    safety = is_safe(scores, None, y, **options)
-    turned = is_safe(scores * [1, 1, 1, 1, -1, -1], None, y, **options)
+    safety = safety_of(scores, y, **options)
+    turned = safety_of(scores * [1, 1, 1, 1, -1, -1], y, **options)
     assert safety.difference < turned.difference
     assert safety.upper == pytest.approx(turned.upper)
 
 
-def test_lists_as_shown_are_the_logger(log):
+def test_lists_as_shown_are_the_baseline(log):
     p, qid, _ = log
     order = sample_sessions(
         p, qid, n_sessions=3000, order_scores=1e6 * p, model="position", propensity=THETA,
         random_state=0,
     )  # fmt: skip
-    assert is_safe(p, None, order, propensity=THETA).difference == pytest.approx(0, abs=1e-12)
+    assert safety_of(p, order).difference == pytest.approx(0, abs=1e-12)
 
 
 def test_shown_lists_that_are_shorter_than_the_measure_are_told():
@@ -178,22 +195,35 @@ def test_shown_lists_that_are_shorter_than_the_measure_are_told():
     clicks = (rng.random((len(lists), 2)) < 0.3).astype(int)
     y = ClickSessions(qid, lists, clicks)
     scores = rng.normal(size=len(qid))
-    with pytest.warns(UserWarning, match=r"than what dcg@5 counts: they lack 0\.45.*longest has 2"):
-        assert is_safe(scores, None, y, "dcg@5", propensity=[1, 0.5])
-    assert abs(is_safe(scores, None, y, "dcg@2", propensity=[1, 0.5]).difference) < 0.05
+    options = {"propensity": [1, 0.5]}
+    match = r"than what dcg@5 counts: they lack 0\.45.*longest has 2"
+    with pytest.warns(UserWarning, match=match):
+        assert safety_of(scores, y, "dcg@5", **options)
+    assert abs(safety_of(scores, y, "dcg@2", **options).difference) < 0.05
+    # Other scores than those of the log are no lists that could be short, unless both are compared.
+    offline_evaluate(scores, y, "dcg@5", baseline=-scores, **options)
+    with pytest.warns(UserWarning, match=match):
+        offline_evaluate(scores, y, "dcg@5", baseline=-scores, exponents=1, **options)
     # Queries without sessions have no lists that could be short.
     more = ClickSessions(np.append(qid, qid + 200), lists, clicks)
-    assert is_safe(np.append(scores, scores), None, more, "dcg@2", propensity=[1, 0.5]).upper < 1
+    assert safety_of(np.append(scores, scores), more, "dcg@2", **options).upper < 1
 
 
-def test_sensitivity_has_the_estimate_at_one(log):
+@pytest.mark.parametrize("options", [{}, {"estimator": "snips"}, {"trust": (0.9, 0.2)}])
+def test_sensitivity_is_the_estimate_with_powers_of_the_propensities(log, options):
     p, _, y = log
-    result = propensity_sensitivity(p, y, propensity=THETA, exponents=[0.5, 1])
-    estimate = offline_evaluate(p, y, propensity=THETA)
-    assert (result.value[1], result.low[1], result.high[1]) == estimate[:3]
-    assert result.value[0] < result.value[1]
-    gain = result.value[1] - result.shown[1]
-    assert gain == pytest.approx(is_safe(p, None, y, propensity=THETA).difference)
+    exponents = [0, 0.5, 1, 2]
+    result = offline_evaluate(
+        p, y, propensity=THETA, baseline=-p, exponents=exponents, **options
+    ).sensitivity
+    assert result.exponent.tolist() == exponents
+    for i, exponent in enumerate(exponents):
+        each = offline_evaluate(p, y, propensity=THETA**exponent, **options)
+        assert (result.value[i], result.low[i], result.high[i]) == each[:3]
+        if "estimator" not in options:
+            assert result.shown[i] == pytest.approx(each.value - each.safety.difference)
+    assert repr(result).splitlines()[1].startswith(f"exponent 0: {result.value[0]:.4g} [")
+    assert offline_evaluate(p, y, propensity=THETA).sensitivity is None
 
 
 @pytest.mark.parametrize(
@@ -218,6 +248,10 @@ def test_measures_that_are_not_linear_are_refused(log, measure):
         ({"clip": -1}, "clip must be a finite number >= 0"),
         ({"max_unseen": 2}, "max_unseen must be a number from 0 to 1"),
         ({"confidence_level": 95}, "confidence_level must be a number between 0 and 1"),
+        ({"margin": -1}, "margin must be"),
+        ({"baseline": "shown"}, "baseline must be one of 'logged', got 'shown'"),
+        ({"baseline": [1.0]}, "baseline must hold a finite number for each of 1200 rows"),
+        ({"exponents": [-1]}, "exponents must be finite"),
     ],
 )
 def test_options_out_of_range(log, options, message):
@@ -234,7 +268,3 @@ def test_arguments_of_other_kinds(log):
         offline_evaluate(p[:2], y, propensity=THETA)
     with pytest.raises(ValueError, match="two queries at least, got 1"):
         offline_evaluate(p[:4], y[:4], propensity=THETA)
-    with pytest.raises(ValueError, match="margin must be"):
-        is_safe(p, None, y, propensity=THETA, margin=-1)
-    with pytest.raises(ValueError, match="exponents must be finite"):
-        propensity_sensitivity(p, y, propensity=THETA, exponents=[-1])

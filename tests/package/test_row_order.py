@@ -243,10 +243,10 @@ OF_SESSIONS = {
         estimator="dr",
         prior=X["a"].abs().clip(upper=1),
     ),
-    "is_safe": lambda X, y: evaluation.is_safe(X["a"], None, y, propensity=THETA),
-    "logger": lambda X, y: evaluation.is_safe(-X["a"].to_numpy(), X["a"], y, propensity=THETA),
+    "baseline": lambda X, y: evaluation.offline_evaluate(
+        -X["a"].to_numpy(), y, propensity=THETA, baseline=X["a"]
+    ),
     "click_ranker": lambda X, y: evaluation.click_ranker(X, y, propensity=THETA),
-    "choose_by_clicks": lambda X, y: evaluation.choose_by_clicks(X, y, propensity=THETA, cv=3),
 }
 
 

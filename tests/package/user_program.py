@@ -405,17 +405,20 @@ def offline() -> None:
     assert_type(estimate, evaluation.OfflineEstimate)
     assert_type(estimate.value, float)
     assert_type(estimate.query_values, Floats)
-    safety = evaluation.is_safe(p, None, y, measures.Precision(1), propensity=theta)
-    assert_type(safety, evaluation.Safety)
-    assert_type(safety.lower, float)
-    values = evaluation.propensity_sensitivity(p, y, propensity=theta, exponents=[0, 1])
-    assert_type(values, evaluation.Sensitivity)
+    assert_type(estimate.safety, evaluation.Safety)
+    assert_type(estimate.safety.lower, float)
+    values = evaluation.offline_evaluate(
+        p, y, measures.Precision(1), propensity=theta, baseline=-p, margin=0.1, exponents=[0, 1]
+    ).sensitivity
+    assert_type(values, evaluation.Sensitivity | None)
     X = np.column_stack([p, -p])
-    choice = evaluation.choose_by_clicks(X, y, evaluation.click_candidates(theta), propensity=theta)
-    assert_type(choice, evaluation.ClickChoice)
-    assert_type(choice.comparison, evaluation.Comparison)
-    report = evaluation.click_ranker(X, y, propensity=theta, measure="precision@1")
+    ranker = skcalrank.AggregatedRanker("position_based", structure_options={"propensity": theta})
+    report = evaluation.click_ranker(
+        X, y, propensity=theta, candidates={"e": ranker}, measure="precision@1"
+    )
     assert_type(report, evaluation.ClickReport)
+    assert_type(report.choice, evaluation.ClickChoice)
+    assert_type(report.choice.comparison, evaluation.Comparison)
     assert_type(str(report), str)
 
 

@@ -6,7 +6,8 @@ from sklearn.base import clone
 
 from skcalrank import AggregatedRanker, QueryKFold, sample_sessions
 from skcalrank.aggregation import position_based
-from skcalrank.evaluation import choose_by_clicks, click_candidates
+from skcalrank.evaluation import click_ranker
+from skcalrank.model_selection import QueryShuffleSplit
 
 THETA = 1 / np.arange(1.0, 7)
 
@@ -47,44 +48,67 @@ def by_definition(ranker, X, y, n_folds):
     return value
 
 
+def of_clicks(row_weight=5, **options):
+    options = {"propensity": THETA} | options
+    return AggregatedRanker("position_based", structure_options=options, row_weight=row_weight)
+
+
+def training_queries(X, y):
+    ((train, _),) = QueryShuffleSplit(1, test_size=0.3, random_state=0).split(X, y)
+    return X[train], y[train]
+
+
 def test_the_criterion_is_the_reduction_of_the_squared_error(log):
     X, y = log
-    candidates = click_candidates(THETA)
-    choice = choose_by_clicks(X, y, {"m=5": candidates["m=5"]}, propensity=THETA, cv=3)
-    np.testing.assert_allclose(
-        choice.comparison.values[0, 0], by_definition(candidates["m=5"], X, y, 3)
-    )
+    choice = click_ranker(X, y, propensity=THETA, candidates={"m=5": of_clicks()}).choice
+    expected = by_definition(of_clicks(), *training_queries(X, y), 5)
+    np.testing.assert_allclose(choice.comparison.values[0, 0], expected)
 
 
-def test_the_best_predictor_is_fitted_to_all_sessions(log):
+def test_the_best_predictor_is_fitted_to_the_training_queries_and_to_all(log):
     X, y = log
-    choice = choose_by_clicks(X, y, propensity=THETA)
+    report = click_ranker(X, y, propensity=THETA)
+    choice = report.choice
     means = {row.system: row.mean for row in choice.comparison.estimates}
     assert choice.name == max(means, key=means.get)
     assert means["naive"] < means["m=5"]
-    expected = click_candidates(THETA)[choice.name].fit(X, y)
+    expected = clone(choice.ranker).fit(*training_queries(X, y))
     np.testing.assert_allclose(choice.ranker.predict(X), expected.predict(X))
+    np.testing.assert_allclose(report.ranker.predict(X), expected.fit(X, y).predict(X))
     chosen = [line for line in str(choice).splitlines() if line.endswith("chosen")]
     assert len(chosen) == 1
     assert chosen[0].startswith(choice.name)
 
 
+@pytest.mark.filterwarnings("ignore:The effective sample size")
+def test_default_candidates_differ_in_weight_clipping_and_correction(log):
+    X, y = log
+    steep = THETA**2  # clipped at .1 from the fourth position on
+    given = {
+        "m=5": of_clicks(5, propensity=steep),
+        "m=1": of_clicks(1, propensity=steep),
+        "m=20": of_clicks(20, propensity=steep),
+        "shrunk": of_clicks(5, propensity=steep, prior=0.2),
+        "weight 1": of_clicks(0, propensity=steep),
+        "clipped": of_clicks(0, propensity=np.maximum(steep, 0.1)),
+        "naive": of_clicks(0, propensity=np.ones(6)),
+    }
+    own = click_ranker(X, y, propensity=steep, candidates=given).choice.comparison
+    default = click_ranker(X, y, propensity=steep, prior=0.2).choice.comparison
+    assert default.systems == own.systems == list(given)
+    np.testing.assert_array_equal(default.values, own.values)
+    assert "shrunk" not in click_ranker(X, y, propensity=steep).choice.comparison.systems
+
+
 def test_other_candidates_do_not_move_the_criterion(log):
     X, y = log
-    class_ = AggregatedRanker("position_based", structure_options={"propensity": THETA})
-    both = {"a": class_, "b": clone(class_).set_params(row_weight=0)}
-    alone = choose_by_clicks(X, y, {"a": class_}, propensity=THETA, cv=2)
-    together = choose_by_clicks(X, y, both, propensity=THETA, cv=2)
+    both = {"a": of_clicks(), "b": of_clicks(0)}
+    alone = click_ranker(X, y, propensity=THETA, candidates={"a": of_clicks()}).choice
+    together = click_ranker(X, y, propensity=THETA, candidates=both).choice
     np.testing.assert_allclose(together.comparison.values[0], alone.comparison.values[0])
-
-
-def test_a_prior_adds_a_candidate():
-    assert "shrunk" not in click_candidates(THETA)
-    shrunk = click_candidates(THETA, 0.2)["shrunk"]
-    assert shrunk.structure_options["prior"] == 0.2
 
 
 def test_candidates_have_names(log):
     X, y = log
     with pytest.raises(ValueError, match="candidates must hold at least one entry"):
-        choose_by_clicks(X, y, {}, propensity=THETA)
+        click_ranker(X, y, candidates={}, propensity=THETA)
