@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +16,7 @@ class CascadeEstimate(NamedTuple):
     Attributes
     ----------
     probability : ndarray
-        Clicks over examinations; the default of the query if there are no examinations.
+        Clicks over examinations; those of the query together if there are no examinations.
     clicks, examinations : ndarray of int
         Numbers of sessions.
     standard_error : ndarray
@@ -31,7 +30,7 @@ class CascadeEstimate(NamedTuple):
     standard_error: Floats
 
 
-def cascade(sessions: ClickSessions, *, unexamined: float | None = None) -> CascadeEstimate:
+def cascade(sessions: ClickSessions) -> CascadeEstimate:
     r"""Estimate the probability that a document satisfies a user who examines it.
 
     In the cascade model (DMJ13, section 5.2) a user reads from the top, clicks the first satisfying
@@ -48,22 +47,20 @@ def cascade(sessions: ClickSessions, *, unexamined: float | None = None) -> Casc
     ----------
     sessions : ClickSessions
         Click sessions of one or more queries.
-    unexamined : float, default=None
-        Probability of documents without examinations (0/0). If None, the ratio of all clicks of the
-        query to all its examinations, or 0 if there are none.
 
     Returns
     -------
     estimate : CascadeEstimate
-        A named tuple of arrays of shape (n_rows,): ``probability``, higher is better; ``clicks``,
-        ``examinations``, ``standard_error``.
+        A named tuple of arrays of shape (n_rows,): ``probability``, higher is better, which for a
+        document without examinations (0/0) is the ratio of all clicks of the query to all its
+        examinations, or 0 if there are none; ``clicks``, ``examinations``, ``standard_error``.
 
     Raises
     ------
     TypeError
         For other targets.
     ValueError
-        If there are no rows, or `unexamined` is not a probability.
+        If there are no rows.
 
     Examples
     --------
@@ -83,17 +80,12 @@ def cascade(sessions: ClickSessions, *, unexamined: float | None = None) -> Casc
         )
     if not len(sessions):
         raise ValueError("sessions must have at least one row for cascade, got none.")
-    if unexamined is not None and not (isinstance(unexamined, Real) and 0 <= unexamined <= 1):
-        raise ValueError(f"unexamined must be a probability or None, got {unexamined!r}.")
     clicks, examinations = sessions.counts()
-    default: Any = unexamined
-    if unexamined is None:
-        queries = sessions.queries()
-        total = queries.sum(queries.group(examinations))
-        share = arrays.safe_divide(queries.sum(queries.group(clicks)), total)
-        default = queries.ungroup(queries.repeat(share))
+    queries = sessions.queries()
+    total = queries.sum(queries.group(examinations))
+    share = arrays.safe_divide(queries.sum(queries.group(clicks)), total)
+    p = queries.ungroup(queries.repeat(share))
     seen = examinations > 0
-    p = np.full(len(sessions), default, dtype=float)
     p[seen] = clicks[seen] / examinations[seen]
     error = np.full(len(sessions), np.nan)
     error[seen] = np.sqrt(p[seen] * (1 - p[seen]) / examinations[seen])

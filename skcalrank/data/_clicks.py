@@ -373,11 +373,6 @@ class ClickSessions(Judgments):
         return (last == 0) | (self.position <= last)
 
     @property
-    def clicked_position(self) -> Ints:
-        """Position of the last click that is left of each session, 0 if none, (n_sessions,)."""
-        return _last(self.position * self.clicked, self.ptr)
-
-    @property
     def _session_of_shown(self) -> Ints:
         return np.repeat(np.arange(self.n_sessions), np.diff(self.ptr))
 

@@ -119,7 +119,7 @@ def test_mean_of_the_cascade_is_that_of_all_subsets_of_sessions(order, rng):
         values = [
             dense_softmax(
                 cascade(
-                    ClickSessions(y.qid, [lists[i] for i in some], y.clicked_position[list(some)])
+                    ClickSessions(y.qid, [lists[i] for i in some], y.last_click[list(some)])
                 ).probability[rows]
             )
             for some in combinations(sessions, min(order, len(sessions)))

@@ -56,7 +56,7 @@ def test_what_is_given_can_be_read():
     assert (len(y), y.shape, y.ndim, y.n_sessions) == (6, (6,), 1, 5)
     assert y.n_judgments.tolist() == [3, 2, 0]
     assert np.split(y.shown_rows, y.ptr[1:-1])[0].tolist() == LISTS[0]
-    assert y.clicked_position.tolist() == CLICKS
+    assert y.last_click.tolist() == CLICKS
     assert y.examined.tolist() == [True, True, False, True, True, True, True, True, True]
     assert y.position.tolist() == [1, 2, 3, 1, 2, 1, 1, 1, 2]
     assert np.flatnonzero(y.clicked).tolist() == [1, 5, 6]
@@ -139,7 +139,7 @@ def test_a_session_keeps_what_it_says_about_the_rows_that_are_left():
     ):
         part = y[rows]
         assert (part.shown_rows.tolist(), part.position.tolist()) == (shown, position)
-        assert (part.clicked_position.tolist(), part.examined.sum()) == ([click], examined)
+        assert ((part.position * part.clicked).max(), part.examined.sum()) == (click, examined)
     assert ClickSessions([1, 1], [[1, 0]], [0])[[0]].shown_rows.tolist() == [0]
 
 
@@ -159,7 +159,7 @@ def test_sessions_have_several_clicks(clicks):
     assert y.counts()[0].tolist() == [1, 0, 1, 2, 1, 0]
     assert y.evidence.tolist() == [2, 1, 2, 2, 2, 0]  # users read to their last click
     assert y[[0, 3]].last_click.tolist() == [3, 1, 2]
-    assert y[[0, 3]].clicked_position.tolist() == [1, 1, 2]
+    assert (y[[0, 3]].position * y[[0, 3]].clicked).tolist() == [1, 0, 1, 2]
 
 
 def test_one_click_is_a_list_of_one():
@@ -196,7 +196,7 @@ def test_splitters_take_sessions(rng):
 def test_estimates_are_clicks_over_examinations(rng):
     y = draw(rng)
     lists = np.split(y.shown_rows, y.ptr[1:-1])
-    clicks, examinations = brute_counts(lists, y.clicked_position, len(y))
+    clicks, examinations = brute_counts(lists, y.last_click, len(y))
     found = cascade(y)
     np.testing.assert_array_equal(found.clicks, clicks)
     np.testing.assert_array_equal(found.examinations, examinations)
@@ -211,7 +211,7 @@ def test_estimates_maximise_the_likelihood(rng):
 
     def minus_log_likelihood(logits):
         p, total = 1 / (1 + np.exp(-logits)), 0.0
-        for rows, click in zip(lists, y.clicked_position):
+        for rows, click in zip(lists, y.last_click):
             passed = rows if click == 0 else rows[: click - 1]
             total -= np.log(1 - p[passed]).sum() + (np.log(p[rows[click - 1]]) if click else 0)
         return total
@@ -220,12 +220,9 @@ def test_estimates_maximise_the_likelihood(rng):
     np.testing.assert_allclose(cascade(y).probability, 1 / (1 + np.exp(-best)), atol=1e-4)
 
 
-def test_documents_that_nobody_examined_get_the_default():
+def test_documents_that_nobody_examined_get_the_mean_of_the_query():
     y = ClickSessions([1, 1, 1, 2, 2, 3, 3], [[0, 1, 2], [0], [1, 2], [6, 5]], [1, 0, 1, 1])
     np.testing.assert_allclose(cascade(y).probability, [1 / 2, 1, 2 / 3, 0, 0, 1, 1])
-    np.testing.assert_allclose(
-        cascade(y, unexamined=0.1).probability, [1 / 2, 1, 0.1, 0.1, 0.1, 0.1, 1]
-    )
     found = cascade(y)
     assert np.isnan(found.standard_error).tolist() == [False, False, *[True] * 4, False]
     assert found.examinations.tolist() == [2, 1, 0, 0, 0, 0, 1]
@@ -268,17 +265,17 @@ def test_orders_are_drawn_by_plackett_luce():
 
 def test_users_click_the_first_that_satisfies():
     y = sample_sessions([1.0, 1.0, 0.0], n_sessions=2000, random_state=0)
-    clicked = y.shown_rows.reshape(-1, 3)[np.arange(2000), y.clicked_position - 1]
+    clicked = y.shown_rows.reshape(-1, 3)[np.arange(2000), y.last_click - 1]
     assert set(clicked) == {0, 1}
     first = y.shown_rows.reshape(-1, 3)[:, 0]
-    assert (y.clicked_position == np.where(first == 2, 2, 1)).all()
-    assert not sample_sessions([0.0, 0.0], n_sessions=5).clicked_position.any()
+    assert (y.last_click == np.where(first == 2, 2, 1)).all()
+    assert not sample_sessions([0.0, 0.0], n_sessions=5).last_click.any()
 
 
 def test_users_of_a_cascade_trust_positions():
     trust = (np.array([0.9, 0.8]), np.array([0.5, 0.1]))
     y = sample_sessions([0.4, 0.4], n_sessions=40_000, trust=trust, random_state=0)
-    share = np.bincount(y.clicked_position, minlength=3) / 40_000
+    share = np.bincount(y.last_click, minlength=3) / 40_000
     first, second = 0.4 * 0.9 + 0.6 * 0.5, 0.4 * 0.8 + 0.6 * 0.1
     expected = [(1 - first) * (1 - second), first, (1 - first) * second]
     np.testing.assert_allclose(share, expected, atol=0.01)
@@ -296,7 +293,7 @@ def test_queries_are_drawn_uniformly_and_shown_as_far_as_they_reach(rng):
     for q, size in enumerate(queries.sizes):
         assert (np.diff(y.ptr)[code == q] == min(size, 5)).all()
     # The constructor accepts the drawn sessions.
-    assert ClickSessions(qid, np.split(y.shown_rows, y.ptr[1:-1]), y.clicked_position) == y
+    assert ClickSessions(qid, np.split(y.shown_rows, y.ptr[1:-1]), y.last_click) == y
 
 
 def test_drawn_sessions_follow_the_random_state(monkeypatch):
@@ -355,8 +352,6 @@ ERRORS = [
     ),
     (lambda: hash(sessions()), TypeError, "unhashable"),
     (lambda: cascade([1]), TypeError, "must be ClickSessions for cascade, got list"),
-    (lambda: cascade(sessions(), unexamined=2), ValueError, "must be a probability or None, got 2"),
-    (lambda: cascade(sessions(), unexamined="a"), ValueError, "probability or None, got 'a'"),
     (lambda: cascade(ClickSessions([], [], [])), ValueError, "at least one row for cascade"),
     (lambda: sample_comparisons([1, 2], temperature="a"), ValueError, "temperature must .*got 'a'"),
     (lambda: sample_sessions([0.5, 1.5]), ValueError, "p holds 1.5: probabilities"),

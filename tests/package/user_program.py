@@ -411,6 +411,7 @@ def offline() -> None:
         p, y, measures.Precision(1), propensity=theta, baseline=-p, margin=0.1, exponents=[0, 1]
     ).sensitivity
     assert_type(values, evaluation.Sensitivity | None)
+    displays.PropensitySensitivityDisplay.from_sensitivity(values, name="p")
     X = np.column_stack([p, -p])
     ranker = skcalrank.AggregatedRanker("position_based", structure_options={"propensity": theta})
     report = evaluation.click_ranker(

@@ -138,11 +138,11 @@ def test_no_ranker_means_a_measure_that_is_linear_in_clicks(rng):
         ("cascade", None),
         (cascade, {}),
         ("position_based", OPTIONS),
-        (partial(cascade, unexamined=0.0), None),
+        (partial(cascade), None),
     ):
         ranker = AggregatedRanker(structure, structure_options=options)
         y_of = ClickSessions(
-            y.qid, np.split(y.shown_rows, y.ptr[1:-1]), np.minimum(y.clicked_position, 1)
+            y.qid, np.split(y.shown_rows, y.ptr[1:-1]), np.minimum(y.last_click, 1)
         )
         assert isinstance(ranker.fit(X, y_of).ranker_, DCGRanker)
     assert isinstance(AggregatedRanker("borda")._given_ranker(), NDCGRanker)
@@ -273,7 +273,7 @@ def fit(inner, X, y, structure="position_based", **options):
 @pytest.mark.parametrize("structure", ["position_based", "cascade"])
 def test_an_exponential_gain_of_fractions_is_refused(structure, rng):
     X, y, _ = make(rng, n_sessions=100)
-    y = ClickSessions(y.qid, np.split(y.shown_rows, y.ptr[1:-1]), np.minimum(y.clicked_position, 1))
+    y = ClickSessions(y.qid, np.split(y.shown_rows, y.ptr[1:-1]), np.minimum(y.last_click, 1))
     for inner in (DCGRanker(), NDCGRanker(), BoostedRanker(engine="sklearn")):
         with pytest.raises(ValueError, match=r"gain must be 'linear' .* ranker=None is"):
             fit(inner, X, y, structure)
