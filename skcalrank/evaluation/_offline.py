@@ -268,8 +268,8 @@ def offline_evaluate(
         check.option("baseline", baseline, ["logged"])
     propensity = known_propensities(propensity, sessions)
     log_of = partial(ClickLogEstimate.of, sessions, trust=trust)
-    own: dict[str, Any] = {"estimator": estimator, "prior": prior, "clip": clip}
-    log, measure = log_of(propensity, **own), linear_measure(measure)
+    options: dict[str, Any] = {"estimator": estimator, "prior": prior, "clip": clip}
+    log, measure = log_of(propensity, **options), linear_measure(measure)
     weight = log.weights_of(scores, measure, "scores")
     unseen = log.check_seen(weight, measure, "scores", max_unseen)
     shown: Any = log.shown_weights(measure) if is_logged or exponents is not None else None
@@ -284,14 +284,14 @@ def offline_evaluate(
     sizes = {name: size, f"the difference in {name}": size_of_gain}
     if exponents is not None:
         theta = PositionModel.of(propensity, None).slope
-        sensitivity, smallest = _sensitivity(log_of, own, theta, exponents, ranking, shown)
+        sensitivity, smallest = _sensitivity(log_of, options, theta, exponents, ranking, shown)
         sizes[f"{name} with weaker or stronger position bias"] = smallest
     warn_of_few(sizes)
     return OfflineEstimate(value, low, high, size, unseen.share, values, safety, sensitivity)
 
 
 def _sensitivity(
-    log_of: Any, own: Any, theta: Floats, exponents: Any, ranking: Any, shown: Floats
+    log_of: Any, options: Any, theta: Floats, exponents: Any, ranking: Any, shown: Floats
 ) -> tuple[Sensitivity, float]:
     """Return values for powers of propensities, and the smallest effective sample size."""
     exponents = np.atleast_1d(arrays.as_array(exponents, "exponents")).astype(float)
@@ -299,7 +299,7 @@ def _sensitivity(
         raise ValueError(f"exponents must be finite numbers >= 0, got {exponents}.")
     values, sizes = np.empty((4, len(exponents))), []
     for i, powers in enumerate(theta ** exponents[:, None]):
-        log = log_of(powers, **own)
+        log = log_of(powers, **options)
         values[:3, i] = log.limits(*ranking)[:3]
         values[3, i], *_ = mean_and_error(log_of(powers).query_values(shown))
         sizes.append(log.effective_size(ranking[0]))
