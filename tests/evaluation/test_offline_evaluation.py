@@ -250,6 +250,7 @@ def test_measures_that_are_not_linear_are_refused(log, measure):
         ({"confidence_level": 95}, "confidence_level must be a number between 0 and 1"),
         ({"margin": -1}, "margin must be"),
         ({"baseline": "shown"}, "baseline must be one of 'logged', got 'shown'"),
+        ({"baseline": None}, "baseline must be one of 'logged', got None"),
         ({"baseline": [1.0]}, "baseline must hold a finite number for each of 1200 rows"),
         ({"exponents": [-1]}, "exponents must be finite"),
     ],
