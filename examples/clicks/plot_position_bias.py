@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from skcalrank import sample_sessions
-from skcalrank.evaluation import propensity_sensitivity
+from skcalrank.evaluation import offline_evaluate
 
 rng = np.random.default_rng(0)
 qid = np.repeat(np.arange(500), 12)
@@ -35,9 +35,10 @@ log = sample_sessions(
 # The candidate orders mostly by the first feature, the logged lists by the second.
 
 exponents = [0.25, 0.5, 0.75, 1, 1.25]
-result = propensity_sensitivity(
-    X @ [1.0, -0.3], log, "dcg@3", propensity=theta, exponents=exponents, max_unseen=0.3
-)
+scores = X @ [1.0, -0.3]
+result = offline_evaluate(
+    scores, log, "dcg@3", propensity=theta, exponents=exponents, max_unseen=0.3
+).sensitivity
 fig, ax = plt.subplots(layout="constrained")
 ax.plot(result.exponent, result.value, marker="o", label="candidate")
 ax.fill_between(result.exponent, result.low, result.high, alpha=0.2)

@@ -77,7 +77,7 @@ class ClickReport:
                 f"[{estimate.low:.4g}, {estimate.high:.4g}], "
                 f"effective sample size {estimate.effective_sample_size:.0f}",
                 f"Difference to the lists as shown: {safety.difference:.4g}, at least "
-                f"{safety.lower:.4g}, effective sample size {safety.effective_sample_size:.0f}: "
+                f"{safety.low:.4g}, effective sample size {safety.effective_sample_size:.0f}: "
                 f"{safe}",
                 f"The ranker {verdict}.",
             ]

@@ -32,18 +32,18 @@ class Safety:
     ----------
     holds : bool
         Whether the lower limit is at least minus the margin.
-    difference, lower, upper : float
+    difference, low, high : float
         Estimated difference to the baseline, and its lower and upper confidence limits, each of the
         level: both hold with twice its error. If the ranking has weight on documents never shown,
-        `upper` counts them as relevant.
+        `high` counts them as relevant.
     effective_sample_size : float
         As in :class:`OfflineEstimate`.
     """
 
     holds: bool
     difference: float
-    lower: float
-    upper: float
+    low: float
+    high: float
     effective_sample_size: float
 
     def __bool__(self) -> bool:
@@ -51,8 +51,8 @@ class Safety:
 
     def __repr__(self) -> str:
         return (
-            f"Safety(holds={self.holds}, {self.difference:.4g} [{self.lower:.4g}, "
-            f"{self.upper:.4g}], effective_sample_size={self.effective_sample_size:.0f})"
+            f"Safety(holds={self.holds}, {self.difference:.4g} [{self.low:.4g}, "
+            f"{self.high:.4g}], effective_sample_size={self.effective_sample_size:.0f})"
         )
 
 
@@ -278,8 +278,9 @@ def offline_evaluate(
     ranking = weight, unseen, (1 + confidence_level) / 2
     value, low, high, values = log.limits(*ranking)
     size, size_of_gain = log.effective_size(weight), log.effective_size(weight - other)
-    gain, lower, upper, _ = log.limits(weight - other, unseen, confidence_level)
-    safety, sensitivity = Safety(lower >= -margin, gain, lower, upper, size_of_gain), None
+    gain, least, most, _ = log.limits(weight - other, unseen, confidence_level)
+    safety = Safety(least >= -margin, gain, least, most, size_of_gain)
+    sensitivity = None
     name = measure.full_name
     sizes = {name: size, f"the difference in {name}": size_of_gain}
     if exponents is not None:

@@ -143,10 +143,8 @@ def test_safety_is_of_the_difference(log):
     better, worse = (safety_of(s, y) for s in (p, -p))
     assert better
     assert not worse
-    assert better.lower < better.difference < better.upper
-    assert repr(better).startswith(
-        f"Safety(holds=True, {better.difference:.4g} [{better.lower:.4g}"
-    )
+    assert better.low < better.difference < better.high
+    assert repr(better).startswith(f"Safety(holds=True, {better.difference:.4g} [{better.low:.4g}")
     assert not safety_of(-p, y, baseline=p)
     assert safety_of(-p, y, baseline=p, margin=10.0)
     same = safety_of(p, y, baseline=p)
@@ -164,7 +162,7 @@ def test_limits_of_a_difference_are_the_ends_of_an_interval(log):
     gain = both[0].query_values - both[1].query_values
     expected = stats.ttest_1samp(gain, 0).confidence_interval(0.9)
     safety = safety_of(p, y, baseline=np.zeros(len(p)))
-    assert [safety.lower, safety.upper] == pytest.approx(list(expected), rel=1e-9)
+    assert [safety.low, safety.high] == pytest.approx(list(expected), rel=1e-9)
 
 
 def test_the_upper_limit_counts_documents_never_shown_as_relevant():
@@ -175,7 +173,7 @@ def test_the_upper_limit_counts_documents_never_shown_as_relevant():
     safety = safety_of(scores, y, **options)
     turned = safety_of(scores * [1, 1, 1, 1, -1, -1], y, **options)
     assert safety.difference < turned.difference
-    assert safety.upper == pytest.approx(turned.upper)
+    assert safety.high == pytest.approx(turned.high)
 
 
 def test_lists_as_shown_are_the_baseline(log):
@@ -206,7 +204,7 @@ def test_shown_lists_that_are_shorter_than_the_measure_are_told():
         offline_evaluate(scores, y, "dcg@5", baseline=-scores, exponents=1, **options)
     # Queries without sessions have no lists that could be short.
     more = ClickSessions(np.append(qid, qid + 200), lists, clicks)
-    assert safety_of(np.append(scores, scores), more, "dcg@2", **options).upper < 1
+    assert safety_of(np.append(scores, scores), more, "dcg@2", **options).high < 1
 
 
 @pytest.mark.parametrize("options", [{}, {"estimator": "snips"}, {"trust": (0.9, 0.2)}])

@@ -406,12 +406,11 @@ def offline() -> None:
     assert_type(estimate.value, float)
     assert_type(estimate.query_values, Floats)
     assert_type(estimate.safety, evaluation.Safety)
-    assert_type(estimate.safety.lower, float)
+    assert_type(estimate.safety.low, float)
     values = evaluation.offline_evaluate(
         p, y, measures.Precision(1), propensity=theta, baseline=-p, margin=0.1, exponents=[0, 1]
     ).sensitivity
     assert_type(values, evaluation.Sensitivity | None)
-    displays.PropensitySensitivityDisplay.from_sensitivity(values, name="p")
     X = np.column_stack([p, -p])
     ranker = skcalrank.AggregatedRanker("position_based", structure_options={"propensity": theta})
     report = evaluation.click_ranker(
