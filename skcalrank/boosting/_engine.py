@@ -238,8 +238,7 @@ class Engine(ABC):
         self, callbacks: list[Any], trees: Any, params: dict[str, Any], measure: str, n_rounds: int
     ) -> Rounds:
         """Return what calls the callbacks of a user while trees grow."""
-        del callbacks, trees, params, measure, n_rounds
-        return Rounds()
+        raise NotImplementedError
 
     def dump(self, model: Any) -> Any:
         """Return a model in the form in which pickles and files store it."""

@@ -294,8 +294,6 @@ class LightGBM(Engine):
     def rounds(
         self, callbacks: list[Any], trees: Any, params: dict[str, Any], measure: str, n_rounds: int
     ) -> Rounds:
-        if not callbacks:
-            return Rounds()
         return LightGBMRounds(self.module, callbacks, trees.model, params, measure, n_rounds)
 
     def dump(self, model: Any) -> str:

@@ -36,7 +36,6 @@ from ..losses import Loss
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded, fit_encoded
 from ..rankers import TargetRanker
-from ._callbacks import CallbackSupportMixin, Watch, with_callbacks
 from ._engine import Engine
 from ._engines import (
     ENGINES,
@@ -52,7 +51,6 @@ from ._model import Model
 from ._parameters import hinting, unknown
 from ._reading import forest_of
 from ._training import (
-    MOST_TRAININGS,
     categories_of,
     grow_models,
     held_out,
@@ -67,7 +65,7 @@ _OF_MODELS = (
 )
 
 
-class BoostedRanker(CallbackSupportMixin, TargetRanker):
+class BoostedRanker(TargetRanker):
     r"""Boosted trees of LightGBM, XGBoost or scikit-learn, with early stopping on the measure.
 
     Use it where features interact and queries are many, on a table or an array. Most users set
@@ -512,10 +510,8 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         self, workers: Any, given: EvalSet, evals: dict[str, EvalSet], callbacks: Sequence[Any] = ()
     ) -> BoostedRanker:
         """Grow trees with other workers, each of which has whole queries."""
-        X, y, qid, sample_weight = given
-        watch = Watch(list(callbacks), X, y, qid=qid, sample_weight=sample_weight)
-        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, workers=workers)
-        return self._train(plan, rows, plan.measure, evals, watch)
+        plan, rows = self._check_problem(self._plan(), *given, workers=workers)
+        return self._train(plan, rows, plan.measure, evals, callbacks)
 
     @all_or_nothing
     def fit_targets(
@@ -546,8 +542,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         plan, rows = self._check_problem(
             self._plan(), X, targets, qid, sample_weight, name="targets"
         )
-        watch = Watch([], X, targets, qid=qid, sample_weight=sample_weight)
-        return self._fit_to_targets(plan, rows, rows.y, evals=evals, watch=watch)
+        return self._fit_to_targets(plan, rows, rows.y, evals=evals)
 
     def _fit_to_targets(
         self,
@@ -556,17 +551,17 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         targets: Floats,
         method: str = "fit",
         evals: dict[str, EvalSet] | None = None,
-        watch: Watch | None = None,
     ) -> BoostedRanker:
         del method
         check_without_labels(self, plan.measure, bool(evals))
         # A ranker of judgments validates the rows itself, which are numbers then.
         self.__dict__.setdefault("encoder_", None)
-        watch = Watch([], rows.X, targets) if watch is None else watch
         rows = replace(rows, y=targets)
-        return self._train(plan, rows, OfTargets(plan.measure), evals or {}, watch)
+        return self._train(plan, rows, OfTargets(plan.measure), evals or {})
 
-    def _train(self, plan: Any, rows: Rows, measure: Measure, evals: Any, watch: Watch) -> Self:
+    def _train(
+        self, plan: Any, rows: Rows, measure: Measure, evals: Any, callbacks: Sequence[Any] = ()
+    ) -> Self:
         """Grow the trees for a measure of the labels, or of targets in their place."""
         rows, rng, engine, sizes = self._prepared(rows)
         evals = self._eval_rows(evals, rows, sizes, not isinstance(measure, OfTargets))
@@ -574,7 +569,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         if not evals and self.validation_fraction:
             share = self.validation_fraction
             masks = held_out(rows, measure, share, rng, self.n_models)
-        self._grow(plan, rows, masks, rng, engine, measure, evals, sizes, watch)
+        self._grow(plan, rows, masks, rng, engine, measure, evals, sizes, callbacks)
         return self
 
     @all_or_nothing
@@ -601,8 +596,7 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         scores = np.full(len(folds), np.nan)
         folds = np.minimum(folds[rows.numbers], self.n_models - 1)
         masks = [folds == number for number in range(self.n_models)]
-        watch = Watch([], X, y, qid=qid, sample_weight=sample_weight)
-        self._grow(plan, rows, masks, rng, engine, measure, {}, sizes, watch)
+        self._grow(plan, rows, masks, rng, engine, measure, {}, sizes)
         for mask, model in zip(masks, self._models()):
             if not mask.any():
                 continue  # other workers hold these rows
@@ -624,7 +618,6 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         engine.check_rows(rows, names, self.loss if is_objective(self.loss) else None)
         return rows, rng, engine, sizes
 
-    @with_callbacks
     def _grow(
         self,
         plan: Any,
@@ -635,33 +628,20 @@ class BoostedRanker(CallbackSupportMixin, TargetRanker):
         measure: Measure,
         evals: dict[str, Rows],
         sizes: QuerySizes | None,
-        watch: Watch,
+        callbacks: Sequence[Any] = (),
     ) -> None:
         """Grow the trees of each model on the rows outside its mask, and set attributes."""
-        record = replace(self._record(plan, rows), sizes=sizes)
-
-        def fitted(models: list[Model]) -> dict[str, Any]:
-            return self._attributes(models, rows, engine) | {"record_": record}
-
-        n_trainings = len(masks) * (1 if self.start is None else MOST_TRAININGS)
-        watch.begin(self, n_trainings, fitted)
-        models = grow_models(self, engine, measure, rows, masks, evals, rng, watch)
-        for name, value in fitted(models).items():
-            setattr(self, name, value)
-        watch.end()
-
-    def _attributes(self, models: list[Model], rows: Rows, engine: Engine) -> dict[str, Any]:
-        """Return the attributes that the models determine."""
+        models = grow_models(self, engine, measure, rows, masks, evals, rng, callbacks)
         weights = np.ones(len(models))
         if len(models) > 1:
             kinds, n_jobs = categories_of(self), self.n_jobs
             scores = [model.scores(engine, kinds, rows, rows.codes, n_jobs) for model in models]
             spreads = [rows.queries.spread(of, rows.weight, rows.workers) for of in scores]
             weights = 1.0 / np.array(spreads)
-        attributes = {"engine_": engine.name, "model_weights_": weights}
+        self.engine_, self.model_weights_ = engine.name, weights
         for name, values in zip(_OF_MODELS, zip(*models)):
-            attributes[name] = list(values) if len(models) > 1 else values[0]
-        return attributes
+            setattr(self, name, list(values) if len(models) > 1 else values[0])
+        self.record_ = replace(self._record(plan, rows), sizes=sizes)
 
     def _eval_rows(self, evals: Any, rows: Rows, sizes: Any, has_labels: bool) -> dict[str, Rows]:
         """Return the rows of evaluation sets by name, read as those of fit."""

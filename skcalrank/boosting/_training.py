@@ -18,7 +18,7 @@ from ..data.types import Bools, Floats, Ints
 from ..losses import get_loss
 from ..measures import Measure, OfTargets
 from ..metrics import PreparedScore
-from ._callbacks import Values, Watch
+from ._callbacks import Rounds, Values
 from ._constraints import Columns, interactions, monotonic
 from ._engine import Engine, Growing
 from ._engines import grades_for, is_objective
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 # Shrinkages of the start scores that are tried, besides 0 (no start).
 _SHRINKAGES = (0.5, 1.0)
-
-#: Number of times that the trees of a model with a start are grown: without it, and so shrunk.
-MOST_TRAININGS = 1 + len(_SHRINKAGES)
 
 # Largest difference of the measure between workers that have the same trees, where rounding makes
 # or breaks ties.
@@ -65,13 +62,13 @@ def grow_models(
     masks: Sequence[Any],
     evals: dict[str, Any],
     rng: Any,
-    watch: Watch,
+    callbacks: Sequence[Any],
 ) -> list[Model]:
     """Return the models of a ranker.
 
     `masks` holds a mask of the rows to hold out of each model, or None. A model is stopped early
     on the last of `evals`, rows by name, or else on its held-out rows. Without `rng`, its seed is
-    its number. Callbacks may leave out later models.
+    its number.
     """
     models: list[Model] = []
     settings = _settings(ranker)
@@ -84,12 +81,10 @@ def grow_models(
         train = train.shared()
         scores = {name: _score_of(stopped_by, stop) for name, stop in followed.items()}
         training = _Training(
-            ranker, engine, settings, measure, models, seed, train, followed, scores, watch
+            ranker, engine, settings, measure, number, seed, train, followed, scores, callbacks
         )
         # One at a time, so that at most two are in memory.
         models.append(reduce(lambda a, b: b if b.best > a.best else a, training.models()))
-        if training.is_last:
-            break
     return models
 
 
@@ -218,22 +213,22 @@ class _Training:
         engine: Engine,
         settings: dict[str, float | list[int | list[int]] | None],
         measure: Measure,
-        others: list[Model],
+        number: int,
         seed: int,
         train: Rows,
         followed: dict[str, Rows],
         scores: dict[str, Any],
-        watch: Watch,
+        callbacks: Sequence[Any],
     ) -> None:
         self.ranker, self.engine, self.measure = ranker, engine, measure
         self.train, self.followed, self.scores = train, list(followed.values()), scores
-        self.others, self.watch, self.is_last = list(others), watch, False
+        self.callbacks = callbacks
         self.ends = np.cumsum([rows.n_rows for rows in self.followed], dtype=np.intp)[:-1]
-        self.name = f"model {len(others) + 1}"
+        self.name = f"model {number + 1}"
         settings = settings | {"seed": seed, "n_jobs": ranker.n_jobs}
         self.params = engine.params(settings, ranker.engine_params or {})
         loss, targets, query_weight = ranker.loss, ranker.targets, ranker.query_weight
-        if len(others) % 2:
+        if number % 2:
             loss, targets, query_weight = _SQUARES
         # Name of an objective of the engine. The problem, a similar one, then scales the start.
         self.objective = loss if is_objective(loss) else None
@@ -244,7 +239,7 @@ class _Training:
     def models(self) -> Iterator[Model]:
         """Yield the model without start, then one for each shrinkage of the start."""
         yield self._grow()
-        if self.ranker.start is None or self.is_last:
+        if self.ranker.start is None:
             return
         train = self.train
         weights = {} if train.weight is None else {"sample_weight": train.weight}
@@ -258,8 +253,6 @@ class _Training:
         scale = _best_scale(self.problem, own)
         for shrinkage in _SHRINKAGES if scale else ():
             yield self._grow(start, shrinkage * scale, scores)
-            if self.is_last:
-                return
 
     def _grow(self, start: Any = None, scale: float = 0.0, scores: Any = (None, None)) -> Model:
         """Return trees added to `scale` times the scores of `start`, or to 0 without a start."""
@@ -272,14 +265,11 @@ class _Training:
                 *map(self._labeled, (self.train, _joined(self.followed))),
                 tuple(None if values is None else scale * values for values in scores),
             )
-
-            def model(n_rounds: int, values: dict[str, list[float]]) -> Model:
+            try:
+                n_rounds, values = self._rounds(trees)
                 curves = {name: np.array(of) for name, of in values.items()}
                 last = list(curves.values())[-1] if curves else np.zeros(0)
                 return Model(trees.cut(n_rounds), n_rounds, last, start, scale, curves)
-
-            try:
-                return model(*self._rounds(trees, model))
             finally:
                 trees.close()
 
@@ -295,18 +285,17 @@ class _Training:
             return rows
         return replace(rows, y=grades_for(self.objective, self.measure.labels(rows.y)))
 
-    def _rounds(self, trees: Growing, model: Callable[..., Model]) -> tuple[int, Values]:
+    def _rounds(self, trees: Growing) -> tuple[int, Values]:
         """Grow trees; return the best number of rounds, and the values after each round.
 
-        Without validation it is the number of all rounds. `model` returns that of some rounds.
+        Without validation it is the number of all rounds.
         """
         values: Values = {name: [] for name in self.scores}
         best, n_best, since = -np.inf, 1, 0
         n_rounds, measure = self.ranker.n_estimators, self.measure.full_name
-        library = self.engine.rounds(self.watch.callbacks, trees, self.params, measure, n_rounds)
-        rounds = self.watch.rounds(
-            library, self.name, n_rounds, lambda *now: [*self.others, model(*now)]
-        )
+        rounds = Rounds()
+        if self.callbacks:
+            rounds = self.engine.rounds(self.callbacks, trees, self.params, measure, n_rounds)
         for number in range(1, n_rounds + 1):
             if rounds.before(number - 1) and number > 1:
                 break
@@ -321,7 +310,7 @@ class _Training:
                 break
             if stops:
                 break
-        self.is_last = rounds.end()
+        rounds.end()
         return self._agreed(n_best, "the best round"), values
 
     def _follow(self, trees: Growing, values: dict[str, list[float]]) -> float | None:

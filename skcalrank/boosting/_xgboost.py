@@ -285,7 +285,7 @@ class XGBoost(Engine):
         self, callbacks: list[Any], trees: Any, params: dict[str, Any], measure: str, n_rounds: int
     ) -> Rounds:
         del params, n_rounds
-        return XGBoostRounds(callbacks, trees.model, measure) if callbacks else Rounds()
+        return XGBoostRounds(callbacks, trees.model, measure)
 
     def dump(self, model: Any) -> str:
         return model.save_raw("json").decode()

@@ -104,7 +104,6 @@ def test_optional_libraries_are_imported_where_they_are_used():
 # regressor, and what its fit draws from.
 OF_LIBRARIES = {
     *("_meta", "_predictors", "_feature_subsample_rng", "_baseline_prediction", "_preprocessor"),
-    "_init_callback_context",
 }
 
 

@@ -181,6 +181,15 @@ def test_tables_need_no_trust(path):
     assert loaded[0].encoder_.describe() == model[0].encoder_.describe()
 
 
+def test_a_pipeline_is_stored_without_callbacks_of_scikit_learn(data, path):
+    callback = pytest.importorskip("sklearn.callback")
+    monitor = callback.ScoringMonitor(scoring={"ndcg": get_scorer("ndcg@10")})
+    model = make_query_pipeline(StandardScaler(), NDCGRanker()).set_callbacks(monitor).fit(*data)
+    np.testing.assert_array_equal(
+        there_and_back(model, path).predict(data[0]), model.predict(data[0])
+    )
+
+
 def test_chunks_can_be_added_to_a_model_that_was_loaded(data, path):
     X, y, qid = data
     first = qid < 14
