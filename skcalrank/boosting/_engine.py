@@ -14,7 +14,6 @@ from ..data import OutOfRangeError, Rows, Workers, arrays, check
 from ..data.types import Floats
 from ._callbacks import Rounds
 from ._network import LostWorkerError
-from ._options import Effects
 from ._parameters import ALIASES, TREE_OPTIONS, names_in, option_in, remedy
 
 # The trees of some libraries read smaller columns as 0 (LightGBM up to 1e-35), and larger values
@@ -65,7 +64,6 @@ class Engine(ABC):
     takes_sparse: ClassVar[bool] = False
     has_workers: ClassVar[bool] = False  # whether several processes can train together
     lost: ClassVar[str] = ""  # what its errors say of another process that does not answer
-    effects: ClassVar[Effects] = Effects({}, {})  # of its options
     per_column: ClassVar[tuple[str, ...]] = ()  # names of options with one value per column
     boosters: ClassVar[tuple[str, ...]]  # names of the option for the kind of boosting
 
@@ -76,11 +74,11 @@ class Engine(ABC):
         return check.installed(self.name, remedy)
 
     def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
-        """Raise for options that repeat a parameter, are not read, or break early stopping.
+        """Raise for options that repeat or undo a parameter, or break early stopping.
 
-        `settings` are parameters of the ranker: the loss, None if it is not an objective of the
-        library, and the options of the trees, None if they are not given.
+        `settings` are the options of the trees, None if they are not given.
         """
+        del settings
         names = names_in(self.name)
         for name in params:
             if name in names:
@@ -89,7 +87,6 @@ class Engine(ABC):
                     "ranker instead."
                 )
         self._check_booster(params, stops)
-        self.effects.check(params, settings, self.name_of, self.defaults)
 
     def check_known(self, params: dict[str, Any], objective: str | None) -> None:
         """Raise for options that the library does not read; by itself it would only warn."""
@@ -164,10 +161,6 @@ class Engine(ABC):
     def name_of(self, name: str) -> str:
         """Return the name of an option, given one of its names."""
         return name
-
-    def defaults(self) -> dict[str, str]:
-        """Return default values of options, as text."""
-        return {}
 
     @abstractmethod
     def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:

@@ -94,7 +94,7 @@ def check_together(ranker: Any, engine: Engine, measure: Measure, has_eval_set: 
     objective = ranker.loss if is_objective(ranker.loss) else None
     if objective is None or ranker.n_models > 1:
         engine.check_with_losses(params)
-    settings = {"loss": objective} | {name: getattr(ranker, name) for name in TREE_OPTIONS}
+    settings = {name: getattr(ranker, name) for name in TREE_OPTIONS}
     engine.check(params, settings, stops=stops)
     engine.check_known(params, objective)
 

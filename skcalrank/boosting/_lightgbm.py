@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Integral, Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,7 +18,6 @@ from ..data import Rows, Workers, arrays
 from ..data.types import Floats
 from ._callbacks import LightGBMRounds, Rounds
 from ._engine import Engine, Growing, threads
-from ._lightgbm_options import EFFECTS
 from ._network import free_port
 
 # Options that name a file, which LightGBM leaves out without an error if it does not exist.
@@ -143,7 +141,6 @@ class LightGBM(Engine):
     growing = _GrowingLightGBM
     takes_sparse = has_workers = True
     lost = "^Socket "
-    effects = EFFECTS
     per_column = (
         *("feature_contri", "max_bin_by_feature"),
         *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
@@ -180,48 +177,20 @@ class LightGBM(Engine):
                 )
 
     def name_of(self, name: str) -> str:
-        return (self._names() or {}).get(name, name)
-
-    def defaults(self) -> dict[str, str]:
-        return self._settings({})
+        return self._names().get(name, name)
 
     def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
         del objective
         known = self._names()
-        if known is None:
-            return [name for name, value in params.items() if not self._is_read(name, value)]
-        return [name for name in params if name not in known]
+        return [name for name in params if known and name not in known]
 
-    def _names(self) -> dict[str, str] | None:
-        """Return the option for each of its names; None if LightGBM has no such table."""
+    def _names(self) -> dict[str, str]:
+        """Return the option for each of its names; nothing if LightGBM has no such table."""
         table = getattr(self.module.basic, "_ConfigAliases", None)
         if table is None:
-            return None
+            return {}
         table.get()  # loads the table
         return {name: option for option, names in table.aliases.items() for name in names}
-
-    def _is_read(self, name: Any, value: Any) -> Any:
-        """Return whether LightGBM reads an option: another value changes the settings.
-
-        Options that are not numbers, or invalid, count as read.
-        """
-        if not isinstance(value, Real):
-            return True
-        if isinstance(value, bool):
-            other = not value
-        else:
-            other = value + 1 if isinstance(value, Integral) else float(value) / 2 or 1
-        try:
-            return self._settings({name: value}) != self._settings({name: other})
-        except self.module.basic.LightGBMError:
-            return True
-
-    def _settings(self, options: dict[Any, Any]) -> dict[str, str]:
-        """Return all options with their values, from the text form of a model."""
-        data = self.module.Dataset(np.zeros((2, 1)), np.zeros(2), params={"verbosity": -1})
-        params = {"objective": "none", "verbosity": -1} | options
-        text = self.module.Booster(params, data).model_to_string()
-        return dict(re.findall(r"^\[(\w+): (.*)\]$", text, flags=re.MULTILINE))
 
     def params(self, settings: dict[str, Any], engine_params: dict[str, Any]) -> dict[str, Any]:
         fixed = {

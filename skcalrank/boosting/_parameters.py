@@ -78,8 +78,8 @@ TREE_OPTIONS = {
 #: Parameters that the ranker reads itself, in place of the library.
 OWN_OPTIONS = {
     "loss": Names(
-        lightgbm="objective objective_type app application loss",
-        xgboost="objective",
+        lightgbm="objective objective_type app application loss num_class num_classes",
+        xgboost="objective num_class num_target",
         sklearn="loss quantile",
         others="loss_function",
     ),

@@ -166,7 +166,7 @@ class BoostedRanker(TargetRanker):
     engine_params : dict, default=None
         Further options under the names of the engine, such as ``{"feature_fraction": 0.8}`` for
         LightGBM or ``{"colsample_bytree": 0.8}`` for XGBoost. Names of the parameters above are an
-        error, and options without effect, such as ``bagging_freq`` of LightGBM without `subsample`.
+        error, and so are those that the engine does not read.
     n_jobs : int, default=None
         Number of threads. None means the default of the engine, -1 one for each core.
     verbose : int, default=0

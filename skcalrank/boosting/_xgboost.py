@@ -17,7 +17,6 @@ from ..data.types import Array, Floats
 from ._callbacks import Rounds, XGBoostRounds
 from ._engine import LARGEST, Engine, Growing, threads
 from ._shap import summing_to
-from ._xgboost_options import EFFECTS
 
 # Number of rows in which values that are equal in single precision are looked for. Columns with as
 # many values as XGBoost has bins may lose some.
@@ -120,7 +119,6 @@ class XGBoost(Engine):
     takes_sparse = has_workers = True
     lost = "collective.result"  # the file of its source
     objectives = ("rank:ndcg", "rank:pairwise", "rank:map")
-    effects = EFFECTS
     boosters = ("booster",)
 
     def drops(self, params: dict[str, Any]) -> str:
@@ -155,11 +153,6 @@ class XGBoost(Engine):
                 f"engine_params contains device={device!r}, and the installed XGBoost has no code "
                 "for it: leave it out, or install xgboost in place of xgboost-cpu."
             )
-
-    def defaults(self) -> dict[str, str]:
-        data = self.module.DMatrix(np.zeros((2, 1)), np.zeros(2))
-        config = self.module.Booster({"verbosity": 0}, [data]).save_config()
-        return dict(re.findall(r'"(\w+)": ?"([^"]*)"', config))
 
     def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
         if objective is not None:
