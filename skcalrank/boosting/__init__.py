@@ -74,8 +74,9 @@ of one loss::
     objective = lightgbm_objective("err", "logistic").freeze(y, qid)
     DaskLGBMRanker(objective=objective).fit(dask_X, dask_y, group=sizes)
 
-An objective that depends on the labels and is not frozen raises while ``DaskLGBMRanker``,
-``lightgbm.train`` with several machines, or XGBoost with several workers trains. It also raises if
+An objective that depends on the labels and is not frozen raises while LightGBM with several
+machines or XGBoost with several workers trains, and while LightGBM trains in a task of Dask, as
+``DaskLGBMRanker`` does: a task does not tell whether others have further rows. It also raises if
 the labels of a later call make another scale than those of an earlier one, such as those of the
 folds of ``xgboost.cv``. :func:`xgboost_metric` is the mean over the queries of all workers;
 LightGBM evaluates on each worker the validation rows of this worker.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 #: Values of the measure after each round so far, by the name of the evaluation set.
@@ -31,7 +32,7 @@ class LightGBMRounds(Rounds):
     def __init__(
         self,
         module: Any,
-        callbacks: list[Any],
+        callbacks: Sequence[Any],
         model: Any,
         params: dict[str, Any],
         measure: str,
@@ -73,7 +74,7 @@ class LightGBMRounds(Rounds):
 class XGBoostRounds(Rounds):
     """Calls callbacks of XGBoost as ``xgboost.train`` does."""
 
-    def __init__(self, callbacks: list[Any], model: Any, measure: str) -> None:
+    def __init__(self, callbacks: Sequence[Any], model: Any, measure: str) -> None:
         self._callbacks, self._model, self._measure = callbacks, model, measure
         self._log: dict[str, dict[str, list[float]]] = {}
         for callback in callbacks:

@@ -3,7 +3,7 @@
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
@@ -228,7 +228,12 @@ class Engine(ABC):
             )
 
     def rounds(
-        self, callbacks: list[Any], trees: Any, params: dict[str, Any], measure: str, n_rounds: int
+        self,
+        callbacks: Sequence[Any],
+        trees: Any,
+        params: dict[str, Any],
+        measure: str,
+        n_rounds: int,
     ) -> Rounds:
         """Return what calls the callbacks of a user while trees grow."""
         raise NotImplementedError

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
-from traceback import walk_stack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,15 +76,26 @@ def from_lightgbm(y_true: Any, y_pred: Any, weight: Floats | None, group_sizes: 
 
 
 def _is_part_of_lightgbm(params: dict[str, Any]) -> bool:
-    """Return whether LightGBM trains on several workers.
+    """Return whether LightGBM may train on several workers.
 
-    ``lightgbm.train`` shows the options; its classes for Dask show neither these nor the workers.
+    ``lightgbm.train`` shows the options; its classes for Dask do not, but train in tasks of Dask.
     """
     machines = next((params[name] for name in _MACHINES if name in params), ())
     listed = machines.split(",") if isinstance(machines, str) else machines
     counts = [int(params[name]) for name in _N_MACHINES if name in params]
-    by_dask = (frame.f_globals.get("__name__") == "lightgbm.dask" for frame, _ in walk_stack(None))
-    return max([len(listed), *counts]) > 1 or any(by_dask)
+    return max([len(listed), *counts]) > 1 or _is_in_task()
+
+
+def _is_in_task() -> bool:
+    """Return whether a task of Dask runs this code."""
+    get_worker = getattr(sys.modules.get("distributed"), "get_worker", None)
+    if get_worker is None:
+        return False
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
 
 
 def refuse_bagging_by_query(data: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -261,7 +261,12 @@ class LightGBM(Engine):
                 )
 
     def rounds(
-        self, callbacks: list[Any], trees: Any, params: dict[str, Any], measure: str, n_rounds: int
+        self,
+        callbacks: Sequence[Any],
+        trees: Any,
+        params: dict[str, Any],
+        measure: str,
+        n_rounds: int,
     ) -> Rounds:
         return LightGBMRounds(self.module, callbacks, trees.model, params, measure, n_rounds)
 

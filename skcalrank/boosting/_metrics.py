@@ -118,7 +118,8 @@ def lightgbm_metric(
     ------
     ValueError
         If a name or option is unknown, and while evaluating if the data have no queries, the
-        labels do not fit the measure, or several workers train and ``max_grade`` is None.
+        labels do not fit the measure, or several workers, or LightGBM in a task of Dask, train and
+        ``max_grade`` is None.
 
     See Also
     --------

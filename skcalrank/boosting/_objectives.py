@@ -263,8 +263,9 @@ def lightgbm_objective(
     ValueError
         If a name or option is unknown, or the measure has no targets of single documents; while
         training if labels do not fit the measure, targets do not fit the loss, the data have no
-        queries, or ``lightgbm.train`` got ``bagging_by_query=True``; and if the labels of one
-        worker, or of two calls, give the loss different scales.
+        queries, or ``lightgbm.train`` got ``bagging_by_query=True``; and if the scales of the loss
+        depend on labels and are not frozen, where several workers or a task of Dask train, or where
+        the labels of two calls give different ones.
 
     See Also
     --------

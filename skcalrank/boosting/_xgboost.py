@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
@@ -275,7 +275,12 @@ class XGBoost(Engine):
                 )
 
     def rounds(
-        self, callbacks: list[Any], trees: Any, params: dict[str, Any], measure: str, n_rounds: int
+        self,
+        callbacks: Sequence[Any],
+        trees: Any,
+        params: dict[str, Any],
+        measure: str,
+        n_rounds: int,
     ) -> Rounds:
         del params, n_rounds
         return XGBoostRounds(callbacks, trees.model, measure)

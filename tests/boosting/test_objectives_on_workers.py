@@ -143,19 +143,26 @@ def test_lightgbm_trains_on_several_workers_with_frozen_objectives_only(params, 
     lightgbm_objective()(scores, data)
 
 
-def test_the_classes_of_lightgbm_for_dask_train_with_frozen_objectives_only(grades):
-    # They pass no options; they are known by the module that calls.
-    caller = {"__name__": "lightgbm.dask"}
-    exec("def train(objective, *rows): return objective(*rows)", caller)
+@pytest.fixture
+def in_task():
+    """Call a function in a task of Dask."""
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(processes=False, **options) as client:
+        yield lambda function, *given: client.submit(function, *given, pure=False).result(60)
+
+
+def test_lightgbm_trains_in_tasks_of_dask_with_frozen_objectives_only(in_task, grades):
     rows = grades * 1.0, np.zeros(len(QID)), None, group_sizes(QID)
     objective = lightgbm_objective("dcg", "logistic")
-    with pytest.raises(ValueError, match=r"the labels of one worker"):
-        caller["train"](objective, *rows)
+    with pytest.raises(ValueError, match=r"labels of one worker.*Pass objective\.freeze\(y, qid\)"):
+        in_task(objective, *rows)
     for allowed in (objective.freeze(grades, QID), lightgbm_objective("ndcg")):
-        caller["train"](allowed, *rows)
+        in_task(allowed, *rows)
     with pytest.raises(ValueError, match="max_grade of err must be a number if several workers"):
-        caller["train"](lightgbm_metric("err"), *rows)
-    caller["train"](lightgbm_metric("err", max_grade=4), *rows)
+        in_task(lightgbm_metric("err"), *rows)
+    in_task(lightgbm_metric("err", max_grade=4), *rows)
+    objective(*rows)  # here, while the worker runs in another thread
 
 
 # -- workers of XGBoost -------------------------------------------------------------------

@@ -19,6 +19,7 @@ from skcalrank import (
     StackingRanker,
     TabularRanker,
 )
+from skcalrank.boosting import group_sizes, lightgbm_objective
 from skcalrank.data import Queries, Rows
 from skcalrank.losses import PairwiseSquared
 from skcalrank.metrics import ndcg_score
@@ -114,6 +115,22 @@ def test_workers_grow_as_good_trees(client, engine, n, by_grade):
     values = [ndcg_score(test[1], r.predict(test[0]), qid=test[2], k=10) for r in (ours, local)]
     # The mean of five draws is within 0.005: benchmarks/dask_boosting.py.
     assert values[0] == pytest.approx(values[1], abs=0.015)
+
+
+@pytest.mark.filterwarnings("ignore:Parameter n_jobs will be ignored:UserWarning")
+def test_the_dask_class_of_lightgbm_trains_with_frozen_objectives_only(client):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, qid = made_queries(40, seed=0)
+    rows = [placed(client, np.split(of, 2)) for of in (X, y, group_sizes(qid))]
+    objective = lightgbm_objective("dcg", "logistic")
+
+    def fitted(objective):
+        trees = lightgbm.DaskLGBMRanker(client=client, objective=objective, n_estimators=2)
+        return trees.fit(*rows[:2], group=rows[2])
+
+    with pytest.raises(ValueError, match=r"labels of one worker.*Pass objective\.freeze\(y, qid\)"):
+        fitted(objective)
+    assert fitted(objective.freeze(y, qid)).predict(rows[0]).compute().std() > 0
 
 
 # -- faults -------------------------------------------------------------------------------
