@@ -48,12 +48,12 @@ from skcalrank import (
     AggregatedRanker,
     OrderPreservingRanker,
     PairwiseLogisticRanker,
-    StochasticAggregatedRanker,
     load_letor,
     sample_comparisons,
 )
 from skcalrank.measures import NDCG
 from skcalrank.metrics import measure_score
+from skcalrank.rankers import StochasticAggregatedRanker
 
 FILES = [
     "MSLR-sample/mslr_fold1_train_sample.reconstructed.txt",

@@ -44,16 +44,15 @@ from skcalrank import (
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PreferenceTarget,
     RecallRanker,
-    ValueRegularizedRanker,
 )
 from skcalrank.losses import LOSSES
 from skcalrank.measures import MEASURES
 from skcalrank.metrics import measure_score
 from skcalrank.preprocessing import QueryContext
+from skcalrank.rankers import PairwiseHingeRanker, ValueRegularizedRanker
 
 N_CELLS, N_LABELS, R = 20, 4, 5
 SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)

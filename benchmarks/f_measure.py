@@ -24,7 +24,7 @@ from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skcalrank import FMeasureClassifier
+from skcalrank.structured import FMeasureClassifier
 
 SEGMENTS = "1111110 0110000 1101101 1111001 0110011 1011011 1011111 1110000 1111111 1111011"
 GRID = np.linspace(0.05, 0.95, 37)

@@ -53,8 +53,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from skcalrank import PairwiseHingeRanker, PairwiseLogisticRanker, ValueRegularizedRanker
+from skcalrank import PairwiseLogisticRanker
 from skcalrank.metrics import pairwise_disagreement_loss
+from skcalrank.rankers import PairwiseHingeRanker, ValueRegularizedRanker
 
 N_PARTS = 5
 N_TEST_PAIRS = 40_000

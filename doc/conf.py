@@ -170,9 +170,9 @@ def _is_no_mail(app, doctree):
 
 
 def _where_it_is_from(app, env, node, contnode):
-    """Resolve names that skcalrank itself exports, wherever they are documented."""
-    name = node.get("reftarget", "").rpartition(".")[2]
-    if node.get("refdomain") != "py" or not node["reftarget"].startswith("skcalrank."):
+    """Resolve public names, alone or below skcalrank, wherever they are documented."""
+    above, _, name = node.get("reftarget", "").rpartition(".")
+    if node.get("refdomain") != "py" or above.partition(".")[0] not in ("", "skcalrank"):
         return None
     domain = env.get_domain("py")
     for room in ("", *_ROOMS):

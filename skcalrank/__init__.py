@@ -15,22 +15,13 @@ if TYPE_CHECKING:
     from .data import (
         ClickCounts,
         ClickSessions,
-        CutQueriesWarning,
-        EqualLabelsWarning,
-        MissingQidError,
         MultiLabelTarget,
-        NotAMeanWarning,
-        NotGradesWarning,
-        OneQueryWarning,
         PreferenceTarget,
         RankingTarget,
-        SingleDocumentsWarning,
-        UnseenLevelsWarning,
     )
     from .datasets import (
         load_digits_queries,
         load_letor,
-        load_preflib,
         load_table,
         make_label_ranking,
         make_offers,
@@ -45,28 +36,22 @@ if TYPE_CHECKING:
         AUCRanker,
         AveragePrecisionRanker,
         DCGRanker,
-        DifferenceGraphRanker,
         ERRRanker,
         ExpectedRankUtilityRanker,
-        LeastSquaresPairRanker,
         LeastSquaresRanker,
         LeastSquaresRankerCV,
         MultiLabelRanker,
         NDCGRanker,
         OrderPreservingRanker,
         PairwiseDisagreementRanker,
-        PairwiseHingeRanker,
         PairwiseLogisticRanker,
         PrecisionRanker,
         RBPRanker,
         RecallRanker,
         SpearmanRanker,
-        StochasticAggregatedRanker,
-        ValueRegularizedRanker,
     )
     from .reliability import CalibratedRankerCV, GuaranteedCutoff
     from .stacking import StackingRanker, TabularRanker
-    from .structured import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 
 __all__ = [
     "AUCRanker",
@@ -76,29 +61,18 @@ __all__ = [
     "CalibratedRankerCV",
     "ClickCounts",
     "ClickSessions",
-    "CutQueriesWarning",
     "DCGRanker",
-    "DifferenceGraphRanker",
     "ERRRanker",
-    "EqualLabelsWarning",
     "ExpectedRankUtilityRanker",
     "ExternalRanker",
-    "FMeasureClassifier",
     "GuaranteedCutoff",
-    "LeastSquaresPairRanker",
     "LeastSquaresRanker",
     "LeastSquaresRankerCV",
-    "LowRankLossClassifier",
-    "MissingQidError",
     "MultiLabelRanker",
     "MultiLabelTarget",
     "NDCGRanker",
-    "NotAMeanWarning",
-    "NotGradesWarning",
-    "OneQueryWarning",
     "OrderPreservingRanker",
     "PairwiseDisagreementRanker",
-    "PairwiseHingeRanker",
     "PairwiseLogisticRanker",
     "PrecisionRanker",
     "PreferenceTarget",
@@ -107,20 +81,14 @@ __all__ = [
     "RBPRanker",
     "RankingTarget",
     "RecallRanker",
-    "SingleDocumentsWarning",
     "SpearmanRanker",
     "StackingRanker",
-    "StochasticAggregatedRanker",
-    "StructuredPredictor",
     "TabularRanker",
-    "UnseenLevelsWarning",
-    "ValueRegularizedRanker",
     "__version__",
     "get_scorer",
     "get_scorer_names",
     "load_digits_queries",
     "load_letor",
-    "load_preflib",
     "load_table",
     "make_label_ranking",
     "make_offers",
@@ -141,20 +109,15 @@ _ROOMS = {
 # The other public names are those of rankers.
 _NAMES = {
     "boosting": "BoostedRanker ExternalRanker",
-    "data": (
-        "ClickCounts ClickSessions CutQueriesWarning EqualLabelsWarning MissingQidError "
-        "MultiLabelTarget NotAMeanWarning NotGradesWarning OneQueryWarning PreferenceTarget "
-        "RankingTarget SingleDocumentsWarning UnseenLevelsWarning"
-    ),
+    "data": "ClickCounts ClickSessions MultiLabelTarget PreferenceTarget RankingTarget",
     "datasets": (
-        "load_digits_queries load_letor load_preflib load_table make_label_ranking make_offers "
+        "load_digits_queries load_letor load_table make_label_ranking make_offers "
         "make_subset_ranking sample_comparisons sample_sessions"
     ),
     "metrics": "get_scorer get_scorer_names",
     "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",
     "reliability": "CalibratedRankerCV GuaranteedCutoff",
     "stacking": "StackingRanker TabularRanker",
-    "structured": "FMeasureClassifier LowRankLossClassifier StructuredPredictor",
 }
 
 

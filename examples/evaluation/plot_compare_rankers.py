@@ -16,14 +16,9 @@ differences of two rankers vary much less than the values, because queries diffe
 import matplotlib.pyplot as plt
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skcalrank import (
-    NDCGRanker,
-    OrderPreservingRanker,
-    PairwiseHingeRanker,
-    PairwiseLogisticRanker,
-    load_digits_queries,
-)
+from skcalrank import NDCGRanker, OrderPreservingRanker, PairwiseLogisticRanker, load_digits_queries
 from skcalrank.evaluation import compare
+from skcalrank.rankers import PairwiseHingeRanker
 
 data = load_digits_queries(n_queries=200, n_documents=40)
 X, y, qid = data

@@ -20,13 +20,12 @@ import numpy as np
 from skcalrank import (
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PreferenceTarget,
-    ValueRegularizedRanker,
 )
 from skcalrank.calibration import regret_curve
 from skcalrank.datasets import make_subset_ranking
+from skcalrank.rankers import PairwiseHingeRanker, ValueRegularizedRanker
 
 SIZES = [30, 100, 300, 1000, 3000]
 losses = ("squared", "logistic", "pairwise_squared", "bregman_kl")

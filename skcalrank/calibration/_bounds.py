@@ -127,7 +127,7 @@ def regret_bound(
     ----------
     measure : str, Measure or array-like of shape (n_predictions, d)
         A positional measure, or a measure of pairs; or the vectors :math:`\beta_t` of any low-rank
-        loss, such as ``beta_`` of :class:`~skcalrank.LowRankLossClassifier`.
+        loss, such as ``beta_`` of :class:`~skcalrank.structured.LowRankLossClassifier`.
     loss : str or Loss
         A name in ``LOSSES``, or a loss; ``"squared"`` for measures of pairs and for vectors. The
         bound of a custom loss is the one that its ``constant`` claims, which is checked on a few

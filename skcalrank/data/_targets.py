@@ -114,7 +114,7 @@ class RankingTarget(Target, np.ndarray):
     and the qid are copied.
 
     Slices and selections of rows remember how many rows their queries had, so that rankers and
-    metrics issue a :class:`~skcalrank.CutQueriesWarning` if rows of a query are missing.
+    metrics issue a :class:`~skcalrank.data.CutQueriesWarning` if rows of a query are missing.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class RankingTarget(Target, np.ndarray):
     Slicing, ``copy``, ``astype``, ``take`` and ``np.concatenate`` keep the queries. Operations
     that change values or rows, such as arithmetic (``y + 1``), sorting, assignment and
     reshaping, lose the queries, and rankers and metrics then raise a
-    :class:`~skcalrank.MissingQidError`. Functions of numpy that return a plain array, such as
+    :class:`~skcalrank.data.MissingQidError`. Functions of numpy that return a plain array, such as
     ``np.where``, return an array without queries.
 
     Three kinds of changes cannot be detected: a random generator that shuffles in place, writing

@@ -10,8 +10,8 @@ logistic and the exponential loss are calibrated if the odds of preferences foll
 model, ``E[Y_ij] / E[Y_ji] = exp(r_i - r_j)``; their minimizers are then r and r/2. This includes
 binary relevances that are independent given the query, with ``r_i = log(p_i / (1 - p_i))``, for
 which the hinge loss still fails. The losses serve as baselines, and as losses of
-:class:`~skcalrank.DifferenceGraphRanker`, which is consistent because it applies them to the net
-preferences of many judgments.
+:class:`~skcalrank.rankers.DifferenceGraphRanker`, which is consistent because it applies them to
+the net preferences of many judgments.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PreferenceLoss(ABC):
 
     See Also
     --------
-    skcalrank.DifferenceGraphRanker : A consistent ranker that minimizes these losses.
+    skcalrank.rankers.DifferenceGraphRanker : A consistent ranker that minimizes these losses.
     Loss : Base class of order-preserving losses.
 
     Examples
@@ -171,7 +171,7 @@ class PreferenceHinge(PreferenceLoss):
     See Also
     --------
     PreferenceSquaredHinge : Squared hinge loss.
-    skcalrank.PairwiseHingeRanker : A ranker with the hinge loss of single preferences.
+    skcalrank.rankers.PairwiseHingeRanker : A ranker with the hinge loss of single preferences.
 
     References
     ----------

@@ -614,7 +614,7 @@ class PairMeasure(Measure):
     See Also
     --------
     PositionalMeasure : Measures with one target per document.
-    skcalrank.LeastSquaresPairRanker : A ranker for any measure of pairs.
+    skcalrank.rankers.LeastSquaresPairRanker : A ranker for any measure of pairs.
 
     Examples
     --------

@@ -78,7 +78,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
 
     Examples
     --------
-    >>> from skcalrank import PairwiseHingeRanker
+    >>> from skcalrank.rankers import PairwiseHingeRanker
     >>> ranker = PairwiseHingeRanker().fit([[0.0], [1.0], [2.0]], [0, 1, 2], [7] * 3)
     >>> ranker.rank([[0.0], [1.0], [2.0]], [7] * 3)
     array([3, 2, 1])

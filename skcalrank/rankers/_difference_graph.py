@@ -61,7 +61,8 @@ class DifferenceGraphRanker(EdgeScorer):
     Comparisons that contradict each other, on which RankNet's loss fails:
 
     >>> import numpy as np
-    >>> from skcalrank import DifferenceGraphRanker, PairwiseLogisticRanker, PreferenceTarget
+    >>> from skcalrank import PairwiseLogisticRanker, PreferenceTarget
+    >>> from skcalrank.rankers import DifferenceGraphRanker
     >>> y = PreferenceTarget.from_comparisons(
     ...     [0, 0, 2, 1], [1, 2, 0, 2], [7, 7, 7], weight=[0.5, 2, 1, 0.15])
     >>> PairwiseLogisticRanker(alpha=1e-6).fit(np.eye(3), y).rank(np.eye(3), [7, 7, 7])

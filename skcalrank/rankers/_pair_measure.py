@@ -75,7 +75,7 @@ class LeastSquaresPairRanker(PairRanker):
 
     Examples
     --------
-    >>> from skcalrank import LeastSquaresPairRanker
+    >>> from skcalrank.rankers import LeastSquaresPairRanker
     >>> X, y, qid = [[0.1, 1], [0.9, 1], [0.4, 1]], [0, 1, 0], [7, 7, 7]
     >>> ranker = LeastSquaresPairRanker("map", alpha=0.01).fit(X, y, qid)
     >>> ranker.rank(X, qid)

@@ -83,7 +83,8 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     Examples
     --------
-    >>> from skcalrank import StochasticAggregatedRanker, sample_comparisons
+    >>> from skcalrank import sample_comparisons
+    >>> from skcalrank.rankers import StochasticAggregatedRanker
     >>> X, relevance, qid = [[0.0], [1.0], [3.0]], [0.0, 1.0, 3.0], [7, 7, 7]
     >>> y = sample_comparisons(relevance, qid, n_comparisons=500, random_state=0)
     >>> ranker = StochasticAggregatedRanker("borda", n_updates=100, random_state=0)

@@ -97,7 +97,8 @@ class ValueRegularizedRanker(TargetScorer):
 
     Examples
     --------
-    >>> from skcalrank import PreferenceTarget, ValueRegularizedRanker
+    >>> from skcalrank import PreferenceTarget
+    >>> from skcalrank.rankers import ValueRegularizedRanker
     >>> X = [[0.1], [0.9], [0.4]]
     >>> y = PreferenceTarget.from_comparisons([1, 1, 2], [0, 2, 0], qid=[7, 7, 7])
     >>> ranker = ValueRegularizedRanker(alpha=0.1).fit(X, y)

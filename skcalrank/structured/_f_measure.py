@@ -42,7 +42,7 @@ class FMeasure(Factors):
 
     See Also
     --------
-    skcalrank.FMeasureClassifier : The classifier of these factors.
+    skcalrank.structured.FMeasureClassifier : The classifier of these factors.
 
     Notes
     -----
@@ -193,7 +193,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
 
     Examples
     --------
-    >>> from skcalrank import FMeasureClassifier
+    >>> from skcalrank.structured import FMeasureClassifier
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> y = [[1, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]]
     >>> FMeasureClassifier().fit(X, y).predict([[0.0], [3.0]])

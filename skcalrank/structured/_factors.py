@@ -15,7 +15,7 @@ class Factors(ABC):
 
     See Also
     --------
-    skcalrank.StructuredPredictor : The estimator that regresses alpha and predicts by beta.
+    StructuredPredictor : The estimator that regresses alpha and predicts by beta.
 
     Notes
     -----
@@ -28,7 +28,7 @@ class Factors(ABC):
     Squared error between labels and predictions that are numbers:
 
     >>> import numpy as np
-    >>> from skcalrank import StructuredPredictor
+    >>> from skcalrank.structured import StructuredPredictor
     >>> from skcalrank.structured import Factors
     >>> class SquaredError(Factors):
     ...     def alpha(self, y):

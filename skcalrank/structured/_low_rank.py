@@ -75,7 +75,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
     --------
     Abstaining, in the last column, costs 0.2:
 
-    >>> from skcalrank import LowRankLossClassifier
+    >>> from skcalrank.structured import LowRankLossClassifier
     >>> loss = [[0, 1, 0.2], [1, 0, 0.2]]
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     >>> LowRankLossClassifier(loss).fit(X, y).predict([[0.0], [1.5], [3.0]])

@@ -59,7 +59,7 @@ class OrderHamming(Factors):
 
     Examples
     --------
-    >>> from skcalrank import StructuredPredictor
+    >>> from skcalrank.structured import StructuredPredictor
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> positions = [[1, 2, 3], [1, 2, 3], [3, 1, 2], [3, 1, 2]]
     >>> StructuredPredictor(factors="hamming").fit(X, positions).predict([[0.0], [3.0]])
@@ -103,7 +103,7 @@ class RPrecisionLoss(Factors):
 
     Examples
     --------
-    >>> from skcalrank import StructuredPredictor
+    >>> from skcalrank.structured import StructuredPredictor
     >>> X, y = [[0.0], [1.0], [2.0]], [[1, 0, 0], [1, 1, 0], [0, 0, 1]]
     >>> StructuredPredictor(factors="r_precision").fit(X, y).predict([[0.0], [2.0]])
     array([[1, 2, 3],
@@ -176,7 +176,7 @@ class HitLoss(Factors):
     --------
     Items that are relevant together hit but once:
 
-    >>> from skcalrank import StructuredPredictor
+    >>> from skcalrank.structured import StructuredPredictor
     >>> X, y = [[0.0]] * 6, [[1, 1, 0]] * 3 + [[1, 0, 0]] + [[0, 0, 1]] * 2
     >>> StructuredPredictor(factors="hit@2").fit(X, y).predict([[0.0]])
     array([[2, 3, 1]])

@@ -94,7 +94,7 @@ class StructuredPredictor(LeastSquaresDecisions):
 
     >>> from sklearn.kernel_ridge import KernelRidge
     >>> from sklearn.metrics import pairwise_distances
-    >>> from skcalrank import StructuredPredictor
+    >>> from skcalrank.structured import StructuredPredictor
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> y = [[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 1, 1]]
     >>> kernel = KernelRidge(alpha=0.1, kernel="rbf")

@@ -38,7 +38,7 @@ def spread_of(scores, qid):
 
 
 @every_estimator([boosted(FIRST, n_models=2, n_estimators=2)])
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 def test_estimator_checks(estimator):
     check_all(estimator)
 

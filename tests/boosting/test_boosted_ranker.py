@@ -16,16 +16,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skcalrank import (
     BoostedRanker,
-    MissingQidError,
     NDCGRanker,
-    OneQueryWarning,
     QueryKFold,
     RankingTarget,
     get_scorer,
     make_label_ranking,
 )
 from skcalrank.boosting import lightgbm_objective
-from skcalrank.data import check
+from skcalrank.data import MissingQidError, OneQueryWarning, check
 from skcalrank.losses import LOSSES, Logistic
 from skcalrank.measures import AveragePrecision
 from skcalrank.metrics import measure_score
@@ -39,7 +37,7 @@ def data():
 
 
 @every_estimator([boosted(engine, n_estimators=10, n_iter_no_change=3) for engine in ENGINES])
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 def test_estimator_checks(estimator):
     check_all(estimator)
 

@@ -11,7 +11,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder
 
-from skcalrank import MissingQidError, NDCGRanker, QueryKFold, RankingTarget, get_scorer
+from skcalrank import NDCGRanker, QueryKFold, RankingTarget, get_scorer
+from skcalrank.data import MissingQidError
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler, encoded

@@ -17,7 +17,7 @@ from boosting_cases import (
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from skcalrank import MissingQidError, QueryKFold, RankingTarget, get_scorer
+from skcalrank import QueryKFold, RankingTarget, get_scorer
 from skcalrank.boosting import (
     group_sizes,
     lightgbm_metric,
@@ -25,6 +25,7 @@ from skcalrank.boosting import (
     xgboost_metric,
     xgboost_objective,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.datasets import make_subset_ranking
 from skcalrank.losses import LOSSES
 from skcalrank.measures import get_measure

@@ -11,13 +11,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skcalrank import (
-    CutQueriesWarning,
-    NDCGRanker,
-    RankingTarget,
-    StackingRanker,
-    load_digits_queries,
-)
+from skcalrank import NDCGRanker, RankingTarget, StackingRanker, load_digits_queries
+from skcalrank.data import CutQueriesWarning
 from skcalrank.model_selection import QueryKFold
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import make_query_pipeline

@@ -18,7 +18,7 @@ from boosting_cases import (
 )
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skcalrank import MissingQidError, RankingTarget
+from skcalrank import RankingTarget
 from skcalrank.boosting import (
     group_sizes,
     lightgbm_metric,
@@ -27,7 +27,7 @@ from skcalrank.boosting import (
     xgboost_objective,
 )
 from skcalrank.boosting._objectives import LONGEST_STEP
-from skcalrank.data import Queries
+from skcalrank.data import MissingQidError, Queries
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.measures import DCG, MEASURES, Measure, PositionalMeasure, get_measure
 

@@ -8,7 +8,8 @@ import pytest
 from boosting_cases import ENGINES, FIRST, boosted, made_queries, pickled
 from scipy.sparse import csr_matrix
 
-from skcalrank import MissingQidError, NDCGRanker
+from skcalrank import NDCGRanker
+from skcalrank.data import MissingQidError
 from skcalrank.metrics import ndcg_score
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)

@@ -9,7 +9,6 @@ import pytest
 from cases import INSTANCES, draw_labels
 from definitions import all_positions
 
-from skcalrank import LowRankLossClassifier
 from skcalrank.calibration import LabelDistribution, c_phi, calibration_gap, regret_bound
 from skcalrank.losses import LOSSES, BregmanKL, Squared, get_loss
 from skcalrank.measures import (
@@ -21,6 +20,7 @@ from skcalrank.measures import (
     get_measure,
 )
 from skcalrank.preds import preds_for
+from skcalrank.structured import LowRankLossClassifier
 
 POSITIONAL = [m for m in INSTANCES if isinstance(m, PositionalMeasure)]
 PAIRS = [m for m in INSTANCES if isinstance(m, PairMeasure)]

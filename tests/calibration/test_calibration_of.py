@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boosting_cases import NEEDS_LIGHTGBM
+from public import public_names
 from row_laws import law_of
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
@@ -24,7 +25,6 @@ from skcalrank import (
     AveragePrecisionRanker,
     BoostedRanker,
     DCGRanker,
-    DifferenceGraphRanker,
     ERRRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
@@ -32,18 +32,21 @@ from skcalrank import (
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PrecisionRanker,
     RecallRanker,
     StackingRanker,
-    StochasticAggregatedRanker,
-    ValueRegularizedRanker,
 )
 from skcalrank.calibration import calibration_of
 from skcalrank.losses import LOSSES, PairwiseTemplate, Squared
 from skcalrank.measures import DCG, PositionalMeasure, get_measure
 from skcalrank.preds import Pred
+from skcalrank.rankers import (
+    DifferenceGraphRanker,
+    PairwiseHingeRanker,
+    StochasticAggregatedRanker,
+    ValueRegularizedRanker,
+)
 from skcalrank.testing import all_rankers
 
 MEDIAN = HistGradientBoostingRegressor(loss="absolute_error")
@@ -141,7 +144,7 @@ def test_parameters_are_read(ranker, holds, why):
     assert re.search(why, calibration.why)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotAMeanWarning")
 def test_a_search_is_read_after_its_fit(rng):
     X, y = rng.normal(size=(30, 2)), rng.integers(0, 3, (30, 4))
     search = GridSearchCV(NDCGRanker(), {"estimator": [SVR()]}, cv=2)
@@ -232,7 +235,9 @@ def rows_of_the_page():
     table = PAGE[PAGE.index("   * - measure") : PAGE.index(".. _noise-conditions:")]
     for row in ROW.findall(table)[1:]:
         cells = [" ".join(cell.split()) for cell in row.split("\n     - ")]
-        for text in re.findall(r"``([A-Z]\w*\(.*?\))``|:class:`~skcalrank\.(\w+)`", cells[-1]):
+        for text in re.findall(
+            r"``([A-Z]\w*\(.*?\))``|:class:`~skcalrank\.(?:\w+\.)?(\w+)`", cells[-1]
+        ):
             yield text[0] or f"{text[1]}()", cells[2]
 
 
@@ -241,7 +246,7 @@ def test_the_page_says_the_same(text, stated):
     if text.partition("(")[0] in skcalrank.structured.__all__:
         pytest.skip("predicts labels, not orders of documents")
     text = "LeastSquaresRanker('ndcg')" if text == "LeastSquaresRanker()" else text
-    ranker = eval(text, vars(skcalrank) | {n: getattr(skcalrank, n) for n in skcalrank.__all__})
+    ranker = eval(text, public_names())
     if stated.startswith("every distribution"):
         expected = {"always"}
     elif stated.startswith("not even"):
@@ -258,9 +263,7 @@ def test_the_table_of_rankers_says_the_same():
     for row in ROW.findall(table + "\n\n|"):
         _, rankers, stated = (" ".join(cell.split()) for cell in row.split("\n     - "))
         for text in re.findall(r"``([A-Z]\w*\(.*?\))``", rankers):
-            ranker = eval(
-                text, vars(skcalrank) | {n: getattr(skcalrank, n) for n in skcalrank.__all__}
-            )
+            ranker = eval(text, public_names())
             expected = "always" if stated.startswith("always") else "condition"
             assert calibration_of(ranker).holds == expected, text
             read += 1

@@ -19,18 +19,17 @@ from sklearn.linear_model import LinearRegression
 
 from skcalrank import (
     AveragePrecisionRanker,
-    LowRankLossClassifier,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PreferenceTarget,
-    ValueRegularizedRanker,
 )
 from skcalrank.calibration import CONDITIONS, LabelDistribution, score_condition
 from skcalrank.losses import LOSSES
 from skcalrank.measures import MEASURES, get_measure
 from skcalrank.preds import PREDS
+from skcalrank.rankers import PairwiseHingeRanker, ValueRegularizedRanker
+from skcalrank.structured import LowRankLossClassifier
 
 WITH_TARGETS = [name for name, measure in MEASURES.items() if measure.has_score_targets()]
 PROVED = [

@@ -14,12 +14,12 @@ from skcalrank import (
     AveragePrecisionRanker,
     ERRRanker,
     LeastSquaresRanker,
-    LowRankLossClassifier,
     PairwiseDisagreementRanker,
     PreferenceTarget,
     make_subset_ranking,
 )
 from skcalrank.measures import PositionalMeasure, get_measure
+from skcalrank.structured import LowRankLossClassifier
 
 POSITIONAL = [m for m in INSTANCES if isinstance(m, PositionalMeasure)]
 LOSSES = ("squared", "centered", "pairwise_squared")
@@ -51,7 +51,7 @@ def draw_law(measure, r, rng):
     return draw_labels(measure, (n, r), rng), rng.dirichlet(np.ones(n))
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.EqualLabelsWarning")
 @pytest.mark.parametrize("measure", POSITIONAL, ids=repr)
 def test_sort_is_bayes_optimal_for_positional_measures(measure, rng):
     for r in (2, 3, 4, 4):
@@ -85,7 +85,7 @@ def reinforces(u):
     return True
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.EqualLabelsWarning")
 def test_score_form_of_map_is_optimal_in_p_reinforce(rng):
     inside = 0
     while inside < 60:

@@ -19,15 +19,9 @@ from dask_cases import (
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from skcalrank import (
-    ClickSessions,
-    MissingQidError,
-    NDCGRanker,
-    OneQueryWarning,
-    PreferenceTarget,
-    RankingTarget,
-)
+from skcalrank import ClickSessions, NDCGRanker, PreferenceTarget, RankingTarget
 from skcalrank.dask import partition_by_query
+from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.evaluation import evaluate_run
 
 pytestmark = pytest.mark.usefixtures("dask_in_this_thread")
@@ -191,7 +185,7 @@ def test_bad_input(case, rng):
         NDCGRanker().fit(*make(*as_dask(whole_queries(qid), X, y, qid)))
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 def test_no_qid(rng):
     X, y, qid = sorted_data(rng)
     dX, dy, dq = as_dask(whole_queries(qid), X, y, qid)

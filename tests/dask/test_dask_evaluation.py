@@ -5,7 +5,8 @@ import pytest
 from dask_cases import as_dask, dd, forbidden, pd, sorted_data, whole_queries
 from sklearn.linear_model import LinearRegression
 
-from skcalrank import MissingQidError, NDCGRanker
+from skcalrank import NDCGRanker
+from skcalrank.data import MissingQidError
 from skcalrank.evaluation import compare, rank_frame
 
 pytestmark = pytest.mark.usefixtures("dask_in_this_thread")

@@ -17,20 +17,19 @@ from skcalrank import (
     ClickSessions,
     ERRRanker,
     LeastSquaresRankerCV,
-    LowRankLossClassifier,
     NDCGRanker,
     PairwiseDisagreementRanker,
     RankingTarget,
     SpearmanRanker,
     StackingRanker,
     TabularRanker,
-    ValueRegularizedRanker,
 )
 from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.dask import partition_by_query
 from skcalrank.linear_model import GramRidge
 from skcalrank.measures import ERR
-from skcalrank.rankers import ScoreRanker
+from skcalrank.rankers import ScoreRanker, ValueRegularizedRanker
+from skcalrank.structured import LowRankLossClassifier
 
 pytestmark = pytest.mark.usefixtures("dask_in_this_thread")
 

@@ -11,16 +11,18 @@ from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 
 from skcalrank import (
     AUCRanker,
-    EqualLabelsWarning,
     LeastSquaresRankerCV,
-    MissingQidError,
     NDCGRanker,
-    NotGradesWarning,
-    OneQueryWarning,
     OrderPreservingRanker,
-    SingleDocumentsWarning,
     StackingRanker,
     TabularRanker,
+)
+from skcalrank.data import (
+    EqualLabelsWarning,
+    MissingQidError,
+    NotGradesWarning,
+    OneQueryWarning,
+    SingleDocumentsWarning,
 )
 from skcalrank.preprocessing import LinearColumns, QuantileHinges, QueryContext, QueryScaler
 

@@ -13,14 +13,13 @@ from test_dask_trees import check_equal
 
 from skcalrank import (
     BoostedRanker,
-    EqualLabelsWarning,
     NDCGRanker,
     OrderPreservingRanker,
     StackingRanker,
     TabularRanker,
 )
 from skcalrank.boosting import group_sizes, lightgbm_objective
-from skcalrank.data import Queries, Rows
+from skcalrank.data import EqualLabelsWarning, Queries, Rows
 from skcalrank.losses import PairwiseSquared
 from skcalrank.metrics import ndcg_score
 

@@ -16,7 +16,7 @@ from skcalrank.metrics import ndcg_score
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),
     # Random problems may consist of queries of one document.
-    pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning"),
+    pytest.mark.filterwarnings("ignore::skcalrank.data.SingleDocumentsWarning"),
 ]
 FEATURES = ["f0", "f1"]
 NAMES = {

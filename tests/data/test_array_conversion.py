@@ -6,15 +6,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from skcalrank import (
-    ClickSessions,
-    LowRankLossClassifier,
-    NDCGRanker,
-    PreferenceTarget,
-    RankingTarget,
-    SpearmanRanker,
-    StructuredPredictor,
-)
+from skcalrank import ClickSessions, NDCGRanker, PreferenceTarget, RankingTarget, SpearmanRanker
 from skcalrank.aggregation import borda
 from skcalrank.calibration import (
     LabelDistribution,
@@ -37,6 +29,7 @@ from skcalrank.metrics import (
 )
 from skcalrank.model_selection import QueryKFold
 from skcalrank.preds import map_positions
+from skcalrank.structured import LowRankLossClassifier, StructuredPredictor
 
 BIG = 2**60
 

@@ -6,15 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from skcalrank import (
-    AggregatedRanker,
-    ClickCounts,
-    ClickSessions,
-    QueryKFold,
-    StochasticAggregatedRanker,
-    sample_sessions,
-)
+from skcalrank import AggregatedRanker, ClickCounts, ClickSessions, QueryKFold, sample_sessions
 from skcalrank.aggregation import cascade, fit_propensities, position_based
+from skcalrank.rankers import StochasticAggregatedRanker
 
 THETA = 1 / np.arange(1, 9)
 NAMES = {name: name for name in ("query", "document", "position", "clicked")}

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from skcalrank import (
-    MissingQidError,
     NDCGRanker,
     PairwiseDisagreementRanker,
     PreferenceTarget,
@@ -12,6 +11,7 @@ from skcalrank import (
     RankingTarget,
     train_test_query_split,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.metrics import (
     pairwise_disagreement_loss,
 )

@@ -12,7 +12,6 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import KFold, cross_val_score, train_test_split
 
 from skcalrank import (
-    MissingQidError,
     NDCGRanker,
     PairwiseDisagreementRanker,
     PreferenceTarget,
@@ -20,6 +19,7 @@ from skcalrank import (
     RankingTarget,
     get_scorer,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.metrics import ndcg_score, pairwise_disagreement_loss
 
 # -- RankingTarget ---------------------------------------------------------------------
@@ -382,7 +382,7 @@ def test_cross_validation_of_label_preferences(rng):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.CutQueriesWarning")
 def test_a_row_that_is_cut_away_takes_its_preferences_along(rng):
     X, y, qid = make_data(rng)
     target = PreferenceTarget.from_relevance(y, qid)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from readers import READERS, read_columns
 
-from skcalrank import load_letor, load_preflib
+from skcalrank import load_letor
+from skcalrank.datasets import load_preflib
 
 
 def cut(content):

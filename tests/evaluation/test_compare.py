@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from cases import make_data
 
-from skcalrank import OneQueryWarning, PreferenceTarget, RankingTarget
+from skcalrank import PreferenceTarget, RankingTarget
+from skcalrank.data import OneQueryWarning
 from skcalrank.evaluation import Comparison, compare, compare_values
 from skcalrank.measures import NDCG, Precision
 from skcalrank.metrics import evaluate

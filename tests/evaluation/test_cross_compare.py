@@ -9,7 +9,8 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skcalrank import MissingQidError, NDCGRanker, QueryKFold, QueryShuffleSplit, RankingTarget
+from skcalrank import NDCGRanker, QueryKFold, QueryShuffleSplit, RankingTarget
+from skcalrank.data import MissingQidError
 from skcalrank.evaluation import cross_compare
 from skcalrank.measures import ERR
 from skcalrank.metrics import evaluate

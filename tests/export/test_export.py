@@ -27,7 +27,6 @@ from sklearn.preprocessing import (
 
 from skcalrank import (
     AveragePrecisionRanker,
-    LowRankLossClassifier,
     NDCGRanker,
     OrderPreservingRanker,
     QueryKFold,
@@ -39,6 +38,7 @@ from skcalrank.export import to_elasticsearch, to_engine, to_json, to_opensearch
 from skcalrank.metrics import get_scorer
 from skcalrank.pipeline import QueryPipeline, make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, QueryContext, QueryScaler, signed_log1p
+from skcalrank.structured import LowRankLossClassifier
 
 #: As hard to quote as names of columns get.
 NAMES = ["a b", 'c"d', "CASE", "ä"]

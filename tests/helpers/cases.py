@@ -17,12 +17,11 @@ from skcalrank import (
     MultiLabelRanker,
     MultiLabelTarget,
     NDCGRanker,
-    StochasticAggregatedRanker,
 )
 from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.losses import LOSSES
 from skcalrank.measures import MEASURES
-from skcalrank.rankers import ScoreRanker
+from skcalrank.rankers import ScoreRanker, StochasticAggregatedRanker
 from skcalrank.testing import all_rankers
 
 

@@ -5,7 +5,7 @@ import warnings
 import pytest
 from sklearn.utils import estimator_checks
 
-from skcalrank import EqualLabelsWarning, NotGradesWarning
+from skcalrank.data import EqualLabelsWarning, NotGradesWarning
 from skcalrank.testing import expected_failed_checks
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from boosting_cases import ENGINES, boosted
+from public import public_names
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
@@ -19,20 +20,20 @@ from skcalrank import (
     BoostedRanker,
     CalibratedRankerCV,
     ExternalRanker,
-    FMeasureClassifier,
     GuaranteedCutoff,
-    LowRankLossClassifier,
     MultiLabelRanker,
     MultiLabelTarget,
     NDCGRanker,
     PairwiseDisagreementRanker,
     StackingRanker,
-    StructuredPredictor,
     TabularRanker,
+    rankers,
     sample_comparisons,
+    structured,
 )
 from skcalrank.pipeline import QueryPipeline, make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, QueryContext, QueryScaler
+from skcalrank.structured import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 from skcalrank.testing import all_rankers
 
 
@@ -211,8 +212,13 @@ EVERY_ESTIMATOR = [
 ]
 
 
+#: Classes to derive rankers from.
+BASES = {"BaseRanker", "LinearScorer", "PairRanker", "ScoreRanker"}
+
+
 def scoring_classes():
     """Public classes of estimators that score documents."""
-    public = [getattr(skcalrank, name) for name in skcalrank.__all__]
+    names = {*skcalrank.__all__, *rankers.__all__, *structured.__all__} - BASES
+    public = [value for name, value in public_names().items() if name in names]
     classes = [value for value in public if isinstance(value, type) and hasattr(value, "fit")]
     return {*classes, QueryPipeline}

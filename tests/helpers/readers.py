@@ -1,7 +1,7 @@
 """Every reader of files, with a small file for it."""
 
-from skcalrank import load_letor, load_preflib
-from skcalrank.datasets import Columns, read_table
+from skcalrank import load_letor
+from skcalrank.datasets import Columns, load_preflib, read_table
 
 
 def in_chunks(path):

@@ -16,7 +16,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, UndefinedMetricWarning
 
-from skcalrank import EqualLabelsWarning, NotAMeanWarning, NotGradesWarning, OneQueryWarning
+from skcalrank.data import EqualLabelsWarning, NotAMeanWarning, NotGradesWarning, OneQueryWarning
 
 pytest.importorskip("hypothesis")
 from hypothesis import settings

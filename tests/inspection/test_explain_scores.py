@@ -10,14 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tables import labels, made_columns
 
-from skcalrank import (
-    MissingQidError,
-    NDCGRanker,
-    RankingTarget,
-    SpearmanRanker,
-    TabularRanker,
-    get_scorer,
-)
+from skcalrank import NDCGRanker, RankingTarget, SpearmanRanker, TabularRanker, get_scorer
+from skcalrank.data import MissingQidError
 from skcalrank.displays import TopContributionsDisplay
 from skcalrank.inspection import FixedQueries, explain_order, explain_scores
 from skcalrank.pipeline import make_query_pipeline

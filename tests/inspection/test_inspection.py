@@ -21,17 +21,17 @@ from sklearn.tree import DecisionTreeRegressor
 from skcalrank import (
     AveragePrecisionRanker,
     LeastSquaresRankerCV,
-    MissingQidError,
     NDCGRanker,
     OrderPreservingRanker,
-    PairwiseHingeRanker,
     RankingTarget,
     SpearmanRanker,
     get_scorer,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.evaluation import rank_frame
 from skcalrank.inspection import explain_order
 from skcalrank.linear_model import GramRidge
+from skcalrank.rankers import PairwiseHingeRanker
 
 LINEAR = [
     NDCGRanker(),
@@ -66,7 +66,7 @@ def two_of_one_query(qid):
 
 
 @pytest.mark.parametrize("ranker", [*LINEAR, *PIPELINES], ids=repr)
-@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.CutQueriesWarning")
 def test_parts_sum_to_the_difference_of_scores(ranker, data):
     X, y, qid = data
     ranker.fit(X, RankingTarget(y, qid))

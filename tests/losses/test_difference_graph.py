@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from judged import make
 
-from skcalrank import DifferenceGraphRanker, PreferenceTarget
+from skcalrank import PreferenceTarget
 from skcalrank.losses import PREFERENCE_LOSSES
+from skcalrank.rankers import DifferenceGraphRanker
 
 
 @pytest.mark.parametrize("loss", PREFERENCE_LOSSES)

@@ -18,7 +18,6 @@ from skcalrank import (
     MultiLabelRanker,
     MultiLabelTarget,
     NDCGRanker,
-    NotGradesWarning,
     OrderPreservingRanker,
     RankingTarget,
     StackingRanker,
@@ -26,6 +25,7 @@ from skcalrank import (
 )
 from skcalrank._cli import main
 from skcalrank.boosting import lightgbm_metric, lightgbm_objective
+from skcalrank.data import NotGradesWarning
 from skcalrank.displays import MeasureAtKDisplay
 from skcalrank.evaluation import compare, cross_compare, evaluate_run
 from skcalrank.measures import DCG, ERR, NDCG
@@ -190,7 +190,7 @@ stack.fit(X, y, np.arange(60) // 5)
     assert done.stderr.count("NotGradesWarning: ") == 2
 
 
-@pytest.mark.filterwarnings("always::skcalrank.NotGradesWarning", "ignore:Most queries of")
+@pytest.mark.filterwarnings("always::skcalrank.data.NotGradesWarning", "ignore:Most queries of")
 @pytest.mark.parametrize("form", ["csv", "letor"])
 def test_the_command_line_warns_once(tmp_path, capsys, form):
     path = str(tmp_path / f"money.{form}")

@@ -281,7 +281,7 @@ def test_largest_label_is_the_grade_of_err():
     assert measure_score(ERR(), y, scores) == pytest.approx(expected, abs=1e-15)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 def test_grades_beyond_integers_normalize_ndcg():
     y, scores = np.array([[0.5, 1.25, 0.0, 70.0]]), np.array([[4.0, 3.0, 2.0, 1.0]])
     for gain in ("linear", "exponential"):

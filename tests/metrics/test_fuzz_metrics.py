@@ -148,7 +148,7 @@ def test_a_matrix_has_a_query_in_every_row(name, data):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 @every_measure
 @given(data=st.data())
 def test_numbers_of_every_size_give_a_value_or_an_error(name, data):

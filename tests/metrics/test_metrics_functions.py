@@ -12,7 +12,8 @@ import pytest
 from cases import INSTANCES, draw_labels
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skcalrank import NotGradesWarning, RankingTarget, metrics
+from skcalrank import RankingTarget, metrics
+from skcalrank.data import NotGradesWarning
 from skcalrank.measures import MEASURES, PositionalMeasure
 from skcalrank.metrics import measure_score
 from skcalrank.metrics._metric import metric_function

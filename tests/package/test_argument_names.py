@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from skcalrank import (
-    ClickSessions,
-    ERRRanker,
-    NDCGRanker,
-    PairwiseHingeRanker,
-    PreferenceTarget,
-    SpearmanRanker,
-    StochasticAggregatedRanker,
-)
+from skcalrank import ClickSessions, ERRRanker, NDCGRanker, PreferenceTarget, SpearmanRanker
 from skcalrank.calibration import (
     dag_condition,
     find_counterexample,
@@ -35,6 +27,7 @@ from skcalrank.metrics import (
     precision_at_k_score,
 )
 from skcalrank.preds import feedback_arc_positions, map_positions
+from skcalrank.rankers import PairwiseHingeRanker, StochasticAggregatedRanker
 
 X = np.arange(8.0).reshape(4, 2)
 Y, QID = np.array([1.0, 0.0, 2.0, 0.0]), [1, 1, 2, 2]
@@ -130,7 +123,7 @@ def test_solvers_that_overflow_name_the_arguments():
         PairwiseHingeRanker().fit(X, Y * 1e150, QID, np.full(4, 1e200))
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 def test_labels_above_the_highest_grade_are_named():
     with pytest.raises(ValueError, match=r"y must be at most 1000 for err, got 2000"):
         ERRRanker().fit(X, Y * 1000, QID)

@@ -15,16 +15,14 @@ from sklearn.preprocessing import StandardScaler
 import skcalrank
 from skcalrank import (
     BoostedRanker,
-    CutQueriesWarning,
-    MissingQidError,
     NDCGRanker,
-    OneQueryWarning,
     QueryKFold,
     RankingTarget,
     SpearmanRanker,
     TabularRanker,
     get_scorer,
 )
+from skcalrank.data import CutQueriesWarning, MissingQidError, OneQueryWarning
 from skcalrank.evaluation import compare, cross_compare
 from skcalrank.testing import all_rankers
 

@@ -9,11 +9,12 @@ from difflib import SequenceMatcher
 from itertools import combinations
 
 import pytest
+from public import public_names
 from sklearn.base import BaseEstimator
 
 import skcalrank
-from skcalrank import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 from skcalrank.rankers import BaseRanker, LinearScorer, PairRanker, ScoreRanker
+from skcalrank.structured import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 from skcalrank.testing import all_rankers
 
 ROOMS = [room.name for room in pkgutil.iter_modules(skcalrank.__path__) if room.name[0] != "_"]
@@ -51,10 +52,8 @@ def entries(text):
 
 
 def exists(name):
-    """Whether a name is one of skcalrank, or an absolute one."""
-    if name in skcalrank.__all__ or hasattr(skcalrank.rankers, name):
-        return True
-    if name in skcalrank.metrics.__all__:
+    """Whether a name is public, or an absolute one."""
+    if name in public_names():
         return True
     module, _, attribute = name.rpartition(".")
     try:

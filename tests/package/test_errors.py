@@ -11,13 +11,13 @@ from sklearn.tree import DecisionTreeRegressor
 from skcalrank import (
     AveragePrecisionRanker,
     ERRRanker,
-    MissingQidError,
     NDCGRanker,
     PrecisionRanker,
     RankingTarget,
     load_letor,
     metrics,
 )
+from skcalrank.data import MissingQidError
 
 # name: (call, type, what the message says)
 TABLE = {
@@ -223,7 +223,7 @@ TABLE = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 @pytest.mark.parametrize("name", TABLE)
 def test_bad_input(name):
     call, kind, message = TABLE[name]

@@ -26,8 +26,6 @@ from sklearn.tree import DecisionTreeRegressor
 from skcalrank import (
     ExpectedRankUtilityRanker,
     LeastSquaresRanker,
-    LowRankLossClassifier,
-    MissingQidError,
     NDCGRanker,
     PairwiseDisagreementRanker,
     PreferenceTarget,
@@ -38,8 +36,10 @@ from skcalrank import (
     metrics,
     train_test_query_split,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.measures import DCG, ERU
 from skcalrank.preds import sort_positions
+from skcalrank.structured import LowRankLossClassifier
 
 # name: (call, type, what the message says)
 TABLE = {

@@ -10,14 +10,7 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.fixes import parse_version
 
-from skcalrank import (
-    AveragePrecisionRanker,
-    FMeasureClassifier,
-    LowRankLossClassifier,
-    NDCGRanker,
-    PairwiseDisagreementRanker,
-    StructuredPredictor,
-)
+from skcalrank import AveragePrecisionRanker, NDCGRanker, PairwiseDisagreementRanker
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import (
     LinearColumns,
@@ -26,10 +19,11 @@ from skcalrank.preprocessing import (
     QueryScaler,
     TableEncoder,
 )
+from skcalrank.structured import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 
 pytestmark = [
     # The checks know no qid.
-    pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning"),
+    pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning"),
     # Some have labels that a column tells.
     pytest.mark.filterwarnings("ignore:Column . of X orders all documents by their labels"),
 ]

@@ -23,18 +23,17 @@ from skcalrank import (
     AveragePrecisionRanker,
     CalibratedRankerCV,
     GuaranteedCutoff,
-    LeastSquaresPairRanker,
     LeastSquaresRankerCV,
     NDCGRanker,
     PairwiseDisagreementRanker,
     PreferenceTarget,
     QueryKFold,
     StackingRanker,
-    StochasticAggregatedRanker,
     TabularRanker,
     sample_comparisons,
 )
 from skcalrank.preprocessing import QueryScaler
+from skcalrank.rankers import LeastSquaresPairRanker, StochasticAggregatedRanker
 
 N_QUERIES, N_DOCUMENTS = 24, 8
 

@@ -19,25 +19,27 @@ from skcalrank import (
     AggregatedRanker,
     AUCRanker,
     AveragePrecisionRanker,
-    DifferenceGraphRanker,
     ERRRanker,
     ExternalRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
-    LowRankLossClassifier,
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     RankingTarget,
-    StochasticAggregatedRanker,
-    StructuredPredictor,
-    ValueRegularizedRanker,
 )
 from skcalrank.data import check, limits
 from skcalrank.linear_model import GramRidge
 from skcalrank.preprocessing import QuantileHinges, QueryContext, QueryScaler
-from skcalrank.rankers import PairRanker, ScoreRanker
+from skcalrank.rankers import (
+    DifferenceGraphRanker,
+    PairRanker,
+    PairwiseHingeRanker,
+    ScoreRanker,
+    StochasticAggregatedRanker,
+    ValueRegularizedRanker,
+)
+from skcalrank.structured import LowRankLossClassifier, StructuredPredictor
 from skcalrank.testing import all_rankers
 
 CLASSES = [cls for _, cls in all_rankers()]

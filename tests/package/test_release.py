@@ -5,6 +5,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from public import public_names
 from sklearn.linear_model import Ridge
 
 import skcalrank
@@ -33,8 +34,7 @@ def upgrades():
 @pytest.mark.parametrize(("old", "new"), upgrades())
 def test_upgrade_notes(old, new):
     X, y, qid = skcalrank.make_subset_ranking(5, 4, 2, n_grades=2, random_state=0)
-    public = {name: getattr(skcalrank, name) for name in skcalrank.__all__}
-    names = {**vars(losses), **public, "Ridge": Ridge, "function": "net_preference"}
+    names = {**vars(losses), **public_names(), "Ridge": Ridge, "function": "net_preference"}
     assert eval(new, names)
     with pytest.raises((TypeError, ValueError)):
         eval(old, names).fit(X, y, qid)

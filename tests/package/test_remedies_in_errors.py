@@ -13,7 +13,6 @@ from skcalrank import (
     AveragePrecisionRanker,
     BoostedRanker,
     ClickSessions,
-    DifferenceGraphRanker,
     ERRRanker,
     LeastSquaresRanker,
     NDCGRanker,
@@ -24,7 +23,6 @@ from skcalrank import (
     QueryKFold,
     RankingTarget,
     StackingRanker,
-    ValueRegularizedRanker,
     get_scorer,
     sample_sessions,
     train_test_query_split,
@@ -37,6 +35,7 @@ from skcalrank.metrics import (
     ndcg_score,
 )
 from skcalrank.preprocessing import QuantileHinges
+from skcalrank.rankers import DifferenceGraphRanker, ValueRegularizedRanker
 
 X, Y, QID = np.arange(6.0)[:, None], np.array([1, 0, 0, 1, 1, 0]), np.repeat([0, 1], 3)
 
@@ -131,7 +130,9 @@ def test_arrays_of_other_libraries_are_refused_by_name():
 
 def test_cross_val_predict_says_that_tools_hand_on_no_qid():
     ranker = AveragePrecisionRanker(surrogate="pairwise", alpha=10.0)
-    with pytest.raises(skcalrank.MissingQidError, match=r"cross_val_predict.*splits of QueryKFold"):
+    with pytest.raises(
+        skcalrank.data.MissingQidError, match=r"cross_val_predict.*splits of QueryKFold"
+    ):
         cross_val_predict(ranker, X, RankingTarget(Y, QID), cv=QueryKFold(2), groups=QID)
 
 

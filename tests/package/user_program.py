@@ -17,7 +17,6 @@ from sklearn.linear_model import Ridge  # type: ignore[import-untyped]
 
 import skcalrank
 from skcalrank import (
-    MissingQidError,
     aggregation,
     boosting,
     calibration,
@@ -42,6 +41,7 @@ from skcalrank import (
     testing,
 )
 from skcalrank.dask import partition_by_query
+from skcalrank.data import MissingQidError
 
 if TYPE_CHECKING:
     from typing_extensions import assert_type
@@ -98,7 +98,7 @@ def rankers_of_one_measure() -> None:
         skcalrank.ERRRanker(max_grade=4.0),
         skcalrank.ExpectedRankUtilityRanker(neutral=0.5, half_life=3.0),
         skcalrank.LeastSquaresRanker("recall@5", alpha=1.0),
-        skcalrank.LeastSquaresPairRanker("map", surrogate="score"),
+        rankers.LeastSquaresPairRanker("map", surrogate="score"),
         skcalrank.LeastSquaresRankerCV(alphas=[0.1, 1.0], cv=2),
         skcalrank.NDCGRanker(Ridge(alpha=2.0), k=5),
         skcalrank.NDCGRanker(alpha="auto", loss="pairwise_squared", query_weight="equal"),
@@ -133,11 +133,11 @@ def rankers_of_one_measure() -> None:
 def rankers_of_any_loss() -> None:
     X, y, qid = made()
     linear: list[rankers.LinearScorer] = [
-        skcalrank.DifferenceGraphRanker(edge_loss="hinge"),
+        rankers.DifferenceGraphRanker(edge_loss="hinge"),
         skcalrank.OrderPreservingRanker("dcg@5", loss=losses.Logistic(), alpha=0.1),
-        skcalrank.PairwiseHingeRanker(margin=True),
+        rankers.PairwiseHingeRanker(margin=True),
         skcalrank.PairwiseLogisticRanker(warm_start=True),
-        skcalrank.ValueRegularizedRanker(regularizer="cosh", nu=0.5),
+        rankers.ValueRegularizedRanker(regularizer="cosh", nu=0.5),
     ]
     for ranker in linear:
         assert_type(ranker.fit(X, y, qid).predict(X), Floats)
@@ -153,9 +153,9 @@ def rankers_of_judgments() -> None:
     aggregated = skcalrank.AggregatedRanker("borda", skcalrank.NDCGRanker(k=3), random_state=0)
     assert_type(aggregated.fit(X, comparisons), skcalrank.AggregatedRanker)
     assert_type(aggregated.predict(X), Floats)
-    stochastic = skcalrank.StochasticAggregatedRanker(n_updates=50, random_state=0)
+    stochastic = rankers.StochasticAggregatedRanker(n_updates=50, random_state=0)
     assert_type(stochastic.fit(X, comparisons).predict(X), Floats)
-    assert_type(stochastic.partial_fit(X, comparisons), skcalrank.StochasticAggregatedRanker)
+    assert_type(stochastic.partial_fit(X, comparisons), rankers.StochasticAggregatedRanker)
     pairs: rankers.PairRanker = skcalrank.PairwiseDisagreementRanker(surrogate="pairwise")
     solved = pairs.fit(X, y, qid).solve(X, qid)
     assert_type(solved, list[preds.PredResult])
@@ -180,16 +180,16 @@ def rankers_of_several_labels() -> None:
 
 def classifiers() -> None:
     X, y, _ = made()
-    classifier = skcalrank.LowRankLossClassifier([[0.0, 1.0], [2.0, 0.0]]).fit(X, y)
-    assert_type(classifier, skcalrank.LowRankLossClassifier)
+    classifier = skcalrank.structured.LowRankLossClassifier([[0.0, 1.0], [2.0, 0.0]]).fit(X, y)
+    assert_type(classifier, skcalrank.structured.LowRankLossClassifier)
     assert_type(classifier.expected_loss(X), Floats)
     assert_type(classifier.predict(X), NDArray[Any])
     orders = np.argsort(X[:, :2]) + 1
-    predictor = skcalrank.StructuredPredictor(factors="hamming").fit(X, orders)
-    assert_type(predictor, skcalrank.StructuredPredictor)
+    predictor = skcalrank.structured.StructuredPredictor(factors="hamming").fit(X, orders)
+    assert_type(predictor, skcalrank.structured.StructuredPredictor)
     assert_type(predictor.predict(X), NDArray[Any])
-    sets = skcalrank.FMeasureClassifier(beta=2.0).fit(X, orders - 1)
-    assert_type(sets, skcalrank.FMeasureClassifier)
+    sets = skcalrank.structured.FMeasureClassifier(beta=2.0).fit(X, orders - 1)
+    assert_type(sets, skcalrank.structured.FMeasureClassifier)
     assert_type(sets.predict(X), Ints)
     assert_type(sets.expected_score(X), Floats)
     assert_type(predictor.surrogate_values(X), Floats)
@@ -246,13 +246,13 @@ def targets() -> None:
     assert_type(skcalrank.PreferenceTarget.from_relevance(y, qid), skcalrank.PreferenceTarget)
     assert_type(judged().net_preference(), Floats)
     with warnings.catch_warnings():
-        warnings.simplefilter("error", skcalrank.OneQueryWarning)
-        warnings.simplefilter("ignore", skcalrank.UnseenLevelsWarning)
-        warnings.simplefilter("error", skcalrank.CutQueriesWarning)
-        warnings.simplefilter("error", skcalrank.SingleDocumentsWarning)
-        warnings.simplefilter("error", skcalrank.EqualLabelsWarning)
-        warnings.simplefilter("error", skcalrank.NotAMeanWarning)
-        warnings.simplefilter("error", skcalrank.NotGradesWarning)
+        warnings.simplefilter("error", skcalrank.data.OneQueryWarning)
+        warnings.simplefilter("ignore", skcalrank.data.UnseenLevelsWarning)
+        warnings.simplefilter("error", skcalrank.data.CutQueriesWarning)
+        warnings.simplefilter("error", skcalrank.data.SingleDocumentsWarning)
+        warnings.simplefilter("error", skcalrank.data.EqualLabelsWarning)
+        warnings.simplefilter("error", skcalrank.data.NotAMeanWarning)
+        warnings.simplefilter("error", skcalrank.data.NotGradesWarning)
         skcalrank.NDCGRanker().fit(X, relevance)
     try:
         skcalrank.SpearmanRanker().fit(X, y, qid).rank(X)
@@ -287,7 +287,7 @@ def data_sets(folder: Path) -> None:
         assert_type(chunk, datasets.RankingData)
     votes = folder / "drinks.soc"
     votes.write_text("2: 1,2\n1: 2,1\n")
-    assert_type(skcalrank.load_preflib(votes), datasets.LabelRankingData)
+    assert_type(skcalrank.datasets.load_preflib(votes), datasets.LabelRankingData)
 
 
 def splits() -> None:
@@ -346,7 +346,7 @@ def comparisons() -> None:
         {"a": {"map": [0.1, 0.4, 0.3, 0.5, 0.2, 0.6]}, "b": {"map": [0.5, 0.2, 0.3, 0.1, 0.4, 0.2]}}
     )
     assert_type(values, evaluation.Comparison)
-    estimators = {"a": skcalrank.NDCGRanker(), "b": skcalrank.PairwiseHingeRanker()}
+    estimators = {"a": skcalrank.NDCGRanker(), "b": rankers.PairwiseHingeRanker()}
     crossed = evaluation.cross_compare(estimators, X, y, qid, ["map"], cv=3, relevance_level=1)
     assert_type(crossed, evaluation.Comparison)
     curve = calibration.regret_curve(estimators, made(), measure="dcg", n_samples=[9], n_repeats=1)

@@ -39,20 +39,13 @@ from sklearn.preprocessing import (
 )
 
 import skcalrank
-from skcalrank import (
-    ExternalRanker,
-    FMeasureClassifier,
-    LeastSquaresRankerCV,
-    LowRankLossClassifier,
-    NDCGRanker,
-    QueryKFold,
-    StructuredPredictor,
-)
+from skcalrank import ExternalRanker, LeastSquaresRankerCV, NDCGRanker, QueryKFold
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import get_scorer
 from skcalrank.persistence import load_model, read_header, save_model
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import LinearColumns
+from skcalrank.structured import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 
 skops_io = pytest.importorskip("skops.io")
 

@@ -26,7 +26,6 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler, Targ
 from skcalrank import (
     AggregatedRanker,
     AveragePrecisionRanker,
-    MissingQidError,
     NDCGRanker,
     QueryKFold,
     RankingTarget,
@@ -34,6 +33,7 @@ from skcalrank import (
     sample_comparisons,
     sample_sessions,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.inspection import explain_order
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import QueryPipeline, make_query_pipeline
@@ -259,7 +259,7 @@ def test_scorers_hand_the_qid_to_a_baseline(data, scaled):
     assert SCORER(search, X, y, qid=qid) == SCORER(baseline, X, y, qid=qid)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")  # of learning_curve
+@pytest.mark.filterwarnings("ignore::skcalrank.data.CutQueriesWarning")  # of learning_curve
 def test_other_tools(data):
     X, y, qid = data
     pipe, target = pipeline().fit(X, y, qid), RankingTarget(y, qid)

@@ -16,14 +16,13 @@ from sklearn.tree import DecisionTreeRegressor
 from skcalrank import (
     AUCRanker,
     AveragePrecisionRanker,
-    MissingQidError,
     NDCGRanker,
-    OneQueryWarning,
     QueryKFold,
     RankingTarget,
     RecallRanker,
     get_scorer,
 )
+from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.preprocessing import QueryContext
 
 EVERY = ("mean", "std", "min", "max", "size")

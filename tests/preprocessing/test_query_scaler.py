@@ -7,7 +7,8 @@ from scipy.sparse import csr_matrix
 from scipy.stats import rankdata
 from sklearn.compose import make_column_transformer
 
-from skcalrank import MissingQidError, OneQueryWarning, RankingTarget
+from skcalrank import RankingTarget
+from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
 

@@ -5,7 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from skcalrank import BoostedRanker, TabularRanker, UnseenLevelsWarning
+from skcalrank import BoostedRanker, TabularRanker
+from skcalrank.data import UnseenLevelsWarning
 from skcalrank.export import to_sql
 from skcalrank.inspection import explain_scores
 from skcalrank.preprocessing import LinearColumns, TableEncoder

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tables import FORMS
 
-from skcalrank import UnseenLevelsWarning
+from skcalrank.data import UnseenLevelsWarning
 from skcalrank.preprocessing import TableEncoder
 
 # -- kinds -------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from skcalrank import (
     AveragePrecisionRanker,
     ClickSessions,
     DCGRanker,
-    DifferenceGraphRanker,
     ERRRanker,
     ExpectedRankUtilityRanker,
     LeastSquaresRanker,
@@ -29,14 +28,11 @@ from skcalrank import (
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PrecisionRanker,
     PreferenceTarget,
     QueryKFold,
     RBPRanker,
-    StochasticAggregatedRanker,
-    ValueRegularizedRanker,
     get_scorer,
     sample_comparisons,
     sample_sessions,
@@ -46,6 +42,12 @@ from skcalrank.data import Queries
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.measures import NDCG
 from skcalrank.metrics import err_score
+from skcalrank.rankers import (
+    DifferenceGraphRanker,
+    PairwiseHingeRanker,
+    StochasticAggregatedRanker,
+    ValueRegularizedRanker,
+)
 
 CLOSE = {"rtol": 1e-6, "atol": 1e-8}
 SQUARED = NDCGRanker(k=3, loss="squared")

@@ -14,21 +14,19 @@ from sklearn.preprocessing import StandardScaler
 from skcalrank import (
     AveragePrecisionRanker,
     DCGRanker,
-    DifferenceGraphRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PrecisionRanker,
     SpearmanRanker,
-    ValueRegularizedRanker,
 )
 from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.linear_model import GramRidge
 from skcalrank.losses import LOSSES
+from skcalrank.rankers import DifferenceGraphRanker, PairwiseHingeRanker, ValueRegularizedRanker
 
 NEAR = {"rtol": 1e-7, "atol": 1e-9}
 CLOSED = [NDCGRanker(loss=loss) for loss in SQUARED_LOSSES]

@@ -19,17 +19,16 @@ from sklearn.model_selection import (
 
 from skcalrank import (
     BoostedRanker,
-    CutQueriesWarning,
     MultiLabelRanker,
     MultiLabelTarget,
     NDCGRanker,
     QueryKFold,
     RankingTarget,
-    SingleDocumentsWarning,
     StackingRanker,
     TabularRanker,
     get_scorer,
 )
+from skcalrank.data import CutQueriesWarning, SingleDocumentsWarning
 from skcalrank.metrics import ndcg_score
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler

@@ -11,12 +11,12 @@ from skcalrank import (
     ExpectedRankUtilityRanker,
     LeastSquaresRanker,
     NDCGRanker,
-    OneQueryWarning,
     PairwiseDisagreementRanker,
     PreferenceTarget,
-    StochasticAggregatedRanker,
 )
+from skcalrank.data import OneQueryWarning
 from skcalrank.linear_model import GramRidge
+from skcalrank.rankers import StochasticAggregatedRanker
 
 QID = np.repeat(np.arange(30), 6)
 FIRST, SECOND = slice(0, 90), slice(90, 180)

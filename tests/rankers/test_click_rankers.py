@@ -28,13 +28,13 @@ from skcalrank import (
     RBPRanker,
     RecallRanker,
     SpearmanRanker,
-    StochasticAggregatedRanker,
     TabularRanker,
     sample_sessions,
 )
 from skcalrank.aggregation import cascade, position_based
 from skcalrank.measures import DCG
 from skcalrank.metrics import dcg_score
+from skcalrank.rankers import StochasticAggregatedRanker
 
 THETA = 1 / np.arange(1, 9)
 OPTIONS = {"propensity": THETA}

@@ -16,13 +16,13 @@ from skcalrank import (
     PairwiseDisagreementRanker,
     PairwiseLogisticRanker,
     StackingRanker,
-    StochasticAggregatedRanker,
     TabularRanker,
 )
 from skcalrank.data import OutOfRangeError
 from skcalrank.linear_model import GramRidge
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import LinearColumns
+from skcalrank.rankers import StochasticAggregatedRanker
 
 QID = np.repeat(np.arange(20), 6)
 TREES = BoostedRanker(engine="sklearn", n_estimators=2)

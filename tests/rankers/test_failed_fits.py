@@ -14,13 +14,13 @@ from skcalrank import (
     AggregatedRanker,
     ClickSessions,
     ERRRanker,
-    LowRankLossClassifier,
-    MissingQidError,
     NDCGRanker,
     PairwiseDisagreementRanker,
     PreferenceTarget,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.linear_model import GramRidge
+from skcalrank.structured import LowRankLossClassifier
 
 
 class Raising(RegressorMixin, BaseEstimator):

@@ -43,7 +43,7 @@ def test_sparse_features_far_from_zero(offset, dtype, tol, data):
     np.testing.assert_allclose(sparse, dense, rtol=tol, atol=tol * np.abs(dense).max())
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 @pytest.mark.parametrize("dtype", ["d", "f"])
 def test_gains_whose_squares_overflow(dtype, data):
     X, y = data

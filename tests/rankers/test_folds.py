@@ -35,7 +35,7 @@ def assert_same_folds(ranker, data, rows):
     np.testing.assert_allclose(results(ranker, *moved), expected, rtol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 def test_default_folds_do_not_depend_on_the_order_of_the_rows(data, label_data, rng):
     X, y, qid = data
     ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=4)
@@ -58,7 +58,7 @@ def test_default_folds_do_not_depend_on_names_and_containers(data):
     np.testing.assert_allclose(results(ranker, X, y, [f"{7919 * q}" for q in qid]), expected)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 def test_default_folds_are_whole_and_even(data, label_data):
     X, y, qid = data
     default = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)

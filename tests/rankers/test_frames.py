@@ -17,21 +17,20 @@ from sklearn.tree import DecisionTreeRegressor
 from skcalrank import (
     AggregatedRanker,
     AveragePrecisionRanker,
-    CutQueriesWarning,
     ERRRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
-    LowRankLossClassifier,
     NDCGRanker,
-    NotAMeanWarning,
     OrderPreservingRanker,
     QueryKFold,
     RankingTarget,
     get_scorer,
 )
+from skcalrank.data import CutQueriesWarning, NotAMeanWarning
 from skcalrank.linear_model import GramRidge
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import LinearColumns
+from skcalrank.structured import LowRankLossClassifier
 
 pandas = pytest.importorskip("pandas")
 

@@ -28,14 +28,9 @@ from strategies import (
     vectors,
 )
 
-from skcalrank import (
-    LeastSquaresRankerCV,
-    PairwiseDisagreementRanker,
-    StochasticAggregatedRanker,
-    TabularRanker,
-)
+from skcalrank import LeastSquaresRankerCV, PairwiseDisagreementRanker, TabularRanker
 from skcalrank.linear_model import GramRidge
-from skcalrank.rankers import AggregatedRanker, NDCGRanker
+from skcalrank.rankers import AggregatedRanker, NDCGRanker, StochasticAggregatedRanker
 
 EVERY = [
     *rankers(max_iter=50),
@@ -44,7 +39,7 @@ EVERY = [
     AggregatedRanker(ranker=NDCGRanker(GramRidge())),
 ]
 # Random problems may consist of queries of one document.
-pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.data.SingleDocumentsWarning")
 
 every_ranker = pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
 WEIGHTS = (0.25, 1.0, 3.0)

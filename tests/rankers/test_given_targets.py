@@ -17,7 +17,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import (
     AveragePrecisionRanker,
-    CutQueriesWarning,
     DCGRanker,
     ERRRanker,
     LeastSquaresRanker,
@@ -25,10 +24,8 @@ from skcalrank import (
     MultiLabelRanker,
     MultiLabelTarget,
     NDCGRanker,
-    OneQueryWarning,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     PrecisionRanker,
     PreferenceTarget,
     QueryKFold,
@@ -36,11 +33,12 @@ from skcalrank import (
     RecallRanker,
     SpearmanRanker,
     StackingRanker,
-    ValueRegularizedRanker,
 )
+from skcalrank.data import CutQueriesWarning, OneQueryWarning
 from skcalrank.losses import LOSSES
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import make_query_pipeline
+from skcalrank.rankers import PairwiseHingeRanker, ValueRegularizedRanker
 
 # Targets of pairs, judgments that are drawn, rankers of several kinds at once, classes, rankers of
 # other libraries that read queries, and what is calibrated on the scores of a ranker.
@@ -354,7 +352,7 @@ def test_errors_of_unbiased_targets_average_out(ranker, problem, rng):
         np.testing.assert_allclose(mean, getattr(expected, name), rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.EqualLabelsWarning")
 @pytest.mark.parametrize("examined", [0.2, 0.7])
 def test_clicks_over_examinations_estimate_precision(examined, problem, rng):
     X, y, qid, _ = problem

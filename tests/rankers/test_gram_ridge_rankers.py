@@ -13,8 +13,6 @@ from skcalrank import (
     DCGRanker,
     ERRRanker,
     LeastSquaresRanker,
-    LowRankLossClassifier,
-    MissingQidError,
     NDCGRanker,
     PairwiseDisagreementRanker,
     PreferenceTarget,
@@ -22,9 +20,10 @@ from skcalrank import (
     SpearmanRanker,
 )
 from skcalrank._solvers import SQUARED_LOSSES, WithinQueries, ridge_path
-from skcalrank.data import Queries
+from skcalrank.data import MissingQidError, Queries
 from skcalrank.linear_model import GramRidge
 from skcalrank.rankers import ScoreRanker
+from skcalrank.structured import LowRankLossClassifier
 
 # -- inside rankers --------------------------------------------------------------------
 
@@ -193,7 +192,7 @@ def test_ranker_in_chunks_is_the_whole(ranker, loss, container, rng):
         chunks.rank(X)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.SingleDocumentsWarning")
 @every_loss
 def test_label_form_in_chunks(loss, rng):
     X = rng.normal(size=(30, 3))
@@ -256,7 +255,7 @@ def test_a_query_in_two_chunks_is_named(names, rng):
     ranker.partial_fit(X[10:], y[10:], [f"another {q}" for q in qid[10:]])
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 def test_forms_of_chunks_must_agree(rng):
     X, y, qid = make_data(rng)
     ranker = NDCGRanker(GramRidge()).partial_fit(X, y, qid)

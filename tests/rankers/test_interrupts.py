@@ -16,12 +16,11 @@ import skcalrank
 from skcalrank import (
     AggregatedRanker,
     AveragePrecisionRanker,
-    LowRankLossClassifier,
     NDCGRanker,
     PairwiseDisagreementRanker,
-    StructuredPredictor,
 )
 from skcalrank.linear_model import GramRidge
+from skcalrank.structured import LowRankLossClassifier, StructuredPredictor
 
 PACKAGE = os.path.dirname(skcalrank.__file__)
 # Holds locks of its own, which an interrupt between two calls of C would not give back.

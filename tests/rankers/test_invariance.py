@@ -14,7 +14,6 @@ from sklearn.utils import get_tags
 
 from skcalrank import (
     BoostedRanker,
-    EqualLabelsWarning,
     LeastSquaresRankerCV,
     NDCGRanker,
     PairwiseDisagreementRanker,
@@ -23,6 +22,7 @@ from skcalrank import (
     StackingRanker,
     TabularRanker,
 )
+from skcalrank.data import EqualLabelsWarning
 from skcalrank.measures import NDCG
 from skcalrank.metrics import measure_score
 
@@ -300,7 +300,7 @@ def test_a_feature_given_twice_shares_its_coefficient(loss, data):
     np.testing.assert_allclose(twice.coef_, np.tile(once.coef_ / 2, 2), rtol=1e-7)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.SingleDocumentsWarning")
 @every_ranker
 def test_queries_of_one_document(ranker, rng):
     X, y = rng.normal(size=(12, 3)), rng.integers(0, 3, 12).astype(float)

@@ -9,7 +9,6 @@ from sklearn.preprocessing import StandardScaler
 
 from skcalrank import (
     AggregatedRanker,
-    DifferenceGraphRanker,
     LeastSquaresRankerCV,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
@@ -21,6 +20,7 @@ from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import kendall_score, spearman_score
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import make_query_pipeline
+from skcalrank.rankers import DifferenceGraphRanker
 
 pandas = pytest.importorskip("pandas")
 

@@ -13,15 +13,14 @@ from sklearn.svm import LinearSVC
 from skcalrank import (
     LeastSquaresRanker,
     OrderPreservingRanker,
-    PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PreferenceTarget,
-    ValueRegularizedRanker,
 )
 from skcalrank.data import Queries
 from skcalrank.datasets import make_subset_ranking
 from skcalrank.losses import LOSSES, PreferenceHinge, PreferenceLogistic, get_loss
 from skcalrank.measures import DCG, ERR, get_measure
+from skcalrank.rankers import PairwiseHingeRanker, ValueRegularizedRanker
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 FORMS = ("subset", "label")
@@ -253,7 +252,7 @@ def test_eta_and_measure_in_force(rng):
     assert by_object.loss_.eta == 4.0
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.EqualLabelsWarning")
 @pytest.mark.parametrize("alpha", [0.5, 0.0])
 def test_one_class_only(alpha, rng):
     X, y, qid = make_data(rng)

@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skcalrank import (
-    CutQueriesWarning,
     LeastSquaresRanker,
     MultiLabelRanker,
     MultiLabelTarget,
@@ -17,6 +16,7 @@ from skcalrank import (
     QueryKFold,
     train_test_query_split,
 )
+from skcalrank.data import CutQueriesWarning
 from skcalrank.measures import DCG
 from skcalrank.metrics import measure_score
 from skcalrank.pipeline import make_query_pipeline

@@ -10,23 +10,25 @@ from sklearn.utils.fixes import parse_version, sp_version
 from skcalrank import (
     AveragePrecisionRanker,
     DCGRanker,
-    DifferenceGraphRanker,
     ExpectedRankUtilityRanker,
     LeastSquaresRankerCV,
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     PairwiseLogisticRanker,
     PreferenceTarget,
-    StochasticAggregatedRanker,
-    ValueRegularizedRanker,
 )
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import (
     kendall_score,
     ndcg_score,
     pairwise_disagreement_loss,
+)
+from skcalrank.rankers import (
+    DifferenceGraphRanker,
+    PairwiseHingeRanker,
+    StochasticAggregatedRanker,
+    ValueRegularizedRanker,
 )
 
 QID = np.repeat(np.arange(20), 6)

@@ -5,7 +5,8 @@ import pytest
 from every_estimator import EVERY_ESTIMATOR
 from scipy.sparse import csr_matrix
 
-from skcalrank import BoostedRanker, MissingQidError, TabularRanker, load_digits_queries
+from skcalrank import BoostedRanker, TabularRanker, load_digits_queries
+from skcalrank.data import MissingQidError
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
 

@@ -8,11 +8,7 @@ from definitions import all_positions
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from skcalrank import (
-    AveragePrecisionRanker,
-    LeastSquaresPairRanker,
-    PairwiseDisagreementRanker,
-)
+from skcalrank import AveragePrecisionRanker, PairwiseDisagreementRanker
 from skcalrank.calibration import (
     LabelDistribution,
     calibration_gap,
@@ -23,6 +19,7 @@ from skcalrank.calibration import (
 )
 from skcalrank.measures import AveragePrecision, Kendall, PairMeasure
 from skcalrank.preds import pair_positions
+from skcalrank.rankers import LeastSquaresPairRanker
 
 
 @dataclass(frozen=True)

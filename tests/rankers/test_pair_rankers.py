@@ -109,7 +109,7 @@ def test_a_query_is_ranked_by_itself(ranker, data):
 
 
 @every_pred
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 def test_without_qid_all_rows_are_one_query(ranker, data):
     X, y = (part[:9] for part in data[:2])
     one = clone(ranker).fit(X, y)
@@ -142,7 +142,7 @@ def test_label_form(ranker, estimator, label_data):
 
 
 @every_maker
-@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotAMeanWarning")
 def test_label_form_is_multi_output_regression(make, label_data):
     X, y = label_data
     y = (y > 0) * 1.0
@@ -264,7 +264,7 @@ def test_missing_features_where_the_regressor_takes_them(data, label_data):
     assert pd_ranker(estimator=boosted).fit(X, y).rank(X).shape == y.shape
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.EqualLabelsWarning")
 @every_setting
 def test_queries_of_one_document_and_without_relevant_ones(ranker, rng):
     X, qid = rng.normal(size=(8, 2)), np.array([0, 0, 0, 1, 2, 2, 2, 2])
@@ -275,7 +275,7 @@ def test_queries_of_one_document_and_without_relevant_ones(ranker, rng):
         assert np.isfinite(matrix).all()
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.SingleDocumentsWarning")
 @pytest.mark.parametrize("features", ["bilinear", "concat", "tree", "network"])
 @every_maker
 def test_only_queries_of_one_document(make, features, rng):

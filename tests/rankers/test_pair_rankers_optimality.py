@@ -243,7 +243,7 @@ def as_subset(law):
     return np.tile(np.eye(r), (n, 1)), qid, np.repeat(probabilities, r)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.EqualLabelsWarning")
 @pytest.mark.parametrize("r", [2, 4, 5])
 def test_subset_form_is_bayes_optimal(r, rng):
     for law in draw_many(draw_binary, r, rng, n=8):

@@ -149,14 +149,14 @@ CHECKED = ("bilinear", "concat", "difference")
 DEFAULTS = [setting(make) for make in PREDS]
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 @every_estimator(DEFAULTS)
 def test_estimator_checks(estimator):
     check_all(estimator)
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 @every_estimator(list(variants()))
 def test_estimator_checks_of_variants(estimator):
     check_all(estimator)

@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 
-from skcalrank import MissingQidError, PairwiseDisagreementRanker, PreferenceTarget
-from skcalrank.data import each
+from skcalrank import PairwiseDisagreementRanker, PreferenceTarget
+from skcalrank.data import MissingQidError, each
 from skcalrank.rankers._stacks import stacks
 
 

@@ -22,17 +22,16 @@ from sklearn.utils.validation import has_fit_parameter
 from skcalrank import (
     AUCRanker,
     AveragePrecisionRanker,
-    CutQueriesWarning,
     DCGRanker,
     ERRRanker,
     NDCGRanker,
-    NotAMeanWarning,
     PairwiseDisagreementRanker,
     PrecisionRanker,
     RecallRanker,
     SpearmanRanker,
 )
 from skcalrank.calibration import SharedRows
+from skcalrank.data import CutQueriesWarning, NotAMeanWarning
 
 TREE = DecisionTreeRegressor(max_leaf_nodes=4, random_state=0)
 RANKERS = [
@@ -80,7 +79,7 @@ def test_each_pass_is_a_fit_to_what_the_one_before_left_over(n_passes, weighted,
 
 @pytest.mark.parametrize("n_passes", [1, 3])
 @pytest.mark.parametrize("regressor", [TREE, MultiOutputRegressor(TREE), SVR()], ids=repr)
-@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotAMeanWarning")
 def test_passes_in_the_label_form(regressor, n_passes, label_data):
     X, y = label_data
     ranker = DCGRanker(regressor, gain="linear", loss="pairwise_squared", n_passes=n_passes)
@@ -153,7 +152,7 @@ ANY = [
 
 
 @pytest.mark.parametrize("regressor", ANY, ids=repr)
-@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotAMeanWarning")
 def test_every_regressor_has_passes(regressor, data, rng):
     X, y, qid = data
     ranker = NDCGRanker(regressor, k=3, loss="pairwise_squared", n_passes=3).fit(X, y, qid)

@@ -14,9 +14,8 @@ from skcalrank import (
     NDCGRanker,
     OrderPreservingRanker,
     StackingRanker,
-    StochasticAggregatedRanker,
 )
-from skcalrank.rankers import ScoreRanker
+from skcalrank.rankers import ScoreRanker, StochasticAggregatedRanker
 
 
 @pytest.fixture

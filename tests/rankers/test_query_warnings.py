@@ -47,15 +47,11 @@ from sklearn.utils.validation import has_fit_parameter
 import skcalrank
 from skcalrank import (
     ClickSessions,
-    CutQueriesWarning,
-    EqualLabelsWarning,
     ERRRanker,
     LeastSquaresRankerCV,
     MultiLabelRanker,
     MultiLabelTarget,
     NDCGRanker,
-    NotAMeanWarning,
-    OneQueryWarning,
     PairwiseDisagreementRanker,
     PrecisionRanker,
     PreferenceTarget,
@@ -66,6 +62,7 @@ from skcalrank import (
     get_scorer,
     train_test_query_split,
 )
+from skcalrank.data import CutQueriesWarning, EqualLabelsWarning, NotAMeanWarning, OneQueryWarning
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import evaluate, kendall_score, measure_score, ndcg_score
 
@@ -238,7 +235,7 @@ def test_preferences_of_a_part_are_a_part(many):
     assert PreferenceTarget.from_relevance(RankingTarget(y, qid)).origin is None
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.EqualLabelsWarning")
 def test_repeats_do_not_hide_gaps(many):
     X, y, qid = many
     with pytest.warns(CutQueriesWarning, match="queries cut"):
@@ -528,8 +525,8 @@ def test_one_value_for_all_rows(many):
 
 def test_names_of_the_warnings_are_public():
     for name in ("OneQueryWarning", "CutQueriesWarning", "NotAMeanWarning"):
-        assert issubclass(getattr(skcalrank, name), UserWarning)
-        assert name in skcalrank.__all__
+        assert issubclass(getattr(skcalrank.data, name), UserWarning)
+        assert name in skcalrank.data.__all__
 
 
 # -- labels without an order ---------------------------------------------------------------------

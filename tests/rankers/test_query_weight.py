@@ -14,16 +14,13 @@ from sklearn.tree import DecisionTreeRegressor
 from skcalrank import (
     AveragePrecisionRanker,
     DCGRanker,
-    DifferenceGraphRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
-    PairwiseHingeRanker,
     PairwiseLogisticRanker,
     RankingTarget,
-    ValueRegularizedRanker,
 )
 from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.boosting import lightgbm_objective, xgboost_objective
@@ -32,6 +29,7 @@ from skcalrank.linear_model import GramRidge
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.metrics import get_scorer
 from skcalrank.model_selection import QueryKFold
+from skcalrank.rankers import DifferenceGraphRanker, PairwiseHingeRanker, ValueRegularizedRanker
 
 POWERS = {"equal": 0, "documents": 1, "pairs": 2}
 TREE = DecisionTreeRegressor(max_leaf_nodes=4, random_state=0)
@@ -252,10 +250,10 @@ def test_partitions_are_one_fit(query_weight, rng):
 # -- searches ------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.SingleDocumentsWarning")
 @pytest.mark.parametrize("cv", [QueryKFold(3), [([0, 1, 2, 5, 6, 7, 8, 9, 10, 11], [3, 4])]])
 @pytest.mark.parametrize("loss", SQUARED_LOSSES)
-@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.CutQueriesWarning")
 def test_the_search_over_penalties_is_that_of_scikit_learn(loss, cv, data):
     X, y, qid = data
     alphas, scorer = [0.1, 10.0, 1000.0], get_scorer("ndcg@10")

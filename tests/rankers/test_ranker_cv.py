@@ -26,14 +26,13 @@ from sklearn.preprocessing import StandardScaler
 from skcalrank import (
     LeastSquaresRanker,
     LeastSquaresRankerCV,
-    MissingQidError,
     QueryKFold,
     QueryShuffleSplit,
     RankingTarget,
     get_scorer,
 )
 from skcalrank._solvers import SQUARED_LOSSES, WithinQueries, pooled_moments
-from skcalrank.data import Queries
+from skcalrank.data import MissingQidError, Queries
 from skcalrank.linear_model import GramRidge
 from skcalrank.measures import DCG, Precision
 from skcalrank.rankers._folds import Split, training_moments
@@ -147,8 +146,8 @@ def test_is_a_grid_search_over_instances(loss, cv, measure, label_data):
 @pytest.mark.parametrize("one_query", [True, False])
 @every_loss
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
-@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.CutQueriesWarning")
 def test_folds_that_cut_queries(loss, cv, one_query, data):
     X, y, qid = data
     qid = None if one_query else qid
@@ -391,7 +390,7 @@ def test_folds_on_which_the_measure_is_undefined(data):
     assert ranker.best_index_ == mean.argmax()
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.EqualLabelsWarning")
 def test_undefined_everywhere(data):
     X, y, qid = data
     ranker = LeastSquaresRankerCV(["dcg", "ndcg@10"], alphas=ALPHAS)

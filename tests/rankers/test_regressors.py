@@ -23,7 +23,8 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
-from skcalrank import LowRankLossClassifier, NDCGRanker, SpearmanRanker
+from skcalrank import NDCGRanker, SpearmanRanker
+from skcalrank.structured import LowRankLossClassifier
 
 WITH_REGRESSOR = [ranker for ranker in EVERY if hasattr(ranker, "estimator")]
 every_ranker_with_a_regressor = pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):
     assert np.array_equal(np.sort(ranker.rank(X), axis=1), np.tile(np.arange(1, 6), (30, 1)))
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotAMeanWarning")
 @pytest.mark.parametrize("regressor", [SVR(kernel="linear"), DecisionTreeRegressor(random_state=0)])
 def test_label_form_with_any_regressor(regressor, rng):
     X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
@@ -162,7 +163,7 @@ def centred(values, qid):
 @pytest.mark.parametrize(
     "regressor", [Lasso(alpha=0.01), HuberRegressor(), RidgeCV(), SVR(kernel="linear")], ids=repr
 )
-@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotAMeanWarning")
 def test_linear_regressors_without_closed_form(regressor, data):
     X, y, qid = data
     ranker = NDCGRanker(regressor, k=3, loss="pairwise_squared").fit(X, y, qid)
@@ -176,7 +177,7 @@ def test_linear_regressors_without_closed_form(regressor, data):
         assert ranker.score(X, y, qid) > NDCGRanker().fit(-X, y, qid).score(X, y, qid)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.NotAMeanWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotAMeanWarning")
 @tags_sparse
 def test_sparse_coefficients(data):
     X, y, qid = data

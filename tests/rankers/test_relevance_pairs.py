@@ -5,9 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from skcalrank import DifferenceGraphRanker, PairwiseHingeRanker, PairwiseLogisticRanker
+from skcalrank import PairwiseLogisticRanker
 from skcalrank.data import PreferenceTarget, Queries
 from skcalrank.losses import PREFERENCE_LOSSES
+from skcalrank.rankers import DifferenceGraphRanker, PairwiseHingeRanker
 from skcalrank.rankers._relevance_pairs import RelevancePairs
 
 SIZES = [1, 2, 7, 30, 7, 1, 12]

@@ -35,14 +35,13 @@ from skcalrank import (
     CalibratedRankerCV,
     DCGRanker,
     GuaranteedCutoff,
-    MissingQidError,
     NDCGRanker,
-    OneQueryWarning,
     PrecisionRanker,
     QueryKFold,
     RankingTarget,
     get_scorer,
 )
+from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.metrics import ndcg_score
 
 SCORER = get_scorer("ndcg@10")
@@ -154,7 +153,7 @@ def test_cross_val_predict(data, mode):
         np.testing.assert_allclose(found[test], expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.CutQueriesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.CutQueriesWarning")
 def test_learning_curve(data, mode):
     sizes, _, scores = learning_curve(
         pipeline(),

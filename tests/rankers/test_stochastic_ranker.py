@@ -6,14 +6,9 @@ from judged import chunks_of_queries, make
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from skcalrank import (
-    AggregatedRanker,
-    OrderPreservingRanker,
-    PreferenceTarget,
-    StochasticAggregatedRanker,
-    sample_comparisons,
-)
+from skcalrank import AggregatedRanker, OrderPreservingRanker, PreferenceTarget, sample_comparisons
 from skcalrank.losses import LOSSES, Logistic, get_loss
+from skcalrank.rankers import StochasticAggregatedRanker
 
 
 def exact(measure="ndcg@3", *, loss="pairwise_squared", alpha=1.0, **params):
@@ -193,7 +188,7 @@ def test_work_is_linear_in_draws_times_order(order, rng):
     assert sum(seen) <= (len(y.winner) if order is None else n_draws * order)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 def test_one_query_of_many_distinct_labels(rng):
     X, y = rng.normal(size=(200, 3)), rng.permutation(200) * 1.0
     ranker = StochasticAggregatedRanker(n_updates=500, random_state=0)

@@ -6,13 +6,9 @@ from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
-from skcalrank import (
-    PairwiseDisagreementRanker,
-    PreferenceTarget,
-    RankingTarget,
-    ValueRegularizedRanker,
-)
+from skcalrank import PairwiseDisagreementRanker, PreferenceTarget, RankingTarget
 from skcalrank.metrics import pairwise_disagreement_loss
+from skcalrank.rankers import ValueRegularizedRanker
 
 REGULARIZERS = {
     "square": {"regularizer": "square"},
@@ -286,7 +282,7 @@ def test_deficient_features(options, rng):
     np.testing.assert_allclose(ranker.fit(twice, y, qid).predict(twice), whole, atol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.EqualLabelsWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.EqualLabelsWarning")
 @every_regularizer
 def test_nothing_is_preferred(options):
     X, y = [[0.0], [1.0], [2.0]], RankingTarget(np.ones(3), np.zeros(3))

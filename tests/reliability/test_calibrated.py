@@ -17,13 +17,13 @@ from skcalrank import (
     BoostedRanker,
     CalibratedRankerCV,
     GuaranteedCutoff,
-    MissingQidError,
     NDCGRanker,
     QueryKFold,
     RankingTarget,
     TabularRanker,
     load_digits_queries,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.measures import NDCG
 from skcalrank.testing import expected_failed_checks
 
@@ -307,8 +307,8 @@ def test_rows_names_and_empty_queries_do_not_matter(loss, rng):
 # -- an estimator of scikit-learn --------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
-@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 @parametrize_with_checks(
     [CalibratedRankerCV(relevance_level=1, level=None, cv=2)],
     expected_failed_checks=expected_failed_checks,

@@ -18,15 +18,14 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skcalrank import (
     CalibratedRankerCV,
-    CutQueriesWarning,
     GuaranteedCutoff,
-    MissingQidError,
     NDCGRanker,
     QueryKFold,
     RankingTarget,
     load_digits_queries,
 )
 from skcalrank.boosting import BoostedRanker
+from skcalrank.data import CutQueriesWarning, MissingQidError
 from skcalrank.measures import DCG, NDCG, Recall, get_measure
 from skcalrank.metrics import ndcg_score
 from skcalrank.testing import expected_failed_checks
@@ -468,8 +467,8 @@ def test_dask_is_refused_with_a_remedy(digits):
 # -- an estimator of scikit-learn --------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
-@pytest.mark.filterwarnings("ignore::skcalrank.NotGradesWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 @parametrize_with_checks(
     [
         GuaranteedCutoff(loss="best", alpha=0.5, by="score"),

@@ -24,7 +24,7 @@ from strategies import (
 
 from skcalrank import CalibratedRankerCV, GuaranteedCutoff, NDCGRanker
 
-pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.SingleDocumentsWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::skcalrank.data.SingleDocumentsWarning")
 NUMBERS = {name: made for name, made in CONTAINERS.items() if name != "category"}
 
 

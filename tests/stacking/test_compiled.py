@@ -7,13 +7,8 @@ import pytest
 from boosting_cases import ENGINES, FIRST, boosted, pickled
 from tables import FORMS, labels, made_columns
 
-from skcalrank import (
-    MissingQidError,
-    NDCGRanker,
-    StackingRanker,
-    TabularRanker,
-    load_digits_queries,
-)
+from skcalrank import NDCGRanker, StackingRanker, TabularRanker, load_digits_queries
+from skcalrank.data import MissingQidError
 
 COLUMNS = made_columns(160)
 Y, QID = labels(COLUMNS)

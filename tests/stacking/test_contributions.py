@@ -9,15 +9,8 @@ from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from tables import FORMS, labels, made_columns
 
-from skcalrank import (
-    BoostedRanker,
-    MissingQidError,
-    NDCGRanker,
-    StackingRanker,
-    TabularRanker,
-    load_digits_queries,
-)
-from skcalrank.data import Queries
+from skcalrank import BoostedRanker, NDCGRanker, StackingRanker, TabularRanker, load_digits_queries
+from skcalrank.data import MissingQidError, Queries
 from skcalrank.inspection import explain_order
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import LinearColumns, QuantileHinges, by_column

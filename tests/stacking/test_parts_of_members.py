@@ -15,7 +15,8 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler, TargetEncoder
 from sklearn.utils.fixes import parse_version
 
-from skcalrank import DCGRanker, NDCGRanker, NotAMeanWarning, StackingRanker
+from skcalrank import DCGRanker, NDCGRanker, StackingRanker
+from skcalrank.data import NotAMeanWarning
 from skcalrank.linear_model import GramRidge
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, QueryScaler

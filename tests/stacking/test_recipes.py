@@ -9,14 +9,8 @@ from boosting_cases import ENGINES, FIRST, boosted, made_queries, pickled
 from recipes import RECIPES, recipe
 from tables import FORMS, labels, made_columns
 
-from skcalrank import (
-    BoostedRanker,
-    MissingQidError,
-    NDCGRanker,
-    StackingRanker,
-    TabularRanker,
-    load_digits_queries,
-)
+from skcalrank import BoostedRanker, NDCGRanker, StackingRanker, TabularRanker, load_digits_queries
+from skcalrank.data import MissingQidError
 from skcalrank.export import to_elasticsearch, to_json
 from skcalrank.inspection import explain_order
 from skcalrank.persistence import load_model, save_model

@@ -26,7 +26,6 @@ from skcalrank import (
     BoostedRanker,
     DCGRanker,
     ExternalRanker,
-    MissingQidError,
     NDCGRanker,
     QueryKFold,
     RankingTarget,
@@ -35,7 +34,7 @@ from skcalrank import (
     TabularRanker,
     get_scorer,
 )
-from skcalrank.data import check
+from skcalrank.data import MissingQidError, check
 from skcalrank.measures import get_measure
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, QueryScaler
@@ -66,7 +65,7 @@ def centered(values, qid):
         ),
     ]
 )
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 def test_estimator_checks(estimator):
     check_all(estimator)
 

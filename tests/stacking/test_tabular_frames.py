@@ -7,7 +7,6 @@ from sklearn.model_selection import cross_val_score
 
 from skcalrank import (
     BoostedRanker,
-    MissingQidError,
     QueryKFold,
     RankingTarget,
     StackingRanker,
@@ -15,6 +14,7 @@ from skcalrank import (
     get_scorer,
     load_digits_queries,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.metrics import ndcg_score
 
 

@@ -10,9 +10,8 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import fbeta_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from skcalrank import FMeasureClassifier, StructuredPredictor
 from skcalrank.calibration import regret_bound
-from skcalrank.structured import FMeasure, get_factors
+from skcalrank.structured import FMeasure, FMeasureClassifier, StructuredPredictor, get_factors
 
 OPTIONS = [(1.0, "one"), (1.0, "zero"), (2.0, "one"), (0.5, "zero")]
 

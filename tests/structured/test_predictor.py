@@ -14,11 +14,17 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold
 
-from skcalrank import LowRankLossClassifier, StructuredPredictor
 from skcalrank.calibration import regret_bound
 from skcalrank.measures import get_measure
 from skcalrank.metrics import hit_at_k_score, measure_score
-from skcalrank.structured import Factors, HitLoss, OrderHamming, get_factors
+from skcalrank.structured import (
+    Factors,
+    HitLoss,
+    LowRankLossClassifier,
+    OrderHamming,
+    StructuredPredictor,
+    get_factors,
+)
 
 EXACT = LinearRegression()
 
