@@ -21,7 +21,8 @@ def test_versions_agree():
     changes = (ROOT / "CHANGELOG.md").read_text()
     (cited,) = re.findall(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), flags=re.M)
     assert cited == skcalrank.__version__
-    assert re.search(r"^## (\S+)", changes, flags=re.M)[1] == skcalrank.__version__
+    # What is not released yet stands above.
+    assert re.search(r"^## (\d\S*)", changes, flags=re.M)[1] == skcalrank.__version__
 
 
 def upgrades():
