@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import CutQueriesWarning, NotAMeanWarning, Rows, warn
+from ..data import CutQueriesWarning, NotAMeanWarning, Rows, seed_of, warn
 from ..data.types import Ints
 
 # Names of the parameter for the loss, in scikit-learn and in libraries of boosted trees; of
@@ -136,11 +135,8 @@ def held_out_rows(
     if _takes_validation_rows(regressor) and n_queries > 1:
         if not isinstance(rows.y, np.ndarray):  # Judgments are of documents in several queries.
             rows = replace(rows, y=np.zeros(rows.queries.n_rows))
-        seed = regressor.random_state
-        if seed is not None and not isinstance(seed, Integral):
-            seed = seed.randint(1 << 31)
         share = share if share < 1 else share / n_queries
-        held_out = rows.held_out(share, seed)[0][of_row]
+        held_out = rows.held_out(share, seed_of(regressor.random_state))[0][of_row]
         return np.flatnonzero(~held_out), np.flatnonzero(held_out)
     warn(
         f"{name} stops early on rows of its own choice, which cuts queries. Set "

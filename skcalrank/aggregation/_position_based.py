@@ -18,7 +18,6 @@ from ..data import (
     check_clicks,
     check_probabilities,
     handed_to,
-    hash_names,
 )
 from ..data.types import ArrayLike, Floats, Ints
 from ._propensities import fit_propensities
@@ -238,7 +237,7 @@ def _mapped(ranker: Any, X: Any, sessions: Any, answered: Floats, e: Floats) -> 
             f"X must have a row for each of {len(e)} documents, which the ranker prior scores, got "
             f"scores of shape {scores.shape}."
         )
-    place = np.argsort(np.argsort(hash_names([queries.name(q) for q in range(queries.n_queries)])))
+    place = np.argsort(np.argsort(queries.hashes))
     fold = (place % _N_FOLDS)[queries.codes]
     target, out = arrays.safe_divide(answered, e), np.zeros(len(scores))
     for number in range(_N_FOLDS):

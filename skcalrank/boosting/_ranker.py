@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
@@ -28,6 +27,7 @@ from ..data import (
     limits,
     naming_eval_set,
     refuse_lazy,
+    seed_of,
     tables,
     workers_of_fit,
 )
@@ -160,9 +160,8 @@ class BoostedRanker(TargetRanker):
         Kinds of columns by name, such as ``{"zip": "category", "sku": "drop"}``, where the values
         do not tell. See :class:`~skcalrank.preprocessing.TableEncoder`.
     random_state : int, RandomState instance or None, default=None
-        Seed for the draw of the validation queries and for the engine. If None, the draw
-        depends on the values in X, y and `sample_weight`, and is the same in every fit. In no case
-        does it depend on the order of the rows, nor on the names of the queries.
+        Seed for the draw of the validation queries and for the engine; None is seed 0. Queries are
+        drawn by their names: other names act as another seed.
     engine_params : dict, default=None
         Further options under the names of the engine, such as ``{"feature_fraction": 0.8}`` for
         LightGBM or ``{"colsample_bytree": 0.8}`` for XGBoost. Names of the parameters above are an
@@ -563,13 +562,13 @@ class BoostedRanker(TargetRanker):
         self, plan: Any, rows: Rows, measure: Measure, evals: Any, callbacks: Sequence[Any] = ()
     ) -> Self:
         """Grow the trees for a measure of the labels, or of targets in their place."""
-        rows, rng, engine, sizes = self._prepared(rows)
+        rows, seed, engine, sizes = self._prepared(rows)
         evals = self._eval_rows(evals, rows, sizes, not isinstance(measure, OfTargets))
         masks = [None] * self.n_models
         if not evals and self.validation_fraction:
             share = self.validation_fraction
-            masks = held_out(rows, measure, share, rng, self.n_models)
-        self._grow(plan, rows, masks, rng, engine, measure, evals, sizes, callbacks)
+            masks = held_out(rows, measure, share, seed, self.n_models)
+        self._grow(plan, rows, masks, seed, engine, measure, evals, sizes, callbacks)
         return self
 
     @all_or_nothing
@@ -592,11 +591,11 @@ class BoostedRanker(TargetRanker):
         if name == "targets":
             check_without_labels(self, measure, False)
             measure = OfTargets(measure)
-        rows, rng, engine, sizes = self._prepared(rows)
+        rows, seed, engine, sizes = self._prepared(rows)
         scores = np.full(len(folds), np.nan)
         folds = np.minimum(folds[rows.numbers], self.n_models - 1)
         masks = [folds == number for number in range(self.n_models)]
-        self._grow(plan, rows, masks, rng, engine, measure, {}, sizes)
+        self._grow(plan, rows, masks, seed, engine, measure, {}, sizes)
         for mask, model in zip(masks, self._models()):
             if not mask.any():
                 continue  # other workers hold these rows
@@ -605,25 +604,24 @@ class BoostedRanker(TargetRanker):
         return scores
 
     def _prepared(self, rows: Rows) -> tuple[Any, ...]:
-        """Return rows sorted by contents, a random generator, the engine, and sizes of queries."""
+        """Return rows sorted by names, the seed, the engine, and sizes of queries."""
         engine = engine_of(self)
-        rng = None if self.random_state is None else check_random_state(self.random_state)
         # Of several workers none knows the names of all queries.
         is_whole = rows.named and rows.workers.size == 1
         sizes = QuerySizes.of(rows.queries) if is_whole else None
-        rows = rows.weighted().shared().by_contents()
+        rows = rows.weighted().shared().by_names()
         of_table = self.encoder_ is not None
         names = self.encoder_.get_feature_names_out() if of_table else range(self.n_features_in_)
         engine.check_columns(self.engine_params or {}, rows.X.shape[1])
         engine.check_rows(rows, names, self.loss if is_objective(self.loss) else None)
-        return rows, rng, engine, sizes
+        return rows, seed_of(self.random_state), engine, sizes
 
     def _grow(
         self,
         plan: Any,
         rows: Rows,
         masks: Sequence[Bools | None],
-        rng: np.random.RandomState | None,
+        seed: int,
         engine: Engine,
         measure: Measure,
         evals: dict[str, Rows],
@@ -631,7 +629,7 @@ class BoostedRanker(TargetRanker):
         callbacks: Sequence[Any] = (),
     ) -> None:
         """Grow the trees of each model on the rows outside its mask, and set attributes."""
-        models = grow_models(self, engine, measure, rows, masks, evals, rng, callbacks)
+        models = grow_models(self, engine, measure, rows, masks, evals, seed, callbacks)
         weights = np.ones(len(models))
         if len(models) > 1:
             kinds, n_jobs = categories_of(self), self.n_jobs
@@ -655,7 +653,7 @@ class BoostedRanker(TargetRanker):
             if name == list(evals)[-1]:  # training may follow its own rows, but not stop on them
                 warn_of_training_queries(name, checked, rows, has_labels, len(evals) > 1)
                 warn_of_other_columns(name, checked, rows)
-            out[name] = checked.by_contents()
+            out[name] = checked.by_names()
         return out
 
     # -- what was fitted --------------------------------------------------------------

@@ -13,8 +13,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import Rows, warn
-from ..data.types import Bools, Floats, Ints
+from ..data import Rows, hash_rows, warn
+from ..data.types import Array, Bools, Floats
 from ..losses import get_loss
 from ..measures import Measure, OfTargets
 from ..metrics import PreparedScore
@@ -61,14 +61,14 @@ def grow_models(
     rows: Rows,
     masks: Sequence[Any],
     evals: dict[str, Any],
-    rng: Any,
+    seed: int,
     callbacks: Sequence[Any],
 ) -> list[Model]:
     """Return the models of a ranker.
 
     `masks` holds a mask of the rows to hold out of each model, or None. A model is stopped early
-    on the last of `evals`, rows by name, or else on its held-out rows. Without `rng`, its seed is
-    its number.
+    on the last of `evals`, rows by name, or else on its held-out rows. Its seed is `seed` and its
+    number.
     """
     models: list[Model] = []
     settings = _settings(ranker)
@@ -76,31 +76,29 @@ def grow_models(
     has_labels = bool(evals) and isinstance(measure, OfTargets)
     stopped_by: Any = measure.measure if has_labels else measure  # type: ignore[attr-defined]
     for number, mask in enumerate(masks):
-        seed = number if rng is None else int(rng.randint(2**31 - 1))
         train, followed = (rows, evals) if mask is None else _split(ranker, rows, mask)
         train = train.shared()
         scores = {name: _score_of(stopped_by, stop) for name, stop in followed.items()}
         training = _Training(
-            ranker, engine, settings, measure, number, seed, train, followed, scores, callbacks
+            *(ranker, engine, settings, measure, number, (seed + number) % 2**31),
+            *(train, followed, scores, callbacks),
         )
         # One at a time, so that at most two are in memory.
         models.append(reduce(lambda a, b: b if b.best > a.best else a, training.models()))
     return models
 
 
-def held_out(rows: Rows, measure: Measure, share: float, rng: Any, n_folds: int) -> list[Bools]:
+def held_out(rows: Rows, measure: Measure, share: float, seed: int, n_folds: int) -> list[Bools]:
     """Return a mask of held-out rows for each fold: whole queries, or rows of a single query.
 
     Among the queries with different labels on which the measure is defined, at least one is held
-    out and at least one is not; a fold has about 200,000 rows at most. Without `rng`, the draw
-    depends on the contents of the rows only.
+    out and at least one is not; a fold has about 200,000 rows at most.
     """
     labels, queries = measure.labels(rows.y), rows.queries
     informative = queries.max(labels) + queries.max(-labels) > 0
     if rows.weight is not None:
         informative &= queries.max(rows.weight) > 0
     informative &= ~measure.undefined(labels, queries)
-    seed = None if rng is None else int(rng.randint(2**31 - 1))
     share = min(share, _MOST_HELD_OUT / rows.workers.reduce(rows.n_rows, sum))
     return rows.held_out(share, seed, n_folds=n_folds, informative=informative)
 
@@ -113,9 +111,12 @@ def warn_of_training_queries(
     Labels are compared too, if the training rows have labels and not targets.
     """
 
-    def keys(rows: Rows) -> Ints:
-        alike = replace(rows, weight=None, y=rows.y if has_labels else np.zeros_like(rows.y))
-        return rows.queries.sum(rows.queries.group(alike.keys()))
+    def keys(rows: Rows) -> Array:
+        of_row = rows.queries.group(hash_rows(rows.X))
+        if has_labels:
+            of_row += hash_rows(rows.y[:, None]) << np.uint64(1)
+        # Without the square, values that two rows of a query exchange would not change the sum.
+        return rows.queries.sum(of_row**2)
 
     known = training.workers.reduce(np.isin(keys(rows), keys(training)), np.logical_or.reduce)
     if 2 * known.sum() > len(known):
@@ -245,9 +246,9 @@ class _Training:
         weights = {} if train.weight is None else {"sample_weight": train.weight}
         start = clone(self.ranker.start)
         fit = start.fit_targets if isinstance(self.measure, OfTargets) else start.fit
-        fit(train.as_given(), train.y, train.queries.codes, **weights)
+        fit(train.as_given(), train.y, train.qid, **weights)
         own, *others = [
-            start.predict(rows.as_given(), rows.queries.codes) for rows in (train, *self.followed)
+            start.predict(rows.as_given(), rows.qid) for rows in (train, *self.followed)
         ]
         scores = own, np.concatenate(others)
         scale = _best_scale(self.problem, own)

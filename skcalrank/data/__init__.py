@@ -27,7 +27,7 @@ from ._exceptions import (
     warning_once_in_jobs,
 )
 from ._failed_fit import all_or_nothing
-from ._hash import first_equal_rows, hash_cells, hash_keys, hash_names, hash_rows
+from ._hash import first_equal_rows, hash_cells, hash_keys, hash_names, hash_rows, is_repeatable
 from ._memory import CACHE_CELLS, CHUNK_ROWS, KEPT_CELLS, MOST_CELLS, PART_CELLS, WHOLE_BYTES
 from ._multilabel import MultiLabelTarget
 from ._position_model import PositionModel, check_probabilities
@@ -39,7 +39,7 @@ from ._query_sizes import QuerySizes
 from ._ranked import TIES, Block, Ranked, positions
 from ._ranked_items import RankedItems
 from ._routing import call_step, handed_to, has_method, transform_rows
-from ._rows import QUERY_WEIGHTS, Rows, query_factors
+from ._rows import QUERY_WEIGHTS, Rows, query_factors, seed_of
 from ._targets import Judgments, RankingTarget, Target
 from ._threads import each, one_blas_thread
 from ._workers import ALONE, Workers, among, workers_of_fit

@@ -3,7 +3,9 @@
 Equal values have equal hashes, in every process.
 """
 
+import re
 from collections.abc import Iterable
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from hashlib import blake2b
 from numbers import Real
@@ -17,6 +19,9 @@ from .types import Array, Ints
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _WORD = 1 << 64
+
+# What `repr` writes of an object that has none of its own, and of a set, whose order is drawn.
+_OF_PROCESS = re.compile(r" at 0x|\bset\(|\{")
 
 
 def hash_cells(values: Array) -> Array:
@@ -63,15 +68,37 @@ def first_equal_rows(X: Any) -> Ints:
     return first_equal
 
 
+def mixed(hashes: Array, seed: int) -> Array:
+    """Return the keys by which a seed draws from hashes, those of SplitMix64.
+
+    Unlike :func:`spread_bits`, it makes independent draws of names that are numbered.
+    """
+    bits = hashes + np.uint64(int(_SPREAD) * (1 + seed) % _WORD)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    keys: Array = bits ^ (bits >> np.uint64(31))
+    return keys
+
+
 def hash_names(names: Iterable[Any]) -> Array:
     """Return a hash of 64 bits for each name; equal names have equal hashes.
 
-    Python's own ``hash`` of a string differs between processes.
+    Python's own ``hash`` of a string differs between processes. A name that is not repeatable has
+    that of its number among the names.
     """
-    if isinstance(names, np.ndarray) and names.dtype.kind == "i":
-        return names.astype(np.int64).view(np.uint64)
-    hashes: Array = np.fromiter(map(_bits, names), dtype=np.uint64)
+    if isinstance(names, np.ndarray) and names.dtype.kind in "biuf":
+        with np.errstate(invalid="ignore"):
+            integers = names.astype(np.int64)
+        if (integers == names).all() and (names.dtype.kind != "u" or (integers >= 0).all()):
+            return integers.view(np.uint64)
+    named = (name if is_repeatable(name) else ("number", k) for k, name in enumerate(names))
+    hashes: Array = np.fromiter(map(_bits, named), dtype=np.uint64)
     return hashes
+
+
+def is_repeatable(name: Any) -> bool:
+    """Return whether another process writes a name alike: without an address, and no set."""
+    return isinstance(name, (str, Real)) or _OF_PROCESS.search(repr(name)) is None
 
 
 def _bits(name: Any) -> int:
@@ -91,6 +118,8 @@ def _text(name: Any) -> int | str:
         return _number(name)
     if isinstance(name, tuple):
         return f"tuple {[_bits(item) for item in name]}"
+    if isinstance(name, (date, np.datetime64)):
+        return _instant(name)
     return f"{type(name).__name__} {name!r}"
 
 
@@ -100,3 +129,14 @@ def _number(name: Any) -> int | str:
         return f"float {float(name)!r}"
     number = int(name)
     return number if -_WORD // 2 <= number < _WORD // 2 else f"int {number}"
+
+
+def _instant(name: Any) -> str:
+    """Return the seconds and nanoseconds of a date or time, in UTC if it has a zone."""
+    if isinstance(name, datetime) and name.tzinfo is not None:
+        name = name.astimezone(timezone.utc).replace(tzinfo=None)
+    # Those of pandas have nanoseconds.
+    exact = name.to_datetime64() if hasattr(name, "to_datetime64") else np.datetime64(name)
+    seconds = exact.astype("datetime64[s]")
+    rest = (exact - seconds).astype("timedelta64[ns]")
+    return f"time {seconds.astype(np.int64)} {rest.astype(np.int64)}"

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from numbers import Number
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from . import arrays
+from ._hash import hash_names
 from ._memory import CACHE_CELLS
 from ._workers import ALONE, Workers
 from .types import Array, ArrayLike, Bools, Floats, Ints
@@ -129,6 +131,11 @@ class Queries:
     def name(self, query: int) -> Any:
         """Return the identifier of a query, or its number if there is none, for messages."""
         return plain(query if self.names is None else self.names[query])
+
+    @cached_property
+    def hashes(self) -> Array:
+        """Hash of the name of each query, or its number if there is none."""
+        return hash_names(np.arange(self.n_queries) if self.names is None else self.names)
 
     def parts(self, n_rows: int) -> Iterator[tuple[slice, slice, Queries]]:
         """Yield parts of whole queries with about `n_rows` rows each.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._hash import hash_names, spread_bits
+from ._hash import is_repeatable, spread_bits
 from ._queries import Queries
 from .types import Array, Bools, Ints
 
@@ -30,11 +30,14 @@ class QuerySizes:
 
     @classmethod
     def of(cls, queries: Queries) -> QuerySizes | None:
-        """Return the sizes of queries; None for a single one, or without names."""
-        if queries.names is None or queries.n_queries < 2:
+        """Return the sizes of queries; None for a single one, or if a name cannot be told again."""
+        names = queries.names
+        if names is None or queries.n_queries < 2:
+            return None
+        if names.dtype == object and not all(map(is_repeatable, names)):
             return None
         salt = np.frombuffer(os.urandom(8), dtype=np.uint64)
-        hashes = _hashed(queries.names, salt)
+        hashes = _hashed(queries, salt)
         order = np.argsort(hashes)
         return cls(hashes[order], queries.sizes[order].astype(np.int32), salt, _numbering(queries))
 
@@ -58,13 +61,13 @@ class QuerySizes:
             return unknown, queries.sizes
         if self.numbering is not None and _numbering(queries) not in (None, self.numbering):
             return unknown, queries.sizes
-        asked = _hashed(queries.names, self.salt)
+        asked = _hashed(queries, self.salt)
         place = np.minimum(np.searchsorted(self.hashes, asked), len(self.hashes) - 1)
         return self.hashes[place] == asked, self.sizes[place]
 
 
-def _hashed(names: Array, salt: Array) -> Array:
-    return spread_bits(hash_names(names) ^ salt)
+def _hashed(queries: Queries, salt: Array) -> Array:
+    return spread_bits(queries.hashes ^ salt)
 
 
 def _numbering(queries: Queries) -> int | None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 
 from . import arrays, check, tables
-from ._hash import hash_rows, spread_bits
-from ._queries import Queries
+from ._hash import mixed
+from ._queries import Queries, join_qids
 from ._workers import ALONE, Workers
 from .types import Array, Bools, Floats, Ints
 
@@ -51,9 +51,8 @@ class Rows:
     * `numbers` (n_rows,): number of each row among those that the user passed; None if these are
       all of them.
     * `items`: names of the items in the label-ranking form; None if they have none.
-    * `workers`: who holds the other rows. What depends on the contents of rows then depends on
-      those of all of them, and must be asked for by all workers.
-    * `hashes` (n_rows,): hashes of the features, where these are not in `X`.
+    * `workers`: who holds the other rows. What is drawn then is drawn from all of them, and must be
+      asked for by all workers.
     """
 
     X: Any
@@ -66,9 +65,6 @@ class Rows:
     numbers: Ints | None = None
     items: tuple[str, ...] | None = None
     workers: Workers = ALONE
-    hashes: Array | None = None
-    # Hashes of the rows, if they are known; of changed rows they are not.
-    _keys: Array | None = field(default=None, init=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -119,8 +115,9 @@ class Rows:
         labels = self.in_order(self.y)[rows]
         if self.n_items is None:
             queries = Queries.from_qid(self.queries.codes[rows])
-            if self.queries.names is not None:  # which a column of the table may hold
-                queries.names = self.queries.names[queries.names]
+            if (names := self.queries.names) is not None:
+                queries.hashes = self.queries.hashes[queries.names]  # once for each name
+                queries.names = names[queries.names]
             y = queries.group(labels)
         else:
             queries, y = Queries.equal(len(rows), self.n_items), labels.ravel()
@@ -131,28 +128,31 @@ class Rows:
             queries=queries,
             weight=None if self.weight is None else self.weight[rows],
             numbers=rows if self.numbers is None else self.numbers[rows],
-            hashes=None if self.hashes is None else self.hashes[rows],
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Rows]) -> Rows:
         """Return the documents of parts with different queries, each of them contiguous."""
         sizes = np.concatenate([part.queries.sizes for part in parts])
+        names = [part.queries.names for part in parts if part.queries.names is not None]
         weights = [part.weight for part in parts if part.weight is not None]
         return cls(
             arrays.stacked([part.X for part in parts]),
             np.concatenate([part.y for part in parts]),
-            Queries(np.append(0, np.cumsum(sizes))),
+            Queries(
+                np.append(0, np.cumsum(sizes)),
+                names=join_qids(names) if len(names) == len(parts) else None,
+            ),
             np.concatenate(weights) if len(weights) == len(parts) else None,
         )
 
     def of_all(self) -> Rows:
-        """Return the rows of all workers, sorted by contents."""
+        """Return the rows of all workers, sorted by the names of queries."""
         if self.workers.size == 1:
             return self
         bare = replace(self, table=None, numbers=None, workers=ALONE)
         rows: Rows = self.workers.reduce(bare, Rows.joined)
-        return replace(rows, named=self.named).by_contents()
+        return replace(rows, named=self.named).by_names()
 
     def shared(self) -> Rows:
         """Return the rows, of a worker without rows the first query of another one."""
@@ -186,70 +186,44 @@ class Rows:
             used = (self.queries.max(self.queries.group(self.weight)) > 0)[self.queries.codes]
         return self if used.all() else self.take(used)
 
-    def keys(self) -> Array:
-        """Return a hash of each row: of its features, labels and weight, not of its place.
+    def by_names(self, *, with_features: bool = True) -> Rows:
+        """Return the rows with each query contiguous, in the order of the hashes of the names.
 
-        Equal weights count as none.
+        `numbers` tells the rows, which are not copied if they are in order. Without features X has
+        no columns.
         """
-        return self._hashed(self._hash_weights())
-
-    def _hash_weights(self) -> bool:
-        """Return whether weights are among what is hashed."""
-        weight = self.weight
-        if weight is None or self._keys is not None:
-            return False
-        low, high = self.workers.total(lambda: _ends(weight), _ends)
-        return bool(low < high)
-
-    def _hashed(self, with_weights: bool) -> Array:
-        if self._keys is not None:
-            return self._keys
-        beside = self.columns(self.y)
-        if with_weights and self.weight is not None:
-            beside = np.column_stack([beside, self.weight])
-        features = self.hashes
-        if features is None:
-            features = hash_rows(tables.rows_as_numbers(self.X))
-        key = features ^ (hash_rows(beside) << np.uint64(1))
-        # Keys are summed over queries. Without the square, exchanging values between the rows of a
-        # query would not change the sum.
-        key ^= key >> np.uint64(31)
-        keys: Array = key * key
-        return keys
-
-    def by_contents(self, *, with_features: bool = True) -> Rows:
-        """Return the rows with each query contiguous, in an order that depends on contents only.
-
-        Without features they are not copied: X has no columns, and `numbers` tells the rows.
-        """
-        key, codes = self.keys(), self.queries.codes
-        of_query = self.queries.sum(self.queries.group(key))
-        order = np.lexsort((key, codes, of_query[codes]))
         rows = self if with_features else self.without_features()
-        rows = rows.take(order)
-        rows = replace(rows, queries=Queries(rows.queries.ptr, names=rows.queries.names))
-        object.__setattr__(rows, "_keys", key[order])
-        return rows
+        hashes, is_grouped = self.queries.hashes.view(np.int64), self.queries.order is None
+        if self.n_items is not None or (is_grouped and (hashes[1:] >= hashes[:-1]).all()):
+            numbers = np.arange(self.n_rows) if self.numbers is None else self.numbers
+            return replace(rows, numbers=numbers)
+        place = np.argsort(np.argsort(hashes, kind="stable"))
+        return rows.take(np.argsort(place[self.queries.codes], kind="stable"))
+
+    def without_table(self) -> Rows:
+        """Return the rows without their table, unless it holds more than `X`."""
+        keeps = isinstance(self.table, tables.EncodedTable) or tables.is_records(self.table)
+        return self if keeps else replace(self, table=None)
 
     def without_features(self) -> Rows:
         """Return the rows with an X that has no columns."""
         return replace(self, X=np.empty((self.n_rows, 0)))
 
-    def folds(self, n_folds: int | None = None) -> list[tuple[Ints, Ints]]:
+    def folds(self, n_folds: int | None = None, seed: int = 0) -> list[tuple[Ints, Ints]]:
         """Return (training rows, test rows) of folds of whole queries, or of rows of one query.
 
         If `n_folds` is None, of five folds or as many as there are units.
         """
-        weigh = self._hash_weights()
-        deal = partial(_dealt, n_folds, "rows" if self._units_are_rows else "queries")
-        n, of_unit = self.workers.deal(lambda: (self._keys_of_units(weigh), self.n_rows), deal)
-        of_row = of_unit[self._units]
-        return [(np.flatnonzero(of_row != k), np.flatnonzero(of_row == k)) for k in range(n)]
+        of_row, hashes = self._units()
+        deal = partial(_dealt, n_folds, seed, "rows" if self._units_are_rows else "queries")
+        n, of_unit = self.workers.deal(lambda: (hashes, self.n_rows), deal)
+        fold = of_unit[of_row]
+        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n)]
 
     def held_out(
         self,
         share: float,
-        seed: int | None = None,
+        seed: int = 0,
         *,
         n_folds: int = 1,
         informative: Bools | None = None,
@@ -257,8 +231,8 @@ class Rows:
         """Return a mask of held-out rows for each fold: whole queries, or rows of one query.
 
         A fold holds the units with the smallest keys that no earlier fold holds, so that folds are
-        disjoint as long as there are enough units. The key of a unit depends on its own rows and
-        the seed alone.
+        disjoint as long as there are enough units. The key of a query depends on its name and the
+        seed alone, that of a row on its number.
 
         * `share`: share of the units in each fold.
         * `seed`: seed that draws other units.
@@ -266,59 +240,52 @@ class Rows:
         * `informative` (n_queries,): queries that rankings are compared on, of which at least one
           is held out and at least one is not; None if all of them are.
         """
-        draw, weigh = partial(_drawn, share, n_folds), self._hash_weights()
-        masks = self.workers.deal(lambda: self._to_draw(seed, informative, weigh), draw)
-        return [mask[self._units] for mask in masks]
-
-    def _to_draw(
-        self, seed: int | None, informative: Bools | None, with_weights: bool
-    ) -> tuple[Array, Bools]:
-        """Return the key of each unit, and whether rankings are compared on it."""
-        key = self._keys_of_units(with_weights)
-        if informative is None or len(informative) < len(key):
-            informative = np.ones(len(key), dtype=bool)
-        if seed is not None:
-            key = spread_bits(key + spread_bits(np.array([seed], dtype=np.uint64)))
-        return key, informative
+        of_row, hashes = self._units()
+        if informative is None or len(informative) != len(hashes):
+            informative = np.ones(len(hashes), dtype=bool)
+        draw = partial(_drawn, share, n_folds, seed)
+        masks = self.workers.deal(lambda: (hashes, informative), draw)
+        return [mask[of_row] for mask in masks]
 
     @property
     def _units_are_rows(self) -> bool:
         """Whether rows are held out, and not queries."""
         return self.n_items is not None or (self.queries.n_queries, self.workers.size) == (1, 1)
 
-    @property
-    def _units(self) -> Ints:
-        """Number of the unit that can be held out of each row."""
-        return np.arange(self.n_rows) if self._units_are_rows else self.queries.codes
-
-    def _keys_of_units(self, with_weights: bool) -> Array:
-        key = self._hashed(with_weights)
-        return key if self._units_are_rows else self.queries.sum(self.queries.group(key))
+    def _units(self) -> tuple[Ints, Array]:
+        """Return the unit of each row that can be held out, and the hash of each unit."""
+        if not self._units_are_rows:
+            return self.queries.codes, self.queries.hashes
+        first, n_rows = sum(self.workers.gather(self.n_rows)[: self.workers.rank]), self.n_rows
+        return np.arange(n_rows), np.arange(first, first + n_rows, dtype=np.uint64)
 
 
-def _ends(values: Any) -> tuple[Any, Any]:
-    return np.min(values, initial=np.inf), np.max(values, initial=-np.inf)
+def seed_of(random_state: Any) -> int:
+    """Return the seed of draws: 0 for None, the number itself, or a number that is drawn."""
+    if random_state is None or isinstance(random_state, Integral):
+        return int(random_state or 0)
+    return int(random_state.randint(2**31 - 1))
 
 
 def _dealt(
-    n_folds: int | None, units: str, parts: list[tuple[Array, int]]
+    n_folds: int | None, seed: int, units: str, parts: list[tuple[Array, int]]
 ) -> list[tuple[int, Ints]]:
     """Return the number of folds and the fold of each unit, for each worker.
 
-    Parts are, of each worker, the keys of units and the number of rows.
+    Parts are, of each worker, the hashes of units and the number of rows.
     """
-    keys, n_rows = zip(*parts)
-    by_key = np.argsort(np.concatenate(keys), kind="stable")
-    n_folds = min(5, len(by_key)) if n_folds is None else n_folds
-    if not 2 <= n_folds <= len(by_key):
+    hashes, n_rows = zip(*parts)
+    by_key = np.argsort(mixed(np.concatenate(hashes), seed), kind="stable")
+    n = len(by_key)
+    n_folds = min(5, n) if n_folds is None else n_folds
+    if not 2 <= n_folds <= n:
         raise ValueError(
-            f"cv must be between 2 and the number of {units}, {len(by_key)} "
-            f"(n_samples={sum(n_rows)}), got {n_folds}."
+            f"cv must be between 2 and the number of {units}, {n} (n_samples={sum(n_rows)}), got "
+            f"{n_folds}."
         )
-    folds = np.empty(len(by_key), dtype=np.intp)
-    for number, (_, test) in enumerate(KFold(n_folds).split(by_key)):
-        folds[by_key[test]] = number
-    return [(n_folds, part) for part in np.split(folds, _ends_of(keys))]
+    folds = np.empty(n, dtype=np.intp)
+    folds[by_key] = np.arange(n) * n_folds // n
+    return [(n_folds, part) for part in np.split(folds, _ends_of(hashes))]
 
 
 def _ends_of(parts: Sequence[Array]) -> Ints:
@@ -326,19 +293,21 @@ def _ends_of(parts: Sequence[Array]) -> Ints:
     return np.cumsum([len(part) for part in parts])[:-1]
 
 
-def _drawn(share: float, n_folds: int, parts: list[tuple[Array, Bools]]) -> list[list[Bools]]:
+def _drawn(
+    share: float, n_folds: int, seed: int, parts: list[tuple[Array, Bools]]
+) -> list[list[Bools]]:
     """Return the masks of the units of each worker, one for each fold.
 
-    Parts are, of each worker, the keys of units and whether rankings are compared on them.
+    Parts are, of each worker, the hashes of units and whether rankings are compared on them.
     """
     by_worker, _ = zip(*parts)
-    keys, informative = map(np.concatenate, zip(*parts))
-    by_key = np.argsort(keys, kind="stable")
+    hashes, informative = map(np.concatenate, zip(*parts))
+    by_key = np.argsort(mixed(hashes, seed), kind="stable")
     of_use, silent = by_key[informative[by_key]], by_key[~informative[by_key]]
     n_of_use = min(max(round(share * len(of_use)), 1), max(len(of_use) - 1, 0))
     drawn = [(of_use, n_of_use), (silent, round(share * len(silent)))]
     ends = _ends_of(by_worker)
-    folds = [np.split(_fold(drawn, number, len(keys)), ends) for number in range(n_folds)]
+    folds = [np.split(_fold(drawn, number, len(hashes)), ends) for number in range(n_folds)]
     return [list(masks) for masks in zip(*folds)]
 
 

@@ -60,8 +60,8 @@ class LeastSquaresRankerCV(ScoreRanker):
         Number of folds, a splitter, or pairs of row numbers to train and to test on. A splitter is
         called as ``split(X, y, groups=qid)``. If None, five folds, or as many as there are queries.
         Folds are made of whole queries, or of rows if there is a single query and in the
-        label-ranking form. They are drawn by the values in X, y and `sample_weight`, so they depend
-        neither on the order of the rows nor on the names of the queries.
+        label-ranking form. Queries are drawn by their names: other names act as another seed. Rows
+        are drawn by their numbers.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression, as in :class:`LeastSquaresRanker`. If None, "pairwise_squared".
     query_weight : {"pairs", "documents", "equal"}, default=None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import MissingQidError, QuerySizes, Workers, are_alike, hash_names
+from ..data import MissingQidError, QuerySizes, Workers, are_alike, hash_names, is_repeatable
 from ..measures import Measure
 from ._penalty import NOTHING_SEEN, Seen, penalty
 from ._plan import Plan
@@ -107,9 +107,8 @@ class FitRecord:
 
     def without_names(self) -> FitRecord:
         """Return the record with hashes in place of names, which also detect repeated queries."""
-        return replace(
-            self, names=frozenset(), hashes=np.union1d(self.hashes, hash_names(self.names))
-        )
+        hashes = hash_names(filter(is_repeatable, self.names))
+        return replace(self, names=frozenset(), hashes=np.union1d(self.hashes, hashes))
 
     def of_all(self, workers: Workers) -> FitRecord:
         """Return the record of the queries of all workers, with hashes in place of names."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from inspect import isclass
 from numbers import Integral
 from typing import Any, ClassVar
@@ -10,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 
 from ..boosting import adapted, scores_of
-from ..data import Queries, Rows, call_step, tables, warn
-from ..data.types import Bools, Floats, Ints
+from ..data import Queries, Rows, call_step, seed_of, warn
+from ..data.types import Bools, Floats
 from ..measures import Measure, get_measure
 from ..rankers import BaseRanker, NDCGRanker, make_splits, measure_of, ranker_in, seems_trained_on
 
@@ -74,12 +73,6 @@ class RankerAround(BaseRanker):
                 UserWarning,
             )
 
-    def _seed(self) -> int | None:
-        """Return the seed of draws; None if they depend on the contents of the rows alone."""
-        if self.random_state is None:
-            return None
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
     def _fitted_to(self, rows: Rows) -> Any:
         """Return a clone of the ranker, fitted to rows with their queries and weights."""
         given = {"qid": rows.qid}
@@ -111,18 +104,10 @@ def ranker_scores(ranker: Any, rows: Rows, named: bool = True) -> Floats:
     return scores
 
 
-def with_numbers(rows: Rows) -> Rows:
-    """Return rows whose features are numbers that tell rows apart, beside the table as it is."""
-    if tables.is_records(rows.table):
-        return rows
-    numbers = tables.rows_as_numbers(rows.X)
-    return replace(rows, X=numbers, table=None if numbers is rows.X else rows.X)
-
-
-def test_folds(cv: Any, rows: Rows, given: Rows, qid: Any) -> list[Bools]:
+def test_folds(cv: Any, rows: Rows, given: Rows, qid: Any, random_state: Any) -> list[Bools]:
     """Return masks of the test rows of folds, which hold each row once."""
     if isinstance(cv, Integral):
-        parts = [test for _, test in rows.folds(int(cv))]
+        parts = [test for _, test in rows.folds(int(cv), seed_of(random_state))]
         return [np.isin(np.arange(rows.n_rows), test) for test in parts]
     splits = make_splits(cv, given, qid)
     counts = np.bincount(np.concatenate([s.test for s in splits]), minlength=given.n_rows)
@@ -131,5 +116,5 @@ def test_folds(cv: Any, rows: Rows, given: Rows, qid: Any) -> list[Bools]:
             "cv must test each row once, and train on all others, so that every row has a score "
             "of a ranker that has not seen it: use QueryKFold, GroupKFold, or a number of folds."
         )
-    numbers: Ints = np.arange(rows.n_rows) if rows.numbers is None else rows.numbers
+    numbers: Any = rows.numbers
     return [np.isin(numbers, split.test) for split in splits]

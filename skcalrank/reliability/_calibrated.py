@@ -14,7 +14,7 @@ from ..data import Rows, all_or_nothing, available_if, check, limits, query_fact
 from ..data.types import ArrayLike, Bools, Floats, Labels, Matrix, Seed, Self
 from ..measures import get_measure
 from ..preprocessing import encoded, fit_encoded
-from ._around import RankerAround, ranker_scores, test_folds, with_numbers
+from ._around import RankerAround, ranker_scores, test_folds
 from ._map import QueryMap, covariates, isotonic, levels
 from ._masses import Judged, masses, shares_of
 
@@ -67,7 +67,8 @@ class CalibratedRankerCV(RankerAround):
     query_weight : {"equal", "documents", "pairs"}, default="equal"
         What a query of n documents counts in the fit of the map: 1, n or n ** 2.
     random_state : int, RandomState instance or None, default=None
-        Seed of classifiers that are drawn from; folds depend on the contents of the rows alone.
+        Seed for the draw of the folds if `cv` is a number; None is seed 0. Queries are drawn by
+        their names: other names act as another seed.
 
     Attributes
     ----------
@@ -217,8 +218,7 @@ class CalibratedRankerCV(RankerAround):
             raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")
         if names_are_given and self._is_frozen():
             self._warn_of_training_queries(given.queries)
-        numbered = with_numbers(given)
-        rows, values = self._fit_rows(numbered, check.carried_qid(y, qid))
+        rows, values = self._fit_rows(given.without_table(), check.carried_qid(y, qid))
         self.record_ = self._record(plan, given)
         out = np.zeros(given.n_rows)
         out[rows.numbers] = values
@@ -226,9 +226,9 @@ class CalibratedRankerCV(RankerAround):
 
     def _fit_rows(self, given: Rows, qid: Any) -> tuple[Rows, Floats]:
         """Fit to rows; return those of positive weight, and values by their out-of-fold scores."""
-        rows = given.weighted().by_contents()
+        rows = given.weighted().by_names()
         self._check_enough(rows.queries.n_queries)
-        tests = test_folds(self.cv, rows, given, qid)
+        tests = test_folds(self.cv, rows, given, qid, self.random_state)
         if self._is_frozen():
             self.ranker_ = self.ranker.estimator
             scores = ranker_scores(self.ranker_, rows)

@@ -19,11 +19,12 @@ from ..data import (
     positions,
     qid_array,
     refuse_lazy,
+    seed_of,
     tables,
     warn,
 )
 from ..data.types import ArrayLike, Bools, Floats, Ints, Labels, Matrix, Seed, Self
-from ._around import RankerAround, ranker_scores, test_folds, with_numbers
+from ._around import RankerAround, ranker_scores, test_folds
 from ._calibrated import CalibratedRankerCV
 from ._masses import OTHERS, Judged, depths, masses, shares_of
 from ._promise import Promise, p_value, safe_threshold
@@ -92,7 +93,8 @@ class GuaranteedCutoff(RankerAround):
         ranker is. A frozen ranker needs half of the queries for it, unless it is a
         CalibratedRankerCV whose target is the loss.
     random_state : int, RandomState instance or None, default=None
-        Seed for the draw of queries. If None, the draw depends on the values in X and y alone.
+        Seed for the draw of the queries; None is seed 0. Queries are drawn by their names: other
+        names act as another seed.
 
     Attributes
     ----------
@@ -253,8 +255,7 @@ class GuaranteedCutoff(RankerAround):
         if given.n_rows < 2:
             raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")
         categories = None if groups is None else _categories(groups, given.queries)
-        given = with_numbers(given)
-        rows, judged = self._judge(given, check.carried_qid(y, qid))
+        rows, judged = self._judge(given.without_table(), check.carried_qid(y, qid))
         if categories is None:
             self.threshold_, self.n_queries_, self.n_skipped_ = self._calibrate(judged)
         else:
@@ -267,8 +268,8 @@ class GuaranteedCutoff(RankerAround):
 
     def _judge(self, given: Rows, qid: Any) -> tuple[Rows, Judged]:
         """Fit the ranker, and return the calibration queries with their scores."""
-        rows = given if self._is_frozen() else given.by_contents()
-        seed = self._seed()
+        rows = given if self._is_frozen() else given.by_names()
+        seed = seed_of(self.random_state)
         if not self._is_frozen() and self.cv is not None:
             if self.by == "target":
                 self.ranker_ = self._calibrated(self.cv)
@@ -276,7 +277,7 @@ class GuaranteedCutoff(RankerAround):
                 values = self.ranker_._fit_values(given.as_given(), labels, given.qid)  # noqa: SLF001
                 scores = values[rows.numbers]
             else:
-                scores = self._out_of_fold(rows, test_folds(self.cv, rows, given, qid))
+                scores = self._out_of_fold(rows, test_folds(self.cv, rows, given, qid, seed))
                 self.ranker_ = self._fitted_to(rows)
         else:
             if self._is_frozen():

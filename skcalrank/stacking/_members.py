@@ -138,7 +138,7 @@ def _is_rounding(ranker: Any, spread: float, held_out: Bools, plan: Plan) -> boo
         of_targets = rows.queries.spread(targets, rows.weight, plan.rows.workers)
         if spread < _NO_REGRESSION * of_targets:
             return True
-    if rows.table is None:
+    if rows.table is None and not rows.X.shape[1]:
         rows = replace(rows, X=plan.X[rows.numbers])
     if rows.n_rows:  # other workers may hold them all
         scores = scores_of(ranker, rows_for(ranker, rows), rows.queries, True)

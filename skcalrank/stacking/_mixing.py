@@ -28,7 +28,7 @@ _SAME = 1e-5
 
 
 class Plan(NamedTuple):
-    """Rows in an order that depends on their contents only, and what is held out of each ranker."""
+    """Rows sorted by the names of queries, and what is held out of each ranker."""
 
     rows: Rows
     targets: Floats  # of the mixture
@@ -55,44 +55,38 @@ def make_plan(
     targets: Floats,
     cv: Any,
     qid: Any,
-    rng: np.random.RandomState | None,
+    seed: int,
     evals: dict[str, EvalSet],
     method: str,
 ) -> Plan:
     """Return the plan for (name, ranker) pairs, and targets in grouped order."""
-    X, streamed = rows_of_fit.X, None
-    if isinstance(rows_of_fit.table, tables.EncodedTable):
-        as_numbers = rows_of_fit
-        streamed = as_numbers.table.table if isinstance(as_numbers.table.table, Streamed) else None
-    else:
-        numbers = tables.rows_as_numbers(X)
-        as_numbers = replace(rows_of_fit, X=numbers, table=None if numbers is X else X)
-    if streamed is not None:
-        rows = replace(as_numbers.without_features(), hashes=streamed.hashes).weighted()
-    else:
-        rows = as_numbers if cv is not None else as_numbers.weighted()
+    given = rows_of_fit.without_table()
+    streamed = getattr(given.table, "table", None)
+    streamed = streamed if isinstance(streamed, Streamed) else None
+    rows = given if streamed is None else given.without_features()
+    rows = rows if cv is not None else rows.weighted()
     workers = rows.workers
     alone = workers.size == 1 and rows.queries.n_queries == 1
-    together = [] if cv is not None or alone else fitted_together(members, as_numbers)
+    together = [] if cv is not None or alone else fitted_together(members, given)
     if workers.size > 1:
         _refuse_others([members[k] for k in range(len(members)) if k not in together], evals, cv)
-    rows = rows.by_contents(with_features=streamed is not None or len(together) < len(members))
-    targets = rows_of_fit.in_order(targets)[rows.numbers]
+    rows = rows.by_names(with_features=streamed is not None or len(together) < len(members))
+    targets = given.in_order(targets)[rows.numbers]
     if cv is not None:
-        splits = [_masks(split, rows) for split in make_splits(cv, as_numbers, qid)]
+        splits = [_masks(split, rows) for split in make_splits(cv, given, qid)]
         of_member = [(0, 0)] * len(members)
-        return Plan(rows, targets, None, of_member, splits, evals, method, as_numbers.X, together)
+        return Plan(rows, targets, None, of_member, splits, evals, method, given.X, together)
     counts = [
         0 if alone or evals or not stops_early(ranker) else ranker_behind(ranker).n_models
         for _, ranker in members
     ]
     most_rows = np.inf if streamed is None else streamed.most_rows
-    folds, sampled = _folds(rows, measure, max(sum(counts), 1), rng, most_rows)
+    folds, sampled = _folds(rows, measure, max(sum(counts), 1), seed, most_rows)
     all_held_out, any_held_out = _amount_of(folds, workers)
     if all_held_out and sum(counts) > 1:
         # Of so few queries, one fold is held out of all rankers, which stop early within the rest.
         counts = [0] * len(members)
-        folds, sampled = _folds(rows, measure, 1, rng, most_rows)
+        folds, sampled = _folds(rows, measure, 1, seed, most_rows)
         all_held_out, any_held_out = _amount_of(folds, workers)
     if all_held_out or not any_held_out:
         raise ValueError(
@@ -103,7 +97,7 @@ def make_plan(
     starts = np.cumsum([0, *counts[:-1]])
     of_member = [(int(start), n) for start, n in zip(starts, counts)]
     splits = [(folds < 0, folds >= 0)]
-    X = as_numbers.X if streamed is None else streamed
+    X = given.X if streamed is None else streamed
     plan = Plan(rows, targets, folds, of_member, splits, evals, method, X, together)
     if streamed is None:
         return plan
@@ -116,7 +110,7 @@ def _refuse_others(members: list[tuple[str, BaseRanker]], evals: dict[Any, Any],
     if cv is not None:
         raise ValueError(
             f"cv must be None for dask collections, whose held-out queries are drawn by their "
-            f"contents, got {cv!r}: leave it out, or pass X.compute()."
+            f"names, got {cv!r}: leave it out, or pass X.compute()."
         )
     others = []
     for name, ranker in members:
@@ -144,7 +138,7 @@ def _with_sample(plan: Plan, sampled: Bools) -> Plan:
     rows, folds = plan.rows.take(sampled), plan.folds[sampled]
     X = plan.X.take(rows.numbers)
     table = tables.EncodedTable(X, plan.X.encoder, X)
-    rows = replace(rows, X=X, table=table, numbers=None, hashes=None)
+    rows = replace(rows, X=X, table=table, numbers=None)
     splits = [(folds < 0, folds >= 0)]
     targets = plan.targets[sampled]
     sample = plan._replace(rows=rows, targets=targets, folds=folds, splits=splits, X=X)
@@ -152,7 +146,7 @@ def _with_sample(plan: Plan, sampled: Bools) -> Plan:
 
 
 def _folds(
-    rows: Rows, measure: Any, n_folds: int, rng: np.random.RandomState | None, most_rows: float
+    rows: Rows, measure: Any, n_folds: int, seed: int, most_rows: float
 ) -> tuple[Ints, Bools]:
     """Return the fold of each row, -1 if it is not held out, and a mask of about `most_rows` rows.
 
@@ -161,7 +155,7 @@ def _folds(
     folds = np.full(rows.n_rows, -1)
     share, of_sample = min(_FRACTION, _MOST / n_folds), min(most_rows / rows.n_rows, 1.0)
     n_parts = n_folds if of_sample == 1.0 else max(int(1 / share), n_folds)
-    drawn = held_out(rows, measure, share * of_sample, rng, n_parts)
+    drawn = held_out(rows, measure, share * of_sample, seed, n_parts)
     for number, mask in enumerate(drawn[:n_folds]):
         folds[mask] = number
     return folds, np.logical_or.reduce(drawn) | (of_sample == 1.0)

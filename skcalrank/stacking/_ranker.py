@@ -7,7 +7,7 @@ from inspect import isclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state, get_tags
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
@@ -24,6 +24,7 @@ from ..data import (
     has_method,
     lazy_aware,
     limits,
+    seed_of,
     tables,
     takes_eval_set,
     workers_of_fit,
@@ -97,9 +98,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         Kinds of columns by name, for boosted rankers and linear views, which read tables as
         :class:`~skcalrank.preprocessing.TableEncoder` does.
     random_state : int, RandomState instance or None, default=None
-        Seed for the draw of the held-out queries if ``cv=None``. If None, the draw depends on the
-        values in X, y and `sample_weight`, and is the same in every fit. In no case does it
-        depend on the order of the rows.
+        Seed for the draw of the held-out queries if ``cv=None``; None is seed 0. Queries are drawn
+        by their names: other names act as another seed.
     n_jobs : int, default=None
         Number of rankers to fit at a time. None means 1, -1 one for each core.
     verbose : int, default=0
@@ -399,12 +399,12 @@ class StackingRanker(BaseRanker, _BaseComposition):
             )
         self.encoder_: Any = getattr(X, "encoder", None)
         plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, name=name)
-        rng = None if self.random_state is None else check_random_state(self.random_state)
         measure = plan.measure if method == "fit" else OfTargets(plan.measure)
         targets = self._targets(plan, rows) if method == "fit" else rows.y
         parts = make_plan(
             *(members, rows, measure, targets, self.cv),
-            *(check.carried_qid(y, qid), rng, self._read(evals, rows), method),
+            *(check.carried_qid(y, qid), seed_of(self.random_state)),
+            *(self._read(evals, rows), method),
         )
         self.normalize_ = self.normalize
         by_query = self._scores_by_query
@@ -426,8 +426,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
             if qid is not None:
                 queries = check.queries(qid, len(y))
                 check.warn_of_changed_queries(sizes, y, queries, "eval_set")
-                # The rankers number the queries of fit from 0, so that these are other ones.
-                y, qid = np.asarray(y), -1 - queries.codes
+                # The rankers need not tell again, and may know a part of the queries of fit.
+                y, qid = np.asarray(y), np.char.mod("eval_set %d", queries.codes)
             if self.encoder_ is not None:
                 X = encoded(X, self.encoder_)
             out[key] = EvalSet(X, y, qid, weight)

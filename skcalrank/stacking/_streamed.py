@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
-from ..data import Workers, check, hash_rows, refuse_lazy, tables
+from ..data import Workers, check, refuse_lazy, tables
 from ..data.tables import EncodedTable
 from ..data.types import Bools, Floats, Ints
 from ..preprocessing import Summary, TableEncoder, encoded, fit_summaries, summarized
@@ -27,7 +27,6 @@ class Streamed:
     * `y`, `qid`, `weight` (ndarray of shape (n_rows,)): labels, queries and weights of the rows,
       which are in the order of the chunks, sorted by query in each; the weight is None without
       weights.
-    * `hashes` (ndarray of uint64 of shape (n_rows,)): hashes of the features.
     * `shape` (tuple of int): number of rows, and of columns of the matrix.
     """
 
@@ -121,8 +120,8 @@ class Streamed:
             yield matrix, y, queries, weight
 
     def _learn(self) -> None:
-        """Read everything once: labels, queries, weights and hashes."""
-        labels, qids, weights, hashes = [], [], [], []
+        """Read everything once: labels, queries and weights."""
+        labels, qids, weights = [], [], []
         seen: set[Any] = set()
         for matrix, y, queries, weight in self._read():
             names = set(queries.names.tolist())
@@ -135,16 +134,15 @@ class Streamed:
             labels.append(y)
             qids.append(np.repeat(queries.names, queries.sizes))
             weights.append(weight)
-            hashes.append(hash_rows(matrix))
+            width, dtype = matrix.shape[1], matrix.dtype
         if any(weight is None for weight in weights) and any(w is not None for w in weights):
             raise ValueError("chunks must all have a sample_weight, or none.")
-        self._dtype = matrix.dtype if matrix.dtype.kind == "f" else np.dtype(float)
+        self._dtype = dtype if dtype.kind == "f" else np.dtype(float)
         if len({qid.dtype.kind for qid in qids}) > 1:  # numbers would become text
             qids = [qid.astype(object) for qid in qids]
         self.y, self.qid = np.concatenate(labels), np.concatenate(qids)
         self.weight = None if weights[0] is None else np.concatenate(weights)
-        self.hashes = np.concatenate(hashes)
-        self.shape = len(self.y), matrix.shape[1]
+        self.shape = len(self.y), width
 
 
 class OverChunks(Workers):

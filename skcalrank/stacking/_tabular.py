@@ -60,8 +60,8 @@ class TabularRanker(StackingRanker):
         Kinds of columns by name, such as ``{"zip": "category", "sku": "drop"}``, where the values
         do not tell. See :class:`~skcalrank.preprocessing.TableEncoder`.
     random_state : int, RandomState instance or None, default=None
-        Seed for the draw of the held-out queries and for the trees. If None, the draw depends on
-        the values in the table, and is the same in every fit.
+        Seed for the draw of the held-out queries and for the trees; None is seed 0. Queries are
+        drawn by their names: other names act as another seed.
     n_jobs : int, default=None
         Number of threads of the trees. None means the default of the library, -1 one for each core.
     verbose : int, default=0
@@ -225,8 +225,8 @@ class TabularRanker(StackingRanker):
             load_table("train/", chunk_rows=100_000)``. They are read several times, and must be
             the same each time.
         max_rows : int, default=200_000
-            Number of rows of the sample, of which a fifth is held out of each boosted ranker. It
-            consists of the queries with the smallest keys of their contents and `random_state`.
+            Number of rows of the sample, of which a fifth is held out of each boosted ranker. Its
+            queries are drawn by their names, too.
 
         Returns
         -------

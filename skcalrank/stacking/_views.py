@@ -181,11 +181,11 @@ def fit_stopped(ranker: Any, rows: Rows, folds: Ints, method: str) -> Any:
     """
     if isinstance(ranker, BoostedRanker):
         X = rows_for(ranker, rows)
-        return fit_held_out(ranker, X, rows.y, rows.codes, rows.weight, folds, method)
+        return fit_held_out(ranker, X, rows.y, rows.qid, rows.weight, folds, method)
     fitted, rows = _fitted_before(ranker, rows)
     name, last = fitted.steps[-1]
     with naming_columns([step for _, step in fitted.steps[:-1]]):
-        last, scores = fit_held_out(last, rows.X, rows.y, rows.codes, rows.weight, folds, method)
+        last, scores = fit_held_out(last, rows.X, rows.y, rows.qid, rows.weight, folds, method)
     fitted.steps = [*fitted.steps[:-1], (name, last)]
     return fitted, scores
 
@@ -194,7 +194,7 @@ def _fitted_before(pipe: Any, rows: Rows) -> tuple[Any, Rows]:
     """Return a pipeline whose steps before the last are fitted to all rows, and what these make."""
     fitted, X = clone(pipe), rows_for(pipe, rows)
     before = [step for step in fitted.steps[:-1] if not isinstance(step[1], str)]
-    X = QueryPipeline(before).fit_transform(X, None, rows.codes) if before else X
+    X = QueryPipeline(before).fit_transform(X, None, rows.qid) if before else X
     fitted.has_qid_ = True
     return fitted, replace(rows, X=X, table=None)
 

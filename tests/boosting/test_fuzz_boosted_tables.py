@@ -11,7 +11,17 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 pytest.importorskip("hypothesis")
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import codes_of_queries, examples, numbers, orders, qids, quiet, snapshot, vectors
+from strategies import (
+    KINDS_OF_NAMES,
+    codes_of_queries,
+    examples,
+    numbers,
+    orders,
+    qids,
+    quiet,
+    snapshot,
+    vectors,
+)
 
 from skcalrank import BoostedRanker, NDCGRanker, TabularRanker
 
@@ -89,14 +99,14 @@ def taken(columns, rows):
 @examples(0.2)
 @given(data=st.data())
 def test_tables_of_every_type_are_the_same(ranker, data):
-    columns, y, codes = data.draw(problems())
-    one = fitted(ranker, table(columns), y, codes)
+    (columns, y, codes), kind = data.draw(problems()), data.draw(KINDS_OF_NAMES)
+    one = fitted(ranker, table(columns), y, data.draw(qids(codes, kind)))
     expected = one.predict(table(columns))
     assert np.isfinite(expected).all()
     assert one.categorical_features_ == ([0] if len(set(columns["name"])) > 1 else [])
     frames = [table(columns, *data.draw(st.sampled_from(COLUMNS))) for _ in range(2)]
     before = [snapshot(frame) for frame in frames]
-    two = fitted(ranker, frames[0], y, data.draw(qids(codes)))
+    two = fitted(ranker, frames[0], y, data.draw(qids(codes, kind)))
     np.testing.assert_array_equal(two.predict(frames[1]), expected)
     assert before == [snapshot(frame) for frame in frames]
 
@@ -104,12 +114,13 @@ def test_tables_of_every_type_are_the_same(ranker, data):
 @every_boosted
 @examples(0.2)
 @given(data=st.data())
-def test_order_and_names_change_nothing(ranker, data):
-    columns, y, codes = data.draw(problems())
-    rows, numbered = data.draw(orders(len(y))), data.draw(numbers(len(y)))
-    one = fitted(ranker, table(columns), y, codes)
+def test_order_of_queries_and_containers_of_names_change_nothing(ranker, data):
+    (columns, y, codes), kind = data.draw(problems()), data.draw(KINDS_OF_NAMES)
+    numbered = data.draw(numbers(len(y)))
+    rows = np.argsort(data.draw(orders(codes.max() + 1))[codes], kind="stable")
+    one = fitted(ranker, table(columns), y, data.draw(qids(codes, kind)))
     moved = table(taken(columns, rows), index=numbered).infer_objects()
-    two = fitted(ranker, moved, y[rows], data.draw(qids(codes[rows])))
+    two = fitted(ranker, moved, y[rows], data.draw(qids(codes[rows], kind)))
     np.testing.assert_allclose(two.predict(moved), one.predict(table(columns))[rows], atol=1e-9)
 
 
@@ -135,13 +146,14 @@ def test_names_of_categories_and_copies_change_nothing(ranker, data):
 @examples(0.3)
 @given(data=st.data())
 def test_linear_views_are_the_same_of_tables_of_every_type_and_order(data):
-    columns, y, codes = data.draw(problems())
+    (columns, y, codes), kind = data.draw(problems()), data.draw(KINDS_OF_NAMES)
     columns["empty"] = np.full(len(y), np.nan)
     ranker, rows = TabularRanker(trees=None), data.draw(orders(len(y)))
-    expected = fitted(ranker, table(columns), y, codes).predict(table(columns), codes)
+    one = fitted(ranker, table(columns), y, data.draw(qids(codes, kind)))
+    expected = one.predict(table(columns), codes)
     assert np.isfinite(expected).all()
     moved = table(taken(columns, rows), *data.draw(st.sampled_from(COLUMNS)))
-    names = data.draw(qids(codes[rows]))
+    names = data.draw(qids(codes[rows], kind))
     again = fitted(ranker, moved, y[rows], names)
     np.testing.assert_allclose(again.predict(moved, names), expected[rows], atol=1e-6)
     again = pickle.loads(pickle.dumps(again))

@@ -124,10 +124,14 @@ def array_of(names):
     return made if same else objects(names)
 
 
+#: Kinds of names: those of one kind draw alike in every container.
+KINDS_OF_NAMES = st.sampled_from(sorted(NAMES))
+
+
 @st.composite
-def qids(draw, codes):
+def qids(draw, codes, kind=None):
     """Identifiers of queries in a container, or in a list if the library cannot store them."""
-    name = NAMES[draw(st.sampled_from(sorted(NAMES)))]
+    name = NAMES[draw(KINDS_OF_NAMES) if kind is None else kind]
     names = [name(int(code)) for code in codes]
     container = QID_CONTAINERS[draw(st.sampled_from(sorted(QID_CONTAINERS)))]
     made = held(container, names, names)

@@ -1,19 +1,26 @@
-"""What a ranker draws by itself does not depend on the order of the rows or on names of queries.
+"""What a ranker draws by itself depends on the seed and the names of the queries alone.
 
 Default folds, queries held out for early stopping, and those on which mixtures are fitted are
-chosen by the contents of the queries. The features are continuous, ranks within the query and
-indicators, which have the same values in every query, and those of queries that differ in one
-exchange of cells: what is linear in the cells cannot tell such queries apart.
+drawn by hashes of names. Rounding, units, dtypes, containers, another column and the order of the
+queries draw the same ones, so that the models differ by what rounding moves.
 
-The exception are draws of judgments, which are numbered and have no contents of their own.
+The exception are draws of judgments, which are numbered.
 """
 
-from inspect import signature
+from contextlib import contextmanager
+from inspect import getdoc, signature
 
 import numpy as np
 import pytest
 from boosting_cases import ENGINES
-from every_estimator import linear_members, scoring_classes, small_boosted, small_tabular
+from every_estimator import (
+    EVERY_ESTIMATOR,
+    linear_members,
+    scoring_classes,
+    small_boosted,
+    small_tabular,
+)
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import has_fit_parameter
@@ -21,21 +28,22 @@ from sklearn.utils.validation import has_fit_parameter
 from skcalrank import (
     AggregatedRanker,
     AveragePrecisionRanker,
+    BoostedRanker,
     CalibratedRankerCV,
     GuaranteedCutoff,
     LeastSquaresRankerCV,
     NDCGRanker,
     PairwiseDisagreementRanker,
     PreferenceTarget,
-    QueryKFold,
     StackingRanker,
     TabularRanker,
     sample_comparisons,
 )
-from skcalrank.preprocessing import QueryScaler
+from skcalrank.data import Rows
 from skcalrank.rankers import LeastSquaresPairRanker, StochasticAggregatedRanker
 
 N_QUERIES, N_DOCUMENTS = 24, 8
+SENTENCE = "Queries are drawn by their names: other names act as another seed."
 
 
 def histogram(**params):
@@ -46,13 +54,13 @@ def histogram(**params):
 
 def drawing():
     """Rankers that draw queries by themselves, by name."""
-    alphas = [0.1, 10.0, 1000.0]
-    yield "CV", LeastSquaresRankerCV("ndcg@3", alphas=alphas)
-    yield "CV-measures", LeastSquaresRankerCV(["ndcg@3", "dcg"], alphas=alphas, cv=3)
+    # The penalties of the default are relative to the features.
+    yield "CV", LeastSquaresRankerCV("ndcg@3")
+    yield "CV-measures", LeastSquaresRankerCV(["ndcg@3", "dcg"], cv=3)
     # Before scikit-learn 1.7 its trees draw the rows themselves, which a warning says.
     if has_fit_parameter(histogram(), "X_val"):
-        yield "histogram", NDCGRanker(histogram())
-        yield "histogram-pairs", NDCGRanker(histogram(), loss="pairwise_squared", n_passes=2)
+        yield "trees-histogram", NDCGRanker(histogram())
+        yield "trees-histogram-pairs", NDCGRanker(histogram(), loss="pairwise_squared", n_passes=2)
     for seed in (None, 3):
         yield f"stack-{seed}", StackingRanker(linear_members(), random_state=seed)
         yield (
@@ -60,90 +68,182 @@ def drawing():
             StackingRanker(linear_members(), normalize="query", random_state=seed),
         )
         for engine in ENGINES:
-            yield f"{engine}-{seed}", small_boosted(engine, random_state=seed)
-            yield f"{engine}-two-{seed}", small_boosted(engine, n_models=2, random_state=seed)
+            yield f"trees-{engine}-{seed}", small_boosted(engine, random_state=seed)
+            yield f"trees-{engine}-two-{seed}", small_boosted(engine, n_models=2, random_state=seed)
         yield (
             f"cutoff-{seed}",
             GuaranteedCutoff(loss="dcg", by="score", alpha=0.2, random_state=seed),
         )
         values = CalibratedRankerCV(target="grade", level=None, cv=3, random_state=seed)
         yield f"calibrated-{seed}", values
+    yield "start", small_boosted(ENGINES[0], start=LeastSquaresRankerCV("ndcg@3"))
     yield "stack-folds", StackingRanker(linear_members(), cv=3)
     yield "stack-trees", StackingRanker(linear_members(("trees", small_boosted(ENGINES[0]))))
     for trees in (None, *ENGINES):
         yield f"tabular-{trees}", small_tabular(trees)
     yield "TabularRanker", TabularRanker(trees=small_boosted(ENGINES[0]), n_jobs=1)
+    yield "chunks-None", small_tabular(None)
+    yield f"chunks-{ENGINES[0]}", small_tabular(ENGINES[0])
 
 
-def continuous(rng):
-    X = rng.normal(size=(N_QUERIES * N_DOCUMENTS, 4))
-    return X, np.clip(np.round(X[:, 0] + rng.normal(size=len(X)) + 1), 0, 3)
+DRAWING = dict(drawing())
+every_drawing = pytest.mark.parametrize("name", DRAWING)
 
 
-def ranks(rng):
-    X, y = continuous(rng)
-    qid = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
-    return QueryScaler("rank").fit_transform(X, qid=qid), np.tile(y[:N_DOCUMENTS], N_QUERIES)
+def problem(rng, n_queries=N_QUERIES):
+    X = rng.normal(size=(n_queries * N_DOCUMENTS, 4))
+    y = np.clip(np.round(X[:, 0] + rng.normal(size=len(X)) + 1), 0, 3)
+    return X, y, np.repeat(np.arange(n_queries), N_DOCUMENTS)
 
 
-def indicators(rng):
-    """Each query has every category twice, and the same grades."""
-    half = N_DOCUMENTS // 2
-    kinds = [rng.permutation(np.repeat(np.arange(half), 2)) for _ in range(N_QUERIES)]
-    grades = [rng.permutation(np.tile([0.0, 1.0, 1.0, 3.0], 2)) for _ in range(N_QUERIES)]
-    return np.eye(half)[np.concatenate(kinds)], np.concatenate(grades)
+@contextmanager
+def watched():
+    """The names of the queries that are held out, one set for each draw and fold."""
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("held_out", "folds"):
+            patch.setattr(Rows, name, told(getattr(Rows, name), seen))
+        yield seen
 
 
-def exchanged(rng):
-    """Queries by twos: the second differs from the first in two cells, which it exchanges."""
-    X, y = continuous(rng)
-    X, y = (values.reshape(N_QUERIES, N_DOCUMENTS, -1) for values in (X, y))
-    X[1::2], y[1::2] = X[::2], y[::2]
-    for query in X[1::2]:
-        query[[0, 1], 2] = query[[1, 0], 2]
-    return X.reshape(-1, X.shape[2]), y.ravel()
+def told(method, seen):
+    """The method, whose draws are appended to a list."""
+
+    def draw(rows, *args, **options):
+        parts = method(rows, *args, **options)
+        masks = [part[1] if isinstance(part, tuple) else part for part in parts]
+        seen.append([set(rows.qid[mask].tolist()) for mask in masks])
+        return parts
+
+    return draw
 
 
-def moved(X, y, qid, rng):
-    """The same data with rows in another order, other names, and queries in another order."""
-    rows = rng.permutation(len(y))
-    yield X[rows], y[rows], qid[rows]
-    names = rng.permutation(qid.max() + 1)
-    yield X, y, np.array([f"{7919 * number}" for number in names])[qid]
-    blocks = np.concatenate([np.flatnonzero(qid == query) for query in names])
-    yield X[blocks], y[blocks], qid[blocks]
+def fitted(name, X, y, qid):
+    """The fitted ranker, and the queries that were held out."""
+    ranker = clone(DRAWING[name])
+    with watched() as seen:
+        if name.startswith("chunks"):
+            halves = [np.isin(qid, part) for part in np.array_split(np.unique(qid), 2)]
+            ranker.fit_chunks([(X[rows], y[rows], qid[rows]) for rows in halves])
+        else:
+            ranker.fit(X, y, qid)
+    return ranker, sorted(seen, key=repr)
 
 
-def draws(ranker):
-    """What the draws have led to, as far as it is recorded."""
-    if hasattr(ranker, "cv_results_"):
-        return ranker.cv_results_[next(key for key in ranker.cv_results_ if "mean_test" in key)]
-    return getattr(ranker, "weights_", [])
+def in_float32(X):
+    return X.astype(np.float32)
+
+
+def as_frame(X):
+    return pytest.importorskip("pandas").DataFrame(X, columns=list("abcd"))
+
+
+#: What changes no draw, and how far it may move linear fits, in their spread.
+CHANGES = {
+    "rounded": (lambda X: np.round(X, 12), 1e-11),
+    "doubled": (lambda X: 2 * X, 1e-11),
+    "float32": (in_float32, 1e-6),
+    "fortran": (np.asfortranarray, 1e-11),
+    "frame": (as_frame, 1e-11),
+    "sparse": (csr_matrix, 1e-11),
+}
+TAKE_NO_SPARSE = ("tabular", "TabularRanker", "chunks", "stack", "trees-sklearn", "trees-histogram")
 
 
 @pytest.mark.product
-@pytest.mark.parametrize("make", [continuous, ranks, indicators, exchanged])
-@pytest.mark.parametrize("ranker", [pytest.param(ranker, id=name) for name, ranker in drawing()])
-def test_draws_read_contents_alone(ranker, make, rng):
-    X, y = make(rng)
-    qid = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
-    first = clone(ranker).fit(X, y, qid)
-    expected = first.predict(X, qid)
-    for data in moved(X, y, qid, rng):
-        other = clone(ranker).fit(*data)
-        np.testing.assert_allclose(draws(other), draws(first), rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(other.predict(X, qid), expected, rtol=1e-7, atol=1e-9)
+@pytest.mark.parametrize("change", CHANGES)
+@every_drawing
+def test_the_form_of_the_features_changes_no_draw(name, change, rng):
+    if change == "sparse" and name.startswith(TAKE_NO_SPARSE):
+        pytest.skip("takes no sparse matrix")
+    if change == "frame" and name.startswith("chunks"):
+        pytest.skip("the rows of a frame are chosen in another way")
+    X, y, qid = problem(rng)
+    changed, tolerance = CHANGES[change]
+    one, expected = fitted(name, X, y, qid)
+    two, drawn = fitted(name, changed(X), y, qid)
+    assert expected
+    assert drawn == expected
+    if change == "doubled" and name.startswith(("tabular", "Tabular", "chunks")):
+        return  # logarithms of features depend on their units
+    scores = one.predict(X, qid)
+    tolerance = 0.0 if name.startswith("trees") else tolerance * np.ptp(scores)
+    np.testing.assert_allclose(two.predict(changed(X), qid), scores, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("make", [continuous, ranks, indicators, exchanged])
-def test_folds_of_contents_matter(make, rng):
-    # Were the scores of all folds the same, the test above would see nothing.
-    X, y = make(rng)
-    qid = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
-    ranker = LeastSquaresRankerCV("ndcg@3", alphas=[0.1, 10.0, 1000.0], cv=5)
-    first = draws(ranker.fit(X, y, qid))
-    second = draws(clone(ranker).set_params(cv=QueryKFold(5)).fit(X, y, qid))
-    assert not np.allclose(first, second, rtol=1e-7)
+@every_drawing
+def test_another_column_changes_no_draw(name, rng):
+    X, y, qid = problem(rng)
+    _, expected = fitted(name, X, y, qid)
+    _, drawn = fitted(name, np.column_stack([X, rng.normal(size=len(X))]), y, qid)
+    assert drawn == expected
+
+
+@pytest.mark.product
+@every_drawing
+def test_the_order_of_the_queries_changes_nothing(name, rng):
+    X, y, qid = problem(rng)
+    one, expected = fitted(name, X, y, qid)
+    rows = np.argsort(rng.permutation(N_QUERIES)[qid], kind="stable")
+    two, drawn = fitted(name, X[rows], y[rows], qid[rows])
+    assert drawn == expected
+    scores = one.predict(X, qid)
+    np.testing.assert_allclose(two.predict(X, qid), scores, rtol=0, atol=1e-12 * np.std(scores))
+
+
+@pytest.mark.product
+@every_drawing
+def test_the_order_of_rows_within_queries_changes_last_bits(name, rng):
+    X, y, qid = problem(rng)
+    one, expected = fitted(name, X, y, qid)
+    rows = rng.permutation(len(y))
+    two, drawn = fitted(name, X[rows], y[rows], qid[rows])
+    assert drawn == expected
+    scores = one.predict(X, qid)
+    np.testing.assert_allclose(two.predict(X, qid), scores, rtol=0, atol=1e-9 * np.std(scores))
+
+
+@every_drawing
+def test_names_act_as_seeds(name, rng):
+    X, y, qid = problem(rng)
+    _, expected = fitted(name, X, y, qid)
+    for alike in (qid.astype(float), qid.astype(object), qid.astype(np.uint8)):
+        assert fitted(name, X, y, alike)[1] == expected
+    _, others = fitted(name, X, y, qid + 1000)
+    assert [[{q - 1000 for q in part} for part in draw] for draw in others] != expected
+
+
+@every_drawing
+def test_a_query_keeps_its_side_when_another_one_is_left_out(name, rng):
+    X, y, qid = problem(rng, 100)
+    _, (all_drawn, *_) = fitted(name, X, y, qid)
+    rows = qid != 7
+    _, (drawn, *_) = fitted(name, X[rows], y[rows], qid[rows])
+    moved = set().union(*(a ^ b for a, b in zip(all_drawn, drawn))) - {7}
+    assert len(moved) <= 5
+
+
+@pytest.mark.parametrize("name", [name for name in DRAWING if name.endswith("-None")])
+def test_no_seed_is_seed_0(name, rng):
+    if "random_state" not in signature(type(DRAWING[name])).parameters:
+        pytest.skip("has no seed")
+    X, y, qid = problem(rng)
+    one, two = (clone(DRAWING[name]).set_params(random_state=seed) for seed in (None, 0))
+    scores = one.fit(X, y, qid).predict(X, qid)
+    np.testing.assert_array_equal(two.fit(X, y, qid).predict(X, qid), scores)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", EVERY_ESTIMATOR, ids=lambda case: case.name)
+def test_whoever_draws_is_a_case_and_says_so(case, rng):
+    with watched() as seen:
+        estimator = case.fit(*problem(rng))
+    if seen:
+        inside = {type(ranker) for ranker in DRAWING.values()}
+        assert type(estimator) in inside
+        assert SENTENCE in " ".join(getdoc(type(estimator)).split())
+    else:
+        assert type(estimator) not in {BoostedRanker, StackingRanker, TabularRanker}
 
 
 # -- draws of judgments ----------------------------------------------------------------------
@@ -165,14 +265,13 @@ OF_EQUAL_DOCUMENTS = [
 
 def test_every_ranker_with_a_seed_is_a_case():
     seeded = {cls for cls in scoring_classes() if "random_state" in signature(cls).parameters}
-    cases = [*OF_JUDGMENTS, *OF_EQUAL_DOCUMENTS, *dict(drawing()).values()]
+    cases = [*OF_JUDGMENTS, *OF_EQUAL_DOCUMENTS, *DRAWING.values()]
     assert seeded <= {type(ranker) for ranker in cases}
 
 
 @pytest.mark.parametrize("ranker", OF_JUDGMENTS, ids=lambda ranker: type(ranker).__name__)
 def test_draws_of_judgments_read_the_order_of_the_queries_alone(ranker, rng):
-    X, y = continuous(rng)
-    qid = np.repeat(np.arange(N_QUERIES), N_DOCUMENTS)
+    X, y, qid = problem(rng)
     judged = sample_comparisons(y, qid, n_comparisons=40 * N_QUERIES, random_state=0)
 
     def predictions(rows, names=qid):

@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import (
     CONTAINERS,
+    KINDS_OF_NAMES,
     SPARSE,
     bad,
     codes_of_queries,
@@ -94,14 +95,15 @@ def sparse_or_not(ranker):
 @examples(0.4)
 @given(data=st.data())
 def test_containers_change_nothing(ranker, data):
-    X, y, codes = problem_for(ranker, data)
+    (X, y, codes), kind = problem_for(ranker, data), data.draw(KINDS_OF_NAMES)
     weight = data.draw(vectors(len(y), WEIGHTS))
-    expected = predictions(fitted(ranker, X, y, codes, sample_weight=weight), X, codes)
+    one = fitted(ranker, X, y, data.draw(qids(codes, kind)), sample_weight=weight)
+    expected = predictions(one, X, codes)
     containers = sparse_or_not(ranker)
     args = (
         data.draw(contained(X, containers)),
         data.draw(contained(y)),
-        data.draw(qids(codes)),
+        data.draw(qids(codes, kind)),
         data.draw(contained(weight)),
     )
     before = [snapshot(each) for each in args]
@@ -118,10 +120,10 @@ def test_containers_change_nothing(ranker, data):
 def test_order_and_names_change_nothing(ranker, data):
     if isinstance(ranker, DRAWS):
         pytest.skip("draws in the order of the rows")
-    X, y, codes = problem_for(ranker, data)
+    (X, y, codes), kind = problem_for(ranker, data), data.draw(KINDS_OF_NAMES)
     rows = data.draw(orders(len(y)))
-    one = fitted(ranker, X, y, codes)
-    two = fitted(ranker, X[rows], y[rows], data.draw(qids(codes[rows])))
+    one = fitted(ranker, X, y, data.draw(qids(codes, kind)))
+    two = fitted(ranker, X[rows], y[rows], data.draw(qids(codes[rows], kind)))
     np.testing.assert_allclose(predictions(two, X, codes), predictions(one, X, codes), **CLOSE)
 
 

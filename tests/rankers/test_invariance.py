@@ -235,7 +235,7 @@ def test_weight_zero_drops_the_error_of_a_row(ranker, data, rng):
     if ranker_id(ranker).endswith("bregman_kl"):
         pytest.skip("has no term of one document alone")
     if isinstance(ranker, (BoostedRanker, StackingRanker)):
-        pytest.skip("draws folds, and bins of features, by the contents of all rows")
+        pytest.skip("draws bins of features from all rows")
     X, y, qid = data
     weight = rng.uniform(0.5, 2, size=len(y))
     weight[::3] = 0

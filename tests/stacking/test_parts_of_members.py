@@ -75,7 +75,7 @@ def test_members_fit_with_routing_on_and_off(name, kind, data):
             scores.append(stack.predict(X, qid))
     np.testing.assert_array_equal(*scores)
     if "TargetEncoder" in name:
-        return  # a stack sorts the rows by their contents, which changes the folds of the encoder
+        return  # a stack sorts the queries by their names, which changes the folds of the encoder
     alone = member_of(STEPS[name](), kind)
     alone = alone.fit(X, y, qid) if kind == "query pipeline" else alone.fit(X, y)
     qids = {"qid": qid} if kind == "query pipeline" else {}

@@ -223,13 +223,13 @@ def test_rankers_of_other_libraries(data, library, weighted):
 @pytest.mark.product
 @pytest.mark.parametrize("random_state", [None, 3])
 @pytest.mark.parametrize("normalize", ["pooled", "query"])
-def test_neither_order_nor_names_matter(data, normalize, random_state):
+def test_neither_order_nor_types_of_names_matter(data, normalize, random_state):
     X, y, qid = data
     members = [*pair(), ("trees", boosted(FIRST))]
     stack = StackingRanker(members, normalize=normalize, random_state=random_state)
     expected = stack.fit(X, y, qid).predict(X, qid)
     shuffled = np.random.default_rng(0).permutation(len(y))
-    names = np.array([f"q{number}" for number in 99 - qid])
+    names = qid.astype(object)
     again = clone(stack).fit(X[shuffled], y[shuffled], names[shuffled])
     np.testing.assert_allclose(again.predict(X, names), expected, atol=1e-8)
     carried = clone(stack).fit(X, RankingTarget(y, qid))
