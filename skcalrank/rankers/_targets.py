@@ -69,9 +69,9 @@ class TargetRanker(BaseRanker):
         with a scale that :meth:`fit` takes from the labels, as ERR, has none after it, and
         :meth:`score` takes the scale from the labels that it is given.
 
-        :class:`LeastSquaresRankerCV` and :class:`BoostedRanker` compare rankings of the queries that
-        they hold out by the sum of the targets times the discounts of their positions: the measure
-        up to a constant, without bias where the targets have none.
+        :class:`LeastSquaresRankerCV` and :class:`BoostedRanker` compare rankings of held-out
+        queries by the sum of the targets times the discounts of their positions: the measure up to
+        a constant, without bias where the targets have none.
         """
         check.refuse_judgments(targets)
         return self._fit_given(X, targets, qid, sample_weight)
