@@ -327,7 +327,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             names=names,
             varied=varied,
         )
-        return record.of_all(rows.workers)
+        return record.of_all(rows.workers, rows.queries.hashes)
 
     def _targets(self, plan: Plan, rows: Rows) -> Floats:
         """Return the targets to be learned, in grouped order."""

@@ -156,7 +156,7 @@ def test_the_linear_rankers_learn_all_rows(data):
     assert abs(sampled.score(X, y, qid) - whole.score(X, y, qid)) < 0.02
 
 
-def test_the_sample_depends_on_contents_alone(data):
+def test_the_sample_depends_on_names_alone(data):
     X, y, qid = data
     trees = BoostedRanker(engine="sklearn", n_estimators=5)
     one, other = (
