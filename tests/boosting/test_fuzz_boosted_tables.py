@@ -117,7 +117,7 @@ def test_tables_of_every_type_are_the_same(ranker, data):
 def test_order_of_queries_and_containers_of_names_change_nothing(ranker, data):
     (columns, y, codes), kind = data.draw(problems()), data.draw(KINDS_OF_NAMES)
     numbered = data.draw(numbers(len(y)))
-    rows = np.argsort(data.draw(orders(codes.max() + 1))[codes], kind="stable")
+    rows = np.argsort(data.draw(orders(int(codes.max()) + 1))[codes], kind="stable")
     one = fitted(ranker, table(columns), y, data.draw(qids(codes, kind)))
     moved = table(taken(columns, rows), index=numbered).infer_objects()
     two = fitted(ranker, moved, y[rows], data.draw(qids(codes[rows], kind)))
