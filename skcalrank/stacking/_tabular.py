@@ -60,8 +60,8 @@ class TabularRanker(StackingRanker):
         Kinds of columns by name, such as ``{"zip": "category", "sku": "drop"}``, where the values
         do not tell. See :class:`~skcalrank.preprocessing.TableEncoder`.
     random_state : int, RandomState instance or None, default=None
-        Seed for the draw of the held-out queries and for the trees; None is seed 0. Queries are
-        drawn by their names: other names act as another seed.
+        Queries are drawn by their names: other names act as another seed. None is seed 0. Trees
+        without a seed of their own get this one.
     n_jobs : int, default=None
         Number of threads of the trees. None means the default of the library, -1 one for each core.
     verbose : int, default=0
