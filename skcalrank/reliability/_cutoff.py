@@ -93,8 +93,8 @@ class GuaranteedCutoff(RankerAround):
         ranker is. A frozen ranker needs half of the queries for it, unless it is a
         CalibratedRankerCV whose target is the loss.
     random_state : int, RandomState instance or None, default=None
-        Seed for the draw of the queries; None is seed 0. Queries are drawn by their names: other
-        names act as another seed.
+        Queries are drawn by their names: other names act as another seed. None is seed 0, of the
+        half that calibrates as of the folds.
 
     Attributes
     ----------

@@ -48,7 +48,7 @@ def test_default_folds_do_not_depend_on_the_order_of_the_rows(data, rng):
     assert_same_folds(ranker, (X, y, qid, None), np.argsort(-qid, kind="stable"))
 
 
-@pytest.mark.filterwarnings("ignore::skcalrank.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 def test_rows_without_names_are_numbered(label_data):
     ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=4)
     X, y = label_data
