@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -434,9 +435,15 @@ def test_forms_of_the_data(loss, data, rng):
 def test_any_qid(data):
     X, y, qid = data
     ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=3)
-    expected = clone(ranker).fit(X, y, qid).cv_results_["mean_test_score"]
+
+    def scores(names):
+        return clone(ranker).fit(X, y, names).cv_results_["mean_test_score"]
+
+    # Folds are drawn by the names: equal ones draw alike, of whatever type, and others do not.
+    assert np.array_equal(scores([Fraction(int(q)) for q in qid]), scores(qid))
     for names in ([(int(q), "x") for q in qid], [f"q{q}" for q in qid]):
-        assert np.array_equal(ranker.fit(X, y, names).cv_results_["mean_test_score"], expected)
+        assert np.array_equal(scores(names), scores(list(names)))
+        assert not np.array_equal(scores(names), scores(qid))
 
 
 def test_inside_scikit_learn(data):
