@@ -33,6 +33,7 @@ def run(args: Namespace) -> str:
         **{f"  {name}": _in_short(value) for name, value in params.items()},
         "measure": "" if measure is None else measure.full_name,
         "calibrated": "" if measure is None else ": ".join(calibration_of(ranker)),
+        "loss used": _in_short(last.loss_) if hasattr(last, "loss_") else "",
         "penalty": _penalty(last),
         "weights": _weights(last),
         "features": _features(ranker),

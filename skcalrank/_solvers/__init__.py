@@ -9,11 +9,13 @@ from ._least_squares import (
     fit_pooled,
     fit_regressor,
     fit_rows,
+    fits_in_closed_form,
     is_affine,
     is_closed_form,
     predict_rows,
     takes_nan,
     takes_sparse,
+    transformed,
     with_ties,
 )
 from ._linear_descent import ScorerFit, Units, fit_scorer, penalty_scale

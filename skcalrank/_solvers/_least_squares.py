@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import contextmanager
+from inspect import isclass, signature
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,15 +28,20 @@ from ..data import (
 )
 from ..data.types import Array, Floats, Ints
 from ._moments import pooled_moments, product_of_rows
-from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean
+from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean, with_params
 from ._ridge import square_root
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ._moments import Moments
 
 # Predictions of equal rows may differ by rounding errors, which are far smaller than this number
 # times the largest prediction.
 _NEAR = 1e-9
+
+# Transformers that read labels, although their tags say that they need none.
+_READ_LABELS = re.compile(r"CCA|PLS\w+|Select(KBest|Percentile)")
 
 SQUARED_LOSSES = ("squared", "centered", "pairwise_squared")
 
@@ -41,11 +49,36 @@ SQUARED_LOSSES = ("squared", "centered", "pairwise_squared")
 def is_closed_form(regressor: Any) -> bool:
     """Return whether a regressor depends on X and y only through X'X and X'y, as Ridge (None) does.
 
-    `GramRidge`, which this module cannot import, declares it by an attribute.
+    These are `Ridge`, `LinearRegression` and `GramRidge`, and no subclass of them, whose `fit` may
+    do anything with X. `GramRidge`, which this module cannot import, declares it by an attribute.
     """
-    if regressor is None or isinstance(regressor, (Ridge, LinearRegression)):
+    if regressor is None or type(regressor) in (Ridge, LinearRegression):
         return True
-    return getattr(regressor, "_sees_moments_only", False)
+    return "_sees_moments_only" in vars(type(regressor))
+
+
+def fits_in_closed_form(regressor: Any) -> bool:
+    """Return whether a regressor is fitted in closed form, after steps of a pipeline if it is one.
+
+    The steps are those of scikit-learn or of this package that need neither labels nor queries.
+    """
+    if type(regressor) is not Pipeline or not regressor.steps:
+        return is_closed_form(regressor)
+    *before, last = [step for _, step in regressor.steps]
+    return last is not None and fits_in_closed_form(last) and all(map(_reads_rows_only, before))
+
+
+def _reads_rows_only(step: Any) -> bool:
+    """Return whether a step, with all estimators inside of it, needs neither labels nor queries."""
+    inside = step.get_params().values() if hasattr(step, "get_params") else ()
+    return all(
+        type(part).__module__.startswith(("sklearn.", "skcalrank."))
+        and not _READ_LABELS.fullmatch(type(part).__name__)
+        and not get_tags(part).target_tags.required
+        and "qid" not in signature(getattr(part, "transform", part.fit)).parameters
+        for part in (step, *inside)
+        if hasattr(part, "fit") and not isclass(part)
+    )
 
 
 def takes_sparse(regressor: Any) -> bool:
@@ -62,11 +95,11 @@ def takes_nan(regressor: Any) -> bool:
 
 
 def effective_loss(loss: str | None, regressor: Any) -> str:
-    """Return `loss`, or if None, "pairwise_squared" for closed forms and "squared" for others."""
+    """Return `loss`, or if None, "pairwise_squared" if fitted in closed form, else "squared"."""
     if loss is not None:
         check.option("loss", loss, SQUARED_LOSSES)
         return loss
-    return "pairwise_squared" if is_closed_form(regressor) else "squared"
+    return "pairwise_squared" if fits_in_closed_form(regressor) else "squared"
 
 
 def fit_regressor(
@@ -114,12 +147,29 @@ def fit_rows(
     params = {}
     if sample_weight is not None:
         params[weight_parameter(regressor)] = sample_weight
-    try:
+    with _inside_ranker(regressor, X):
         if held_out is not None:
             return fit_with_held_out(regressor, X, targets, sample_weight, *held_out)
+        getattr(regressor, method)(_in_range(regressor, X), targets, **params)
+    return _finite(regressor)
+
+
+def transformed(pipeline: Pipeline, X: Any, targets: Array) -> tuple[Any, Any]:
+    """Fit the steps of a pipeline before the last, and return the last one and what it reads."""
+    with _inside_ranker(pipeline, X):
+        before, last = pipeline[:-1], pipeline[-1]
+        X = before.fit_transform(X, targets) if before.steps else X
+        pipeline.steps = [*before.steps, pipeline.steps[-1]]
+        return last, check.features(last, X, accept_sparse="csr", dtype=(np.float64, np.float32))
+
+
+@contextmanager
+def _inside_ranker(regressor: Any, X: Any) -> Iterator[None]:
+    """Run a fit of a regressor to X, and say in errors which values of X it cannot read."""
+    try:
         # Metadata requests of the user do not apply to the regressor inside a ranker.
         with config_context(enable_metadata_routing=False):
-            getattr(regressor, method)(_in_range(regressor, X), targets, **params)
+            yield
     except (ValueError, TypeError, IndexError) as error:
         if names := tables.empty_columns(X):
             raise ValueError(
@@ -129,7 +179,6 @@ def fit_rows(
         if "too large for dtype" in str(error):
             _refuse_largest(regressor, X, error)
         raise
-    return _finite(regressor)
 
 
 def _refuse_largest(regressor: Any, X: Any, reason: Any) -> NoReturn:
@@ -176,8 +225,9 @@ def predict_rows(regressor: Any, X: Any) -> Floats:
 
     Equal rows have bitwise equal predictions, so that metrics treat them as ties.
     """
-    by_moments = getattr(regressor, "_sees_moments_only", False)
-    if by_moments or (type(regressor) in (Ridge, LinearRegression) and isinstance(X, np.ndarray)):
+    # GramRidge computes the same of sparse X.
+    of_sklearn = type(regressor) in (Ridge, LinearRegression)
+    if is_closed_form(regressor) and (isinstance(X, np.ndarray) or not of_sklearn):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
     raw = regressor.predict(X)
     values = raw.astype(np.float64, copy=False)
@@ -246,18 +296,17 @@ def fit_moments(
     root, right = square_root(moments, fit_intercept)
     # For so few rows, Ridge would invert the matrix of products of rows, in which features of small
     # values are lost among features of large values.
-    free = isinstance(regressor, Ridge) and regressor.solver == "auto" and not regressor.positive
-    unit, alpha = 1.0, getattr(regressor, "alpha", 0.0)
+    free = type(regressor) is Ridge and regressor.solver == "auto" and not regressor.positive
+    unit, params = 1.0, {}
     if free:
         # The solver "svd" ignores singular values below 1e-15, so divide by a power of two near
         # the largest value if that is tiny.
         largest = float(np.abs(root).max(initial=0.0))
         unit = 2.0 ** np.frexp(largest)[1] if 0.0 < largest < 1e-6 else 1.0
-        regressor.set_params(solver="svd", alpha=np.divide(alpha, unit) / unit)
-    with one_blas_thread(moments.gram.size):
+        params = {"solver": "svd", "alpha": np.divide(regressor.alpha, unit) / unit}
+    with one_blas_thread(moments.gram.size), with_params(regressor, **params):
         getattr(regressor, method)(root / unit, right[:, 0] if one_target else right)
     if free:
-        regressor.set_params(solver="auto", alpha=alpha)
         regressor.coef_ = regressor.coef_ / unit
     return _finite(regressor)
 
@@ -268,9 +317,8 @@ def fit_pooled(regressor: Any, moments: Moments, one_target: bool) -> Any:
     if add is not None:
         return add(moments, one_target, first=True)
     fit_intercept = regressor.fit_intercept
-    regressor.set_params(fit_intercept=False)
-    fit_moments(regressor, moments, one_target, fit_intercept=fit_intercept)
-    regressor.set_params(fit_intercept=fit_intercept)
+    with with_params(regressor, fit_intercept=False):
+        fit_moments(regressor, moments, one_target, fit_intercept=fit_intercept)
     if fit_intercept:
         regressor.intercept_ = moments.level - regressor.coef_ @ moments.mean
         if one_target:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -174,6 +175,16 @@ def fit_with_held_out(
     params = {name: _safe_indexing(values, train) for name, values in arrays.items()}
     params |= {f"{name}_val": _safe_indexing(values, held_out) for name, values in arrays.items()}
     # "auto" would depend on the number of training rows only.
-    early_stopping = regressor.early_stopping
-    regressor.set_params(early_stopping=True).fit(**params)
-    return regressor.set_params(early_stopping=early_stopping)
+    with with_params(regressor, early_stopping=True):
+        return regressor.fit(**params)
+
+
+@contextmanager
+def with_params(regressor: Any, **params: Any) -> Iterator[None]:
+    """Set parameters of a regressor for a while, also if it raises."""
+    before = {name: getattr(regressor, name) for name in params}
+    regressor.set_params(**params)
+    try:
+        yield
+    finally:
+        regressor.set_params(**before)

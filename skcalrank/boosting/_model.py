@@ -48,18 +48,22 @@ class Model(NamedTuple):
     def _with_start(self, trees: Floats, start: Floats | None) -> Floats:
         return self.weight * (trees if start is None else trees + start)
 
-    def contributions(self, engine: Engine, X: Any, kinds: list[int], n_jobs: Any) -> Floats:
+    def contributions(self, engine: Engine, rows: Rows, kinds: list[int], n_jobs: Any) -> Floats:
         """Return the share of each feature in the scores, and last a constant."""
+        X, scores = rows.X, self._start_scores(rows, None)
         parts = engine.contributions(self.booster, X, kinds, n_jobs)
-        if self.start is None:
+        if scores is None:
             return self.weight * parts
-        if not hasattr(self.start, "coef_"):
+        coef = np.ravel(getattr(self.start, "coef_", ()))
+        n_columns = len(coef)  # it reads none that a pipeline has put beside
+        table = X.toarray() if issparse(X) else X
+        terms = self.start_scale * table[:, :n_columns] * coef
+        constant = self.start_scale * getattr(self.start, "intercept_", 0.0)
+        if not np.allclose(terms.sum(axis=1) + constant, scores, rtol=1e-6):
             raise ValueError(
                 f"start must be linear in the features (coef_) for contributions, got "
                 f"{type(self.start).__name__}. Fit without start, or with a closed form."
             )
-        n_columns = np.size(self.start.coef_)  # it reads none that a pipeline has put beside
-        table = X.toarray() if issparse(X) else X[:, :n_columns]
-        parts[:, :n_columns] += self.start_scale * table * self.start.coef_
-        parts[:, -1] += self.start_scale * self.start.intercept_
+        parts[:, :n_columns] += terms
+        parts[:, -1] += constant
         return self.weight * parts

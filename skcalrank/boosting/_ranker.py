@@ -194,6 +194,8 @@ class BoostedRanker(TargetRanker):
     feature_importances_ : ndarray of shape (d,)
         Decrease of the loss by splits on each feature, normalized to sum 1; the mean over the
         models.
+    loss_ : str or Loss
+        Loss that was minimized.
     engine_ : str
         Name of the library.
     encoder_ : TableEncoder or None
@@ -753,7 +755,7 @@ class BoostedRanker(TargetRanker):
         rows = self._check_rows(X, None, "contributions")
         engine, kinds = ENGINES[self.engine_], categories_of(self)
         models = self._models()
-        parts = [model.contributions(engine, rows.X, kinds, self.n_jobs) for model in models]
+        parts = [model.contributions(engine, rows, kinds, self.n_jobs) for model in models]
         return by_column(np.sum(parts, axis=0), self.encoder_)
 
     @property
@@ -761,6 +763,12 @@ class BoostedRanker(TargetRanker):
         """Numbers of the columns of categories in the table that `fit` got."""
         check_is_fitted(self)
         return [] if self.encoder_ is None else self.encoder_.sources_[categories_of(self)].tolist()
+
+    @property
+    def loss_(self) -> str | Loss:
+        """Loss that was minimized."""
+        check_is_fitted(self)
+        return self.record_.plan.loss
 
     @property
     def feature_importances_(self) -> Floats:

@@ -195,7 +195,7 @@ def _scores(score: Score, graph: Graph) -> Any:
     if isinstance(score, Steps):
         # skl2onnx knows this class, but none of its subclasses.
         model = Pipeline(score.pipeline.steps)
-    elif is_ranker(score.model) or isinstance(score.model, GramRidge):
+    elif is_ranker(score.model) or type(score.model) is GramRidge:
         model = _linear(score.model)
     else:
         model = score.model

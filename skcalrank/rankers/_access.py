@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from .._solvers import is_closed_form
 from ..data import Queries, QuerySizes
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
@@ -131,7 +132,7 @@ def check_partitions(ranker: ScoreRanker) -> Any:
     partitions, or the targets of a query depend on other queries.
     """
     plan = ranker._check_params()
-    if not plan.closed_form:
+    if not is_closed_form(plan.regressor):
         raise ValueError(
             f"estimator must be fitted by sums over rows if X is a dask collection, got "
             f"{type(plan.regressor).__name__}: set estimator=GramRidge(alpha=...) of "

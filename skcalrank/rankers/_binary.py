@@ -59,7 +59,9 @@ class PrecisionRanker(_BinaryRanker):
 
     Attributes
     ----------
-    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+    estimator_, loss_, alpha_, penalty_scale_
+        As in :class:`LeastSquaresRanker`.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
 
     See Also
@@ -114,7 +116,9 @@ class RecallRanker(_BinaryRanker):
 
     Attributes
     ----------
-    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+    estimator_, loss_, alpha_, penalty_scale_
+        As in :class:`LeastSquaresRanker`.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
 
     See Also
@@ -196,7 +200,9 @@ class RBPRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+    estimator_, loss_, alpha_, penalty_scale_
+        As in :class:`LeastSquaresRanker`.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
 
     See Also
@@ -273,7 +279,9 @@ class AUCRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+    estimator_, loss_, alpha_, penalty_scale_
+        As in :class:`LeastSquaresRanker`.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
 
     See Also

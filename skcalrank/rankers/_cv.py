@@ -84,6 +84,8 @@ class LeastSquaresRankerCV(ScoreRanker):
         Coefficients and intercept, with a row per item in the label-ranking form.
     estimator_ : GramRidge
         Ridge regression fitted to all rows with `alpha_`.
+    loss_ : str
+        Loss that was minimized.
     rankers_ : dict of str to LeastSquaresRanker
         Rankers fitted to all rows, each with the penalty of its measure, by name of the measure.
     cv_results_ : dict

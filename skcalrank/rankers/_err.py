@@ -51,6 +51,8 @@ class ERRRanker(ScoreRanker):
     ----------
     estimator_ : regressor
         Fitted regressor, as in :class:`LeastSquaresRanker`.
+    loss_ : str
+        Loss that was minimized.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     max_grade_ : float

@@ -102,6 +102,8 @@ class PairRanker(ScoreRanker):
     ----------
     estimator_ : object
         The fitted regressor, or model of pairs.
+    loss_ : str
+        Loss that was minimized, "squared" for pairs.
     n_iter_ : int
         Number of iterations of the bilinear fit; only there.
 
@@ -212,7 +214,7 @@ class PairRanker(ScoreRanker):
                 "y may have unranked items (NaN) in fit with loss=None or 'squared' alone, got "
                 f"{method} with loss={self.loss!r}."
             )
-        record = self._record_of(plan, rows, np.nan_to_num(targets))
+        record = self._record_of(replace(plan, loss="squared"), rows, np.nan_to_num(targets))
         self.estimator_ = self._fit_outputs(plan, rows, rows.columns(targets))
         self.record_ = record
         return self

@@ -48,6 +48,8 @@ class LeastSquaresPairRanker(PairRanker):
     ----------
     estimator_ : object
         The fitted regressor, or model of pairs.
+    loss_ : str
+        Loss that was minimized, "squared" for pairs.
     surrogate_ : {"score", "pairwise"}
         The surrogate that was fitted.
     n_iter_ : int

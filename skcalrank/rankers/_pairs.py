@@ -64,6 +64,8 @@ class AveragePrecisionRanker(PairRanker):
     ----------
     estimator_ : object
         The fitted regressor, or model of pairs.
+    loss_ : str
+        Loss that was minimized, "squared" for pairs.
     surrogate_ : {"score", "pairwise"}
         The surrogate that was fitted.
     n_iter_ : int
@@ -241,6 +243,8 @@ class PairwiseDisagreementRanker(PairRanker):
     ----------
     estimator_ : object
         The fitted regressor, or model of pairs.
+    loss_ : str
+        Loss that was minimized, "squared" for pairs.
     surrogate_ : {"score", "pairwise"}
         The surrogate that was fitted.
     n_iter_ : int

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._solvers import effective_loss, is_closed_form, needs_non_negative
+from .._solvers import effective_loss, fits_in_closed_form, is_closed_form, needs_non_negative
 from ..data import PreferenceTarget, Rows, check, has_method, query_factors, warn
 from ..data.types import Floats, Self
 from ..losses import get_loss
@@ -221,13 +221,13 @@ class RegressionPlan(Plan):
 
     @property
     def closed_form(self) -> bool:
-        """Whether the regressor depends on rows only through their moments."""
-        return is_closed_form(self.regressor)
+        """Whether the regressor, or the last step of a pipeline, is fitted in closed form."""
+        return fits_in_closed_form(self.regressor)
 
     @property
     def reads_tables(self) -> bool:
         # Features of pairs are computed from numbers.
-        return self.surrogate == "score" and not self.closed_form
+        return self.surrogate == "score" and not is_closed_form(self.regressor)
 
     @property
     def in_chunks(self) -> bool:

@@ -85,15 +85,17 @@ class LeastSquaresRanker(ScoreRanker):
         :class:`LeastSquaresRankerCV` finds the multiple of "auto" that is best for the measure,
         which pays if there are few queries.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
-        Loss of the regression. If None, "pairwise_squared" for ``Ridge``, ``LinearRegression`` and
-        ``GramRidge``, else "squared".
+        Loss of the regression. If None, "pairwise_squared" for regressors in closed form, else
+        "squared"; `loss_` says which. In closed form are exactly ``Ridge``, ``LinearRegression``
+        and ``GramRidge``, not their subclasses, also as the last step of a ``Pipeline`` whose other
+        steps are of scikit-learn or this package and need neither labels nor queries.
 
         - "squared": squared errors of the targets.
         - "pairwise_squared": squared errors of the differences of targets within a query, which
-          leaves a constant of each query free. Minimized in closed form for ``Ridge``,
-          ``LinearRegression`` and ``GramRidge``, on centered features for other regressors linear
-          in X, and approached for all others by `n_passes` passes from the fit of "squared", each
-          of which fits ``u - mean_q(u - f)``, where f is the fit before.
+          leaves a constant of each query free. Minimized in closed form where there is one, on
+          centered features for other regressors linear in X, and approached for all others by
+          `n_passes` passes from the fit of "squared", each of which fits ``u - mean_q(u - f)``,
+          where f is the fit before.
         - "centered": one such pass from ``f = 0``. Calibrated only where a row carries its whole
           query, even for measures whose targets are separable.
     n_passes : int, default=5
@@ -116,6 +118,8 @@ class LeastSquaresRanker(ScoreRanker):
         The fitted regressor. With ``estimator=None`` a :class:`~skcalrank.linear_model.GramRidge`,
         or `Ridge` where X has more features than rows (and more than 1,000), or too many for a
         d x d matrix in memory.
+    loss_ : str
+        Loss that was minimized.
     alpha_ : float
         Ridge penalty that was used; only with ``estimator=None``.
     penalty_scale_ : ndarray of shape (d,)
@@ -205,7 +209,9 @@ class DCGRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+    estimator_, loss_, alpha_, penalty_scale_
+        As in :class:`LeastSquaresRanker`.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
 
     See Also
@@ -289,7 +295,9 @@ class NDCGRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+    estimator_, loss_, alpha_, penalty_scale_
+        As in :class:`LeastSquaresRanker`.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
 
     See Also
@@ -377,7 +385,9 @@ class ExpectedRankUtilityRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+    estimator_, loss_, alpha_, penalty_scale_
+        As in :class:`LeastSquaresRanker`.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
 
     See Also
@@ -445,7 +455,9 @@ class SpearmanRanker(ScoreRanker):
 
     Attributes
     ----------
-    estimator_, alpha_, penalty_scale_, n_items_, item_names_in_, n_features_in_, feature_names_in_
+    estimator_, loss_, alpha_, penalty_scale_
+        As in :class:`LeastSquaresRanker`.
+    n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
 
     See Also

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import diags, issparse
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline
 
 from .._solvers import (
     Moments,
@@ -19,9 +20,11 @@ from .._solvers import (
     fit_pairwise,
     fit_pairwise_outputs,
     fit_regressor,
+    fits_in_closed_form,
     merge_all,
     pair_weights,
     pooled_moments,
+    transformed,
 )
 from ..data import MOST_CELLS, Queries, Rows
 from ..data.types import Floats, Ints
@@ -41,8 +44,16 @@ def fit_targets(
     method: str = "fit",
 ) -> Any:
     """Fit a regressor to targets in grouped order under a loss of ``SQUARED_LOSSES``."""
+    if isinstance(regressor, Pipeline) and fits_in_closed_form(regressor):
+        # Regress on the rows that the steps before the regressor make.
+        last, X = transformed(regressor, rows.X, rows.in_order(targets))
+        names = getattr(last, "feature_names_in_", None)
+        last = fit_targets(last, replace(rows, X=X), targets, loss=loss)
+        if names is not None:  # a fit to moments forgets them
+            last.feature_names_in_ = names
+        return regressor
     X, weight = rows.X, rows.weight
-    if isinstance(regressor, GramRidge):
+    if type(regressor) is GramRidge:
         return _fit_moments(regressor, rows, targets, loss, method)
     if rows.n_items is not None:
         targets = targets.reshape(-1, rows.n_items)

@@ -382,6 +382,13 @@ class ScoreRanker(TargetRanker):
         return values
 
     @property
+    def loss_(self) -> str:
+        """Loss that was minimized: `loss`, or what None stands for with this regressor."""
+        check_is_fitted(self)
+        plan = self.record_.plan
+        return plan.loss if plan.on_documents else "squared"  # of pairs
+
+    @property
     def alpha_(self) -> float:
         """Ridge penalty that was used; only with ``estimator=None``."""
         alpha = self.record_.penalty

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from ..aggregation import is_of_clicks, judgments_of, structure_scores
 from ..data import ClickSessions, Judgments, PreferenceTarget, Queries, Rows, limits
@@ -64,6 +65,8 @@ class StochasticAggregatedRanker(JudgmentRanker):
         Coefficients and intercept, with a row per item in the label-ranking form.
     n_iter_ : int
         Number of updates so far.
+    loss_ : str or Loss
+        Loss that was minimized.
     n_items_, item_names_in_, n_features_in_, feature_names_in_
         Numbers and names of items and features, as in :class:`LeastSquaresRanker`.
 
@@ -194,6 +197,12 @@ class StochasticAggregatedRanker(JudgmentRanker):
             return values
 
         return of_subset
+
+    @property
+    def loss_(self) -> str | Loss:
+        """Loss that was minimized: `loss`, or "pairwise_squared" if that is None."""
+        check_is_fitted(self)
+        return self.record_.plan.loss or "pairwise_squared"
 
     def _scores(self, rows: Rows) -> Floats:
         return linear_scores(rows.X, self.coef_, self.intercept_)

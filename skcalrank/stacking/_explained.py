@@ -32,14 +32,19 @@ def contributions_of_members(stack: Any, rows: Rows) -> Floats:
 def _of_member(name: str, ranker: Any, rows: Rows, stack: Any) -> tuple[Floats | None, Floats]:
     """Return the units of the scores of a member in each query, if any, and their parts."""
     view, queries = view_of(ranker), rows.queries
+    X, named = rows_for(ranker, rows), rows.named or not stack.record_.has_qid
+    scores = scores_of(ranker, X, queries, named)
     if view is not None and isinstance(rows.X, np.ndarray):
         one = np.ones(1)
         alone = CompiledScorer([view], [], one, one, False)
-        scores = alone.scores(rows.X, queries, [])
+        if not np.allclose(alone.scores(rows.X, queries, []), scores, rtol=1e-6):
+            raise ValueError(
+                f"The score of {name!r} must be linear in its columns for contributions, got "
+                f"{ranker[-1]!r}: sklearn.inspection.permutation_importance takes any."
+            )
         parts = by_column(alone.contributions(rows.X, queries, []), stack.encoder_)
     else:
-        X, named = rows_for(ranker, rows), rows.named or not stack.record_.has_qid
-        scores, boosted = scores_of(ranker, X, queries, named), trees_behind(ranker)
+        boosted = trees_behind(ranker)
         if boosted not in (None, ranker):
             X, ranker = ranker[:-1].transform(X, queries.codes if named else None), boosted
         with naming_ranker(name):
@@ -78,7 +83,7 @@ def _importances(ranker: Any, stack: Any) -> Any:
         groups, ranker = _columns_of(view, ranker), ranker.steps[-1][1]
     ranker = trees_behind(ranker) or ranker
     model = getattr(ranker, "estimator_", None)
-    if not isinstance(model, GramRidge):
+    if type(model) is not GramRidge:
         return getattr(ranker, "feature_importances_", None)
     is_of_columns = len(groups) == model.n_features_in_
     return variances(model, groups, stack.n_features_in_) if is_of_columns else None
@@ -96,6 +101,6 @@ def settle_views(stack: Any) -> None:
     """Drop what linear views of a stack would need to learn further rows."""
     for ranker in stack.rankers_:
         view = view_of(ranker) if type(ranker) is LinearView else None
-        if view is not None and isinstance(ranker.steps[-1][1].estimator_, GramRidge):
+        if view is not None and type(ranker.steps[-1][1].estimator_) is GramRidge:
             last, groups = ranker.steps[-1][1], _columns_of(view, ranker)
             last.estimator_ = settled(last.estimator_, groups, stack.n_features_in_)

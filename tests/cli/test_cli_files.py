@@ -353,6 +353,7 @@ def test_info(capsys, path, new):
         "NDCGRanker",
         "alpha         7.0",
         "penalty         7\n",
+        "loss used       'pairwise_squared'\n",
         "ndcg@10",
         "Fisher-consistent",
         "\ntrained on ",

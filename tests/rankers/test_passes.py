@@ -146,7 +146,7 @@ ANY = [
     KNeighborsRegressor(),
     SVR(),
     make_pipeline(StandardScaler(), TREE),
-    make_pipeline(StandardScaler(), LinearRegression()),
+    make_pipeline(StandardScaler(), Lasso(0.01)),
     RandomForestRegressor(5, random_state=0, warm_start=True),
 ]
 

@@ -207,6 +207,6 @@ def test_weights_go_to_the_last_step_of_a_pipeline(rng):
     weight = np.repeat(rng.uniform(0.1, 5, 12), 5)
     # The scaler takes weights, too.
     found = NDCGRanker(make_pipeline(StandardScaler(), Ridge())).fit(X, y, qid, weight)
-    plain = NDCGRanker(Ridge(), loss="squared")
+    plain = NDCGRanker(Ridge())
     expected = plain.fit(StandardScaler().fit_transform(X), y, qid, weight)
     np.testing.assert_allclose(found.estimator_[-1].coef_, expected.coef_)
