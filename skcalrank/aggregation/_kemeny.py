@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import PreferenceTarget, arrays, check
 from ..data.types import Array, ArrayLike, Floats
-from ..preds import feedback_arc_positions
+from ..preds import TIME_LIMIT, feedback_arc_positions
 
 # What an entry of an order may be instead of a name: a group of tied names.
 _GROUPS = (list, tuple, Set)
@@ -35,13 +35,18 @@ class Consensus(NamedTuple):
     bound: float
     proven: bool
 
+    @property
+    def gap(self) -> float:
+        """How much less another order could contradict, at most."""
+        return self.value - self.bound
+
 
 def kemeny(
     orders: Sequence[Iterable[Any]] | PreferenceTarget | Any,
     *,
     weights: ArrayLike | None = None,
     method: str = "exact",
-    time_limit: float | None = None,
+    time_limit: float | None = TIME_LIMIT,
 ) -> Consensus:
     r"""Return the order that contradicts the preferences of the voters least (Kemeny, 1959).
 
@@ -64,9 +69,9 @@ def kemeny(
         Non-negative weight of each vote, such as the number of voters. If None, all are 1.
     method : {"exact", "local_search", "auto"}, default="exact"
         As in :func:`skcalrank.preds.feedback_arc_positions`.
-    time_limit : float, default=None
-        Seconds after which the exact method returns the best order so far, with a bound. If None,
-        there is no limit.
+    time_limit : float, default=10.0
+        Seconds after which the exact method returns the best order so far, with a bound and a
+        `ConvergenceWarning`. If None, there is no limit.
 
     Returns
     -------

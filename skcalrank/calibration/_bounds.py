@@ -343,7 +343,8 @@ def diameter(measure: Any, r: int) -> float:
                 f"r must be at most {_LARGEST_MAP} for MAP, got {r}: larger bounds are not known."
             )
         # All bases have the same norm, so the farthest one has the smallest inner product.
-        others = map_positions(-measure.pair_basis(first), **measure.problem).positions[None]
+        farthest = map_positions(-measure.pair_basis(first), time_limit=None, **measure.problem)
+        others = farthest.positions[None]
     else:
         others = all_positions(r)
     apart = measure.pair_basis(others) - measure.pair_basis(first)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data import check
 from ..data.types import ArrayLike, Floats, Matrix
-from ..preds import Pred, PredResult, get_pred, preds_for, sort_positions
+from ..preds import TIME_LIMIT, Pred, PredResult, get_pred, preds_for, sort_positions
 from ..rankers import measure_of
 from ._conditions import CONDITIONS, score_condition
 
@@ -92,7 +92,7 @@ def noise_report(
     *,
     pred: str | Pred | Callable[..., Any] | None = None,
     score_ranker: Any = None,
-    time_limit: float = 10.0,
+    time_limit: float | None = TIME_LIMIT,
 ) -> NoiseReport:
     """Report how often a cheap prediction map is as good as the exact one, for a fitted ranker.
 
@@ -213,7 +213,7 @@ def _holds(condition: Any, u: Floats) -> bool:
     return bool(CONDITIONS[condition](u))
 
 
-def _solve(pred: Pred, u: Floats, options: dict[str, float], problem: Any) -> PredResult:
+def _solve(pred: Pred, u: Floats, options: dict[str, Any], problem: Any) -> PredResult:
     """Run a prediction map of a problem on one matrix, with the options that the map accepts."""
     options = {name: options[name] for name in options if name in pred.options}
     return pred.solve(u, **options, **problem)

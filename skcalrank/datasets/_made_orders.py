@@ -106,7 +106,7 @@ class OrderMixture:
         measure = cast(Any, get_measure(measure))
         if measure.objective == "disagreement":
             targets = self._mean(measure.pair_targets(-self.orders.astype(float)))
-            best = [feedback_arc_positions(matrix).positions for matrix in targets]
+            best = [feedback_arc_positions(u, time_limit=None).positions for u in targets]
         elif measure.shape == "documents":
             queries = Queries.equal(self.probabilities.size, self.orders.shape[2])
             labels = measure.labels(-self.orders.astype(float).ravel())

@@ -11,7 +11,7 @@ from ._map import MAP_PREDS, map_positions
 from ._objectives import OBJECTIVES
 from ._pairs import PAIR_PREDS, pair_positions
 from ._sort import SORT, sort_positions
-from ._stacks import PredResult
+from ._stacks import TIME_LIMIT, PredResult, warn_of_gaps
 from ._ties import solve_with_ties
 from ._topological import TOPOLOGICAL, topological_positions, widest_cycle
 

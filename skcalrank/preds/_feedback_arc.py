@@ -14,10 +14,17 @@ from sklearn.utils import check_random_state
 from ..data import check
 from ..data.types import ArrayLike, Bools, Floats, Ints, Seed
 from ._base import heuristic_cost, preds_of_methods
-from ._insertion import OrderSearch, contradicted, descend_together
+from ._insertion import by_net_preference, contradicted, descend, descend_together
 from ._linear_ordering import solve_exactly
 from ._objectives import disagreement_result, net_graph
-from ._stacks import PredResult, on_stack, order_to_positions, parts
+from ._stacks import (
+    TIME_LIMIT,
+    PredResult,
+    on_stack,
+    order_to_positions,
+    parts,
+    warn_of_gaps,
+)
 from ._subsets import best_chain
 from ._topological import topological_order
 
@@ -30,16 +37,12 @@ _AUTO_UP_TO = 20
 # Size up to which components are searched together if they are equally large.
 _STACKS_UP_TO = 32
 
-# Orders for each document of a component that do not improve the best one, after which a search
-# ends before its time limit.
-_PATIENCE = 10
-
 
 def feedback_arc_positions(
     U: ArrayLike,
     *,
     method: str = "exact",
-    time_limit: float | None = None,
+    time_limit: float | None = TIME_LIMIT,
     random_state: Seed = 0,
 ) -> PredResult:
     r"""Return positions that minimize :math:`\sum_{i \ne j} U_{ij} 1(\sigma(i) > \sigma(j))`.
@@ -53,24 +56,21 @@ def feedback_arc_positions(
     dynamic programming over its subsets if it is small, else by the linear-ordering program: its
     dual over the triangle inequalities bounds it and gives the first of them, violated ones are
     added in rounds, and the pairs that stay undecided are branched on. With the optional solver
-    highspy (``pip install "skcalrank[exact]"``) each round starts from the last one, and
-    inequalities of six documents (3-fences and Moebius ladders) are added before it branches;
-    without it, scipy's integer programs start anew.
+    highspy (``pip install "skcalrank[exact]"``) each round starts from the last one; without it,
+    scipy's integer programs start anew.
 
     Parameters
     ----------
     U : array-like of shape (r, r) or (n, r, r)
         Estimated preferences of a query, or of n queries of r documents; the diagonal is ignored.
     method : {"exact", "local_search", "auto"}, default="exact"
-        "local_search" moves single documents to their best place until no move improves the value;
-        with a time limit, it goes on with crossovers of 24 such orders, or, of more than 500
-        documents, with shuffled parts of the best one. "auto" is exact on components of up to 20
-        documents and uses local search on larger ones.
-    time_limit : float, default=None
+        "local_search" moves single documents to their best place until no move improves the value.
+        "auto" is exact on components of up to 20 documents and uses local search on larger ones.
+    time_limit : float, default=10.0
         Seconds for each query after which the exact method returns the best order found, with a
-        bound, and which local search may use. If None, the exact method has no limit.
+        bound; a `ConvergenceWarning` counts such queries. If None, there is no limit.
     random_state : int, RandomState instance or None, default=0
-        Seed of what is crossed and shuffled, the same for every query.
+        Seed of the search for orders before they are proven, the same for every query.
 
     Returns
     -------
@@ -90,6 +90,19 @@ def feedback_arc_positions(
     >>> result.positions, result.value, result.proven
     (array([1, 2, 3]), 1.0, True)
     """
+    result = _positions(U, method=method, time_limit=time_limit, random_state=random_state)
+    warn_of_gaps([result], time_limit)
+    return result
+
+
+def _positions(
+    U: ArrayLike,
+    *,
+    method: str,
+    time_limit: float | None = TIME_LIMIT,
+    random_state: Seed = 0,
+) -> PredResult:
+    """Return positions without a warning, because rankers warn once for many stacks."""
     check.option("method", method, ("exact", "local_search", "auto"))
     check.time_limit(time_limit)
     exact_up_to = {"exact": np.inf, "auto": _AUTO_UP_TO, "local_search": 0}[method]
@@ -114,8 +127,8 @@ class _Limits(NamedTuple):
 
     def together(self, size: Ints) -> Bools:
         """Return whether components of these sizes are solved in stacks."""
-        searched = (size <= _STACKS_UP_TO) & (self.time_limit is None)
-        return (size > 1) & np.where(size > self.exact_up_to, searched, size <= _SUBSETS_UP_TO)
+        most = np.where(size > self.exact_up_to, _STACKS_UP_TO, _SUBSETS_UP_TO)
+        return (size > 1) & (size <= most)
 
 
 def _solve(U: Floats, limits: _Limits) -> PredResult:
@@ -191,7 +204,7 @@ def _places_in_large(net: Floats, head: Ints, limits: _Limits) -> tuple[Ints, Fl
         deadline, rng = limits.start()
         for first in np.unique(head[query, head[query] >= 0]):
             component = np.flatnonzero(head[query] == first)
-            solve = solve_exactly if len(component) <= limits.exact_up_to else _search
+            solve = solve_exactly if len(component) <= limits.exact_up_to else _descend
             order, gap = solve(net[query][np.ix_(component, component)], deadline, rng)
             place[query, component[order]] = np.arange(len(order))
             excess[query] += gap
@@ -212,12 +225,10 @@ def _over_subsets(net: Floats) -> Ints:
 # Solvers of one component, which return an order and a bound on what a better one could save.
 
 
-def _search(net: Floats, deadline: float, rng: np.random.Generator) -> tuple[Ints, float]:
+def _descend(net: Floats, _deadline: float, _rng: np.random.Generator) -> tuple[Ints, float]:
     """Return an order by local search, and the net preferences that it contradicts."""
-    search = OrderSearch(net, rng)
-    if deadline < np.inf:
-        search.run(deadline, _PATIENCE * len(net))
-    return search.best, search.loss
+    order = descend(net, by_net_preference(net))
+    return order, contradicted(net, order)
 
 
 def _exact_cost(r: int) -> float:
@@ -229,9 +240,9 @@ def _auto_cost(r: int) -> float:
 
 
 FEEDBACK_ARC_PREDS = preds_of_methods(
-    feedback_arc_positions,
+    _positions,
     "disagreement",
     exact={"exact": True, "cost": _exact_cost, "options": ("time_limit",)},
-    local_search={"options": ("time_limit",)},
+    local_search={},
     auto={"cost": _auto_cost, "options": ("time_limit",)},
 )

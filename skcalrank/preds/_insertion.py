@@ -15,9 +15,8 @@ import numpy as np
 
 from ..data.types import Floats, Ints
 
-# Orders that are crossed with each other, and documents from where on only one order is worked on.
+# Orders that are crossed with each other.
 _ORDERS = 24
-_CROSS_UP_TO = 500
 
 # Rounding of sums of net preferences, as a share of the largest.
 _ROUNDING = 1e-12
@@ -97,10 +96,10 @@ def _move(net: Floats, order: Ints, before: Floats, movable: Ints, place: Ints, 
 
 
 class OrderSearch:
-    """Orders of one matrix that are crossed, or the best of which is disturbed, and descend again.
+    """Orders of one matrix that are crossed and descend again.
 
     * `net` (r, r): net preferences, antisymmetric.
-    * `rng`: draws what is crossed and disturbed.
+    * `rng`: draws what is crossed.
     """
 
     def __init__(self, net: Floats, rng: np.random.Generator) -> None:
@@ -126,7 +125,7 @@ class OrderSearch:
         equal = np.flatnonzero(self.losses == loss)
         if any(np.array_equal(order, self.orders[i]) for i in equal):
             return
-        if len(self.orders) < self._room:
+        if len(self.orders) < _ORDERS:
             self.orders.append(order)
             self.losses = np.append(self.losses, loss)
         elif loss <= self.losses.max():
@@ -141,14 +140,8 @@ class OrderSearch:
             self.add(self._next())
             idle = 0 if self.loss < loss else idle + 1
 
-    @property
-    def _room(self) -> int:
-        return _ORDERS if len(self.net) <= _CROSS_UP_TO else 1
-
     def _next(self) -> Ints:
-        if self._room == 1:
-            return self._disturbed(self.best)
-        if len(self.orders) < self._room:
+        if len(self.orders) < _ORDERS:
             return self.rng.permutation(len(self.net))
         first, second = self.rng.choice(len(self.orders), 2, replace=False)
         return self._crossed(self.orders[first], self.orders[second])
@@ -161,12 +154,3 @@ class OrderSearch:
         child = first.copy()
         child[chosen] = child[chosen[np.argsort(place[first[chosen]])]]
         return child
-
-    def _disturbed(self, order: Ints) -> Ints:
-        """Return the order with documents of one part of it shuffled."""
-        r = len(order)
-        size = min(r, int(self.rng.integers(4, 13)))
-        start = self.rng.integers(r - size + 1)
-        disturbed = order.copy()
-        self.rng.shuffle(disturbed[start : start + size])
-        return disturbed

@@ -13,30 +13,19 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_matrix
 
 from ..data.types import Floats, Ints
-from ._fences import SIDE, fences
 from ._insertion import OrderSearch
 from ._relaxation import Relaxation
-from ._triangles import TRIANGLE, DualAscent, Pairs
+from ._triangles import DualAscent, Pairs
 
 # Sweeps of the dual ascent before linear programs, and without a solver that starts warm; the
 # number of cyclic triples from which on it pays, and of documents up to which it is held in memory.
 _SWEEPS, _SWEEPS_ALONE = 90, 300
 _CYCLIC, _ASCENT_UP_TO = 4_000, 300
 
-# Violated triples of a pair that a round adds, and by how much they are violated; and the same of
-# fences, and no fences.
+# Violated triples of a pair that a round adds, and by how much they are violated.
 _PER_PAIR, _VIOLATED = 3, 1e-5
-_FENCES_PER_PAIR, _FENCE_VIOLATED = 4, 0.05
-_NONE = np.zeros((0, 12), dtype=np.intp), np.zeros((0, 12))
-
-# Rounds with fences go on while so many of them close this share of the gap.
-_ROUNDS, _CLOSED = 5, 0.03
-
-# Pairs that are tried for branching, and steps of the simplex method for each of their ends.
-_TRIED, _STEPS = 8, 30
 
 # Orders for each document that do not improve the best one, after which a search ends: before the
 # bounds, and when they leave a gap. The first one may take a share of the time.
@@ -161,17 +150,15 @@ def _minimize(problem: _Problem, triples: Ints, relaxed: bool) -> tuple[Any, flo
     """Return the best numbers of pairs under inequalities and a bound, or None on timeout."""
     if not len(triples):
         return np.where(problem.gain > 0, 1.0, -1.0), problem.total
-    left, gain, n = problem.seconds, problem.gain, len(triples)
+    left, gain = problem.seconds, problem.gain
     if left <= 0:
         return None, np.inf
-    # Of x = (y + 1) / 2.
-    signs, starts = np.tile([1.0, 1.0, -1.0], n), 3 * np.arange(n + 1)
-    matrix = csr_matrix((signs, triples.ravel(), starts), shape=(n, len(gain)))
+    # Of x = (y + 1) / 2, with y in the inequalities from -1 to 1.
     result = milp(
         -gain,
         integrality=np.full(len(gain), 0 if relaxed else 1),
         bounds=Bounds(0, 1),
-        constraints=LinearConstraint(matrix, 0, 1),
+        constraints=LinearConstraint(problem.pairs.rows(triples), 0, 1),
         options={"mip_rel_gap": 0.0} | ({} if np.isinf(left) else {"time_limit": left}),
     )
     if result.status != 0:
@@ -182,7 +169,7 @@ def _minimize(problem: _Problem, triples: Ints, relaxed: bool) -> tuple[Any, flo
 
 def _branch_and_cut(problem: _Problem, program: Relaxation, triples: Ints) -> None:
     """Search the tree of fixed pairs, the node of the largest bound first."""
-    program.add(triples, TRIANGLE, 1.0)
+    program.add(problem.pairs.rows(triples))
     number = itertools.count()
     # Nodes by negative bound; the outer bound is what all that are left could reach.
     nodes = [(-problem.bound, next(number), program.low, program.high)]
@@ -197,81 +184,47 @@ def _branch_and_cut(problem: _Problem, program: Relaxation, triples: Ints) -> No
             return
         if y is None or problem.is_closed(bound):
             continue
-        pair, bounds = _branching_pair(problem, program, y, bound)
+        pair = _branching_pair(problem, program, y)
         if pair is None:
             return
-        for end, reached in zip((-1.0, 1.0), bounds):
+        for end in (-1.0, 1.0):
             low, high = program.low.copy(), program.high.copy()
             low[pair] = high[pair] = end
-            if not problem.is_closed(reached):
-                heapq.heappush(nodes, (-min(-outer, bound, reached), next(number), low, high))
+            heapq.heappush(nodes, (-min(-outer, bound), next(number), low, high))
     problem.bound = problem.kept
 
 
 def _cut(problem: _Problem, program: Relaxation, is_root: bool) -> tuple[Any, float]:
-    """Add violated inequalities until they help little, or no better order is possible.
+    """Add violated triangles until there are none, or no better order is possible.
 
-    The first node has triangles alone until there are none. Returns None with -inf if no better
-    order exists here, and with inf if time is over.
+    Returns None with -inf if no better order exists here, and with inf if time is over.
     """
-    # Bounds of the last rounds that count as such.
-    best, last, fenced = np.inf, [np.inf] * _ROUNDS, not is_root
     while True:
         y, bound = program.solve(problem.seconds)
         if y is None:
             return None, bound
-        best = min(best, bound)
         if is_root:
-            problem.bound = min(problem.bound, max(best, problem.kept))
+            problem.bound = min(problem.bound, max(bound, problem.kept))
         problem.round(y)
-        if problem.is_closed(best):
-            return y, best
-        triples = _spread_triples(problem.pairs, y)
-        if not fenced and not len(triples):
+        if problem.is_closed(bound):
+            return y, bound
+        triples = problem.pairs.violated(y, _VIOLATED)
+        triples = triples[problem.pairs.spread(triples, _PER_PAIR)]
+        if is_root and not len(triples):
             problem.look(_LAST_SEARCH)
-            fenced = True
-        rows, coefficients = _spread_fences(problem.pairs, y) if fenced else _NONE
-        stalls = fenced and last[0] - best < _CLOSED * (best - problem.kept)
-        is_last = stalls or not len(triples) + len(rows)
-        if not is_last:
-            program.drop_basic()
+        program.drop_basic()
         program.fix(bound - problem.kept - 2.0 * problem.step)
-        if is_last:
-            return y, best
-        program.add(triples, TRIANGLE, 1.0)
-        program.add(rows, coefficients, SIDE)
-        last = [*last[1:], best] if fenced else last
+        if not len(triples):
+            return y, bound
+        program.add(problem.pairs.rows(triples))
 
 
-def _spread_triples(pairs: Pairs, y: Floats) -> Ints:
-    """Return violated triples, few of a pair."""
-    triples = pairs.violated(y, _VIOLATED)
-    return triples[pairs.spread(triples, _PER_PAIR)]
-
-
-def _spread_fences(pairs: Pairs, y: Floats) -> tuple[Ints, Floats]:
-    """Return the pairs and coefficients of violated fences, few of a pair."""
-    rows, coefficients = fences(pairs, y, _FENCE_VIOLATED)
-    kept = pairs.spread(rows, _FENCES_PER_PAIR)
-    return rows[kept], coefficients[kept]
-
-
-def _branching_pair(
-    problem: _Problem, program: Relaxation, y: Floats, bound: float
-) -> tuple[Any, Any]:
-    """Return a pair both of whose ends bound much, and the bounds of the ends.
-
-    A few steps are tried with the pairs that are least decided, of those the ones of large net
-    preference.
-    """
+def _branching_pair(problem: _Problem, program: Relaxation, y: Floats) -> Any:
+    """Return the pair that is least decided, or of several such the one of most net preference."""
     open_pairs = program.low < program.high
     free = np.flatnonzero(open_pairs & (np.abs(y) < 1.0 - _UNIT))
     if not len(free):
         free = np.flatnonzero(open_pairs)
     if not len(free):
-        return None, None
-    first = np.lexsort((-np.abs(problem.gain[free]), np.round(np.abs(y[free]), 3)))[:_TRIED]
-    bounds = program.probe(free[first], _STEPS)
-    taken = np.clip(bound - bounds, problem.step * _UNIT, problem.gap * 2)
-    chosen = int(taken.prod(axis=1).argmax())
-    return free[first[chosen]], bounds[chosen]
+        return None
+    return free[np.lexsort((-np.abs(problem.gain[free]), np.round(np.abs(y[free]), 3)))[0]]

@@ -13,7 +13,7 @@ from ..data.types import Array, ArrayLike, Bools, Floats, Ints
 from ._base import heuristic_cost, preds_of_methods
 from ._layers import search_layers
 from ._objectives import map_bound, map_result, map_weights, settled_weights
-from ._stacks import PredResult, check_stack, on_stack, parts
+from ._stacks import TIME_LIMIT, PredResult, check_stack, on_stack, parts, warn_of_gaps
 from ._subsets import best_chain, weights_of_sets
 
 # Largest number of documents whose sets are all enumerated, in some milliseconds, which "auto" is
@@ -23,7 +23,11 @@ _BEAM_WIDTH = 32
 
 
 def map_positions(
-    U: ArrayLike, *, k: int | None = None, method: str = "exact", time_limit: float | None = None
+    U: ArrayLike,
+    *,
+    k: int | None = None,
+    method: str = "exact",
+    time_limit: float | None = TIME_LIMIT,
 ) -> PredResult:
     r"""Return positions that maximize :math:`\sum_{i \ge j} U_{ij} / \max(\sigma(i), \sigma(j))`.
 
@@ -47,9 +51,9 @@ def map_positions(
         "beam" keeps the 32 best sets of each size; "diagonal" sorts by :math:`u_{ii}`, which is
         calibrated on P_reinforce (Theorem 4). "auto" is "exact" for up to 16 documents and "beam"
         for more.
-    time_limit : float, default=None
+    time_limit : float, default=10.0
         Seconds for each query after which the exact method returns the best order it has, with a
-        bound. If None, there is no limit.
+        bound; a `ConvergenceWarning` counts such queries. If None, there is no limit.
 
     Returns
     -------
@@ -71,6 +75,15 @@ def map_positions(
     >>> map_positions([[0.1, 0, 0], [0, 0.5, 0], [0, 0.2, 0.4]], k=1).value
     0.5
     """
+    result = _positions(U, k=k, method=method, time_limit=time_limit)
+    warn_of_gaps([result], time_limit)
+    return result
+
+
+def _positions(
+    U: ArrayLike, *, k: int | None = None, method: str, time_limit: float | None = TIME_LIMIT
+) -> PredResult:
+    """Return positions without a warning, because rankers warn once for many stacks."""
     check.option("method", method, ("exact", *_SOLVERS, "auto"))
     check.time_limit(time_limit)
     check.cutoff(k)
@@ -212,7 +225,7 @@ def _auto_cost(r: int) -> float:
 
 
 MAP_PREDS = preds_of_methods(
-    map_positions,
+    _positions,
     "map",
     exact={"exact": True, "cost": _exact_cost, "options": ("time_limit",)},
     beam={},

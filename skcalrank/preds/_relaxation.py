@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from ..data.types import Floats, Ints
+from ..data.types import Floats
 
 
 class Relaxation:
     """A linear program that goes on from its last basis when rows or bounds change.
 
-    Its rows are inequalities ``-side <= coefficients @ y <= side``. Bounds are computed from the
-    multipliers of the rows, so that they do not rest on tolerances of the solver.
+    Its rows are inequalities ``-1 <= row @ y <= 1``. Bounds are computed from the multipliers of
+    the rows, so that they do not rest on tolerances of the solver.
 
     Parameters
     ----------
@@ -30,22 +30,14 @@ class Relaxation:
         self.model.changeColsCost(n, np.arange(n, dtype=np.int32), -gain)
         self.low: Floats = np.full(n, -1.0)
         self.high: Floats = np.ones(n)
-        self.rows, self.sides = csr_matrix((0, n)), np.zeros(0)
+        self.rows = csr_matrix((0, n))
 
-    def add(self, pairs: Ints, coefficients: Floats, side: float) -> None:
-        """Add rows by pairs and coefficients of shape (n, width), or coefficients of all rows."""
-        n, width = pairs.shape
-        if not n:
-            return
-        values = np.broadcast_to(coefficients, pairs.shape).flatten()
-        starts = np.arange(0, n * width + 1, width)
-        rows = csr_matrix((values, pairs.ravel(), starts), shape=(n, len(self.gain)))
-        rows.eliminate_zeros()
-        sides = np.full(n, side)
+    def add(self, rows: csr_matrix) -> None:
+        """Add rows."""
+        n = rows.shape[0]
         starts, columns = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
-        self.model.addRows(n, -sides, sides, rows.nnz, starts, columns, rows.data)
+        self.model.addRows(n, -np.ones(n), np.ones(n), rows.nnz, starts, columns, rows.data)
         self.rows = vstack([self.rows, rows], format="csr")
-        self.sides = np.append(self.sides, sides)
 
     def restrict(self, low: Floats, high: Floats) -> None:
         """Set the bounds of the numbers of the pairs."""
@@ -61,7 +53,7 @@ class Relaxation:
         rows = np.flatnonzero(loose).astype(np.int32)
         if len(rows):
             self.model.deleteRows(len(rows), rows)
-            self.rows, self.sides = self.rows[~loose], self.sides[~loose]
+            self.rows = self.rows[~loose]
 
     def solve(self, seconds: float) -> tuple[Any, float]:
         """Return the solution and its bound; None and -inf if there is none, or inf on timeout."""
@@ -73,15 +65,12 @@ class Relaxation:
         status, known = self.model.getModelStatus(), self.highspy.HighsModelStatus
         if status != known.kOptimal:
             return None, -np.inf if status == known.kInfeasible else np.inf
-        bound, self.left = self._bound(self.low, self.high)
-        return np.array(self.model.getSolution().col_value), bound
-
-    def _bound(self, low: Floats, high: Floats) -> tuple[float, Floats]:
-        """Return the bound of the multipliers, and the gains of the pairs that they leave."""
         multipliers = -np.array(self.model.getSolution().row_dual)
-        left = self.gain - self.rows.T @ multipliers
-        most = np.maximum(left * low, left * high)
-        return float(np.abs(multipliers) @ self.sides + most.sum()), left
+        # The gains of the pairs that the multipliers leave.
+        self.left = self.gain - self.rows.T @ multipliers
+        most = np.maximum(self.left * self.low, self.left * self.high)
+        bound = float(np.abs(multipliers).sum() + most.sum())
+        return np.array(self.model.getSolution().col_value), bound
 
     def fix(self, slack: float) -> None:
         """Fix numbers of pairs whose other end takes more than the slack from the last bound."""
@@ -90,29 +79,6 @@ class Relaxation:
         low = np.where(fixed & up, 1.0, self.low)
         high = np.where(fixed & ~up, -1.0, self.high)
         self.restrict(low, high)
-
-    def probe(self, pairs: Ints, steps: int) -> Floats:
-        """Return bounds, of shape (n, 2), with each of the pairs at -1 and at 1.
-
-        The simplex method takes so many steps for each.
-        """
-        basis, known = self.model.getBasis(), self.highspy.HighsModelStatus
-        bounds = np.full((len(pairs), 2), np.inf)
-        self.model.setOptionValue("simplex_iteration_limit", steps)
-        for row, pair in enumerate(pairs.tolist()):
-            for column, end in enumerate((-1.0, 1.0)):
-                self.model.changeColBounds(pair, end, end)
-                self.model.run()
-                if self.model.getModelStatus() == known.kInfeasible:
-                    bounds[row, column] = -np.inf
-                elif self.model.getSolution().dual_valid:
-                    low, high = self.low.copy(), self.high.copy()
-                    low[pair] = high[pair] = end
-                    bounds[row, column] = self._bound(low, high)[0]
-                self.model.changeColBounds(pair, self.low[pair], self.high[pair])
-                self.model.setBasis(basis)
-        self.model.setOptionValue("simplex_iteration_limit", self.highspy.kHighsIInf)
-        return bounds
 
 
 def _silent(highspy: Any) -> Any:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, arrays
+from ..data import CACHE_CELLS, arrays, warn
 from ..data.types import ArrayLike, Floats, Ints
+
+# Seconds after which exact maps return the best order of a query found so far, by default.
+TIME_LIMIT = 10.0
 
 
 class PredResult(NamedTuple):
@@ -48,6 +52,24 @@ class PredResult(NamedTuple):
         """Return the results of a stack as a list."""
         columns = (column.tolist() for column in self[1:])
         return [PredResult(*fields) for fields in zip(self.positions, *columns)]
+
+
+def warn_of_gaps(results: Iterable[PredResult], time_limit: float | None) -> None:
+    """Warn if exact maps returned orders that are not proven best."""
+    late, n_orders = [], 0
+    for result in results:
+        unproven = (np.asarray(result.method) == "exact") & ~np.asarray(result.proven)
+        late.append(np.extract(unproven, result.gap))
+        n_orders += unproven.size
+    gaps = np.concatenate(late)
+    if not len(gaps):
+        return
+    limit = "" if time_limit is None else f" within time_limit={time_limit!r} seconds"
+    warn(
+        f"{len(gaps)} of {n_orders} orders are not proven best{limit}; the largest gap is "
+        f"{gaps.max():.3g}. With time_limit=None the exact map has no limit.",
+        ConvergenceWarning,
+    )
 
 
 def check_stack(U: ArrayLike) -> Floats:

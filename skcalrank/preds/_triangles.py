@@ -13,6 +13,7 @@ whatever the multipliers of the triples are.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from ..data.types import Floats, Ints
 
@@ -24,7 +25,7 @@ _WIDTH, _DECAY = 1.0, 0.96
 _MOST = 8
 
 # Coefficients of the pairs (i, j), (j, k), (i, k).
-TRIANGLE = np.array([1.0, 1.0, -1.0])
+_TRIANGLE = np.array([1.0, 1.0, -1.0])
 
 
 class Pairs:
@@ -53,6 +54,12 @@ class Pairs:
     def triples(self, i: Ints, j: Ints, k: Ints) -> Ints:
         """Return the pairs of triples i < j < k, of shape (n, 3); the third has a minus."""
         return np.column_stack([self.number[i, j], self.number[j, k], self.number[i, k]])
+
+    def rows(self, triples: Ints) -> csr_matrix:
+        """Return the inequalities of triples as rows over the pairs."""
+        n = len(triples)
+        values, starts = np.tile(_TRIANGLE, n), np.arange(0, 3 * n + 1, 3)
+        return csr_matrix((values, triples.ravel(), starts), shape=(n, len(self)))
 
     def violated(self, y: Floats, tolerance: float) -> Ints:
         """Return triples whose inequality is violated, the most violated first.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,10 +31,9 @@ from ..data import (
     first_equal_rows,
     limits,
     refuse_lazy,
-    warn,
 )
 from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Seed, Self
-from ..preds import Pred, PredResult, get_pred, solve_with_ties
+from ..preds import Pred, PredResult, get_pred, solve_with_ties, warn_of_gaps
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
 from ._regression import fit_ridge
 from ._score import ScoreRanker
@@ -88,6 +86,10 @@ class PairRanker(ScoreRanker):
     query_weight : {"pairs", "documents", "equal"}, default=None
         Weight of a query in the loss, as in :class:`LeastSquaresRanker`; None is "pairs" for the
         pairwise surrogate.
+    time_limit : float, default=10.0
+        Seconds for the exact map of one query, after which the best order so far is used. A
+        `ConvergenceWarning` counts the queries whose order is not proven best; :meth:`solve`
+        returns the gap of each. If None, there is no limit.
     n_jobs : int, default=None
         Number of processes that run the prediction map on queries: None is 1, and -1 all
         processors. They are used only if the map is estimated to take more than 2 seconds without
@@ -118,13 +120,14 @@ class PairRanker(ScoreRanker):
     _theorem: ClassVar[str] = "pairs"
     _diagonal = False
     _of_documents: ClassVar[tuple[str, ...]] = ("loss", "n_passes")
-    _of_pairs: ClassVar[tuple[str, ...]] = ("pair_features",)
+    _of_pairs: ClassVar[tuple[str, ...]] = ("pair_features", "time_limit")
 
     _parameter_constraints: ClassVar = {
         **ScoreRanker._parameter_constraints,
         "surrogate": [limits.one_of("score", "pairwise")],
         "pred": limits.OWN_ERROR,
         "pair_features": [limits.one_of(*PAIR_FEATURES), callable],
+        "time_limit": [limits.POSITIVE, None],
         "n_jobs": [limits.Integers(), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -133,6 +136,7 @@ class PairRanker(ScoreRanker):
     surrogate: str
     pred: str | Pred | Callable[..., Any] | None
     pair_features: str | Callable[..., Any]
+    time_limit: float | None
     n_jobs: int | None
     random_state: Seed
     verbose: int
@@ -413,7 +417,7 @@ class PairRanker(ScoreRanker):
         turn = number + check_random_state(self.random_state).random_sample(len(number))
         solved: list[Any] = []
         self._run(matrices, turn, queries, self._noting(solved, queries.n_queries))
-        self._warn_of_gaps(solved)
+        warn_of_gaps([result for _, result, _ in solved], self.time_limit)
         return queries, solved
 
     def _run(self, matrices: Any, turn: Floats, queries: Queries, note: Callable[..., Any]) -> None:
@@ -434,9 +438,7 @@ class PairRanker(ScoreRanker):
                 for solved in Parallel(self.n_jobs)(delayed(solve_task)(solver, *t) for t in tasks):
                     note(solved)
                 return
-        alone = "time_limit" in pred.options and (
-            options.get("time_limit") is not None or pred.cost(int(queries.sizes.max())) > _LONG
-        )
+        alone = "time_limit" in pred.options and pred.cost(int(queries.sizes.max())) > _LONG
         each(lambda task: solve_task(solver, *task), tasks, note, most=1 if alone else len(turn))
 
     def _noting(self, results: list[Any], n_queries: int) -> Callable[..., Any]:
@@ -453,18 +455,6 @@ class PairRanker(ScoreRanker):
                     print(f"[{name}] ranked {number}/{n_queries} queries", flush=True)
 
         return note
-
-    def _warn_of_gaps(self, results: list[tuple[Ints, PredResult, Floats]]) -> None:
-        """Warn if the time limit left orders that are not proven best."""
-        hit = [result.gap[(result.method == "exact") & ~result.proven] for _, result, _ in results]
-        gaps = np.concatenate(hit)
-        if len(gaps):
-            n_queries = sum(len(numbers) for numbers, *_ in results)
-            warn(
-                f"The time limit was reached on {len(gaps)} of {n_queries} queries, whose orders "
-                f"are not proven best; the largest gap is {gaps.max():.3g}. Increase time_limit.",
-                ConvergenceWarning,
-            )
 
     @property
     def surrogate_(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from ..data import Rows, limits
 from ..data.types import Floats, Ints, Seed
 from ..measures import PairMeasure
-from ..preds import Pred
+from ..preds import TIME_LIMIT, Pred
 from ._pair_base import PairRanker
 from ._stacks import rows_of
 
@@ -41,7 +41,7 @@ class LeastSquaresPairRanker(PairRanker):
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.pair_positions`; maps
         of other names if the measure has an `objective` of its own. If None, "auto". A callable
         maps the (r, r) matrix of a query to positions.
-    pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
+    pair_features, alpha, loss, n_passes, query_weight, time_limit, n_jobs, random_state, verbose
         Options of the fit and of the map, as in :class:`~skcalrank.rankers.PairRanker`.
 
     Attributes
@@ -102,6 +102,7 @@ class LeastSquaresPairRanker(PairRanker):
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
+        time_limit: float | None = TIME_LIMIT,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -113,6 +114,7 @@ class LeastSquaresPairRanker(PairRanker):
         self.surrogate = surrogate
         self.pred = pred
         self.pair_features = pair_features
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -12,7 +12,7 @@ from .._solvers import is_affine, is_closed_form
 from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems, Rows, arrays, limits
 from ..data.types import Floats, Ints, Seed
 from ..measures import AveragePrecision, PairwiseDisagreement
-from ..preds import Pred
+from ..preds import TIME_LIMIT, Pred
 from ._pair_base import PairRanker
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ class AveragePrecisionRanker(PairRanker):
         None, "auto". A callable maps the (r, r) matrix of a query to positions.
     relevance_level : float, default=None
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
-    time_limit : float, default=None
-        Seconds for the exact map of one query. When it is reached, the best order so far is used,
-        and a warning reports the number of such queries.
-    pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
+    pair_features, alpha, loss, n_passes, query_weight, time_limit, n_jobs, random_state, verbose
         Options of the fit and of the map, as in :class:`~skcalrank.rankers.PairRanker`.
 
     Attributes
@@ -125,14 +122,12 @@ class AveragePrecisionRanker(PairRanker):
     _measure_type = AveragePrecision
     _diagonal = True
     _of_documents = ("loss", "n_passes", "targets")
-    _of_pairs = ("pair_features", "time_limit")
     _parameter_constraints: ClassVar = {
         **PairRanker._parameter_constraints,
         "k": [limits.AT_LEAST_ONE, None],
         "divisor": [limits.one_of("relevant", "attainable")],
         "targets": [limits.one_of("measure", "separable")],
         "relevance_level": [limits.FINITE, None],
-        "time_limit": [limits.POSITIVE, None],
     }
 
     def __init__(
@@ -150,7 +145,7 @@ class AveragePrecisionRanker(PairRanker):
         n_passes: int = 5,
         query_weight: str | None = None,
         relevance_level: float | None = None,
-        time_limit: float | None = None,
+        time_limit: float | None = TIME_LIMIT,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,
@@ -233,10 +228,7 @@ class PairwiseDisagreementRanker(PairRanker):
         in a row, regressors that are linear in the targets predict the same orders. With features
         of pairs, both orders of a pair are regressed, and half the difference of their predictions
         is its value.
-    time_limit : float, default=None
-        Seconds for the exact map of one query. When it is reached, the best order so far is used,
-        and a warning reports the number of such queries. Local search goes on until then.
-    pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
+    pair_features, alpha, loss, n_passes, query_weight, time_limit, n_jobs, random_state, verbose
         Options of the fit and of the map, as in :class:`~skcalrank.rankers.PairRanker`.
 
     Attributes
@@ -309,7 +301,6 @@ class PairwiseDisagreementRanker(PairRanker):
         "score_function": [limits.one_of("net_preference"), callable],
         "weights": [limits.one_of(*PREFERENCE_WEIGHTS)],
         "pair_targets": [limits.one_of("preferences", "differences")],
-        "time_limit": [limits.POSITIVE, None],
     }
 
     def __init__(
@@ -326,7 +317,7 @@ class PairwiseDisagreementRanker(PairRanker):
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
-        time_limit: float | None = None,
+        time_limit: float | None = TIME_LIMIT,
         n_jobs: int | None = None,
         random_state: Seed = None,
         verbose: int = 0,

@@ -1,13 +1,15 @@
 """Exact MAP by layers of sets: best orders, bounds, and what a time limit leaves."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 from definitions import all_positions
 from matrices import MATRICES, assert_one_by_one
+from sklearn.exceptions import ConvergenceWarning
 
-from skcalrank.preds import map_positions
+from skcalrank.preds import PREDS, map_positions
 from skcalrank.preds._layers import assignment_bound, bound_of_rest
 
 
@@ -175,7 +177,7 @@ def test_a_time_limit_leaves_an_order_and_an_honest_bound(kind, monkeypatch, rng
     monkeypatch.setattr("skcalrank.preds._map._ALL_SETS_UP_TO", 0)
     gaps = []
     for limit in (1e-9, 10, 305, 315, 10_000):
-        result = map_positions(U, time_limit=limit)
+        result = PREDS["map_exact"].solve(U, time_limit=limit)
         assert result.value <= best + 1e-12 <= result.bound + 2e-12
         assert result.proven == (result.gap == 0)
         gaps.append(result.gap)
@@ -187,14 +189,27 @@ def test_a_time_limit_leaves_an_order_and_an_honest_bound(kind, monkeypatch, rng
 def test_the_time_limit_of_exact_map_is_of_a_query(rng):
     stack = np.array([KINDS[kind](9, rng) for kind in KINDS])
     for limit in (1, 20, 10_000):
-        assert_one_by_one(lambda U, t=limit: map_positions(U, time_limit=t), stack)
+        assert_one_by_one(partial(PREDS["map_exact"].solve, time_limit=limit), stack)
+
+
+@pytest.mark.usefixtures("layers", "clock")
+def test_a_time_limit_that_is_hit_warns_once(rng):
+    stack = np.array([KINDS["symmetric"](9, rng) for _ in range(3)])
+    with pytest.warns(ConvergenceWarning) as caught:
+        result = map_positions(stack, time_limit=1)
+    assert not result.proven.any()
+    (warning,) = caught
+    assert str(warning.message) == (
+        f"3 of 3 orders are not proven best within time_limit=1 seconds; the largest gap is "
+        f"{result.gap.max():.3g}. With time_limit=None the exact map has no limit."
+    )
 
 
 @pytest.mark.usefixtures("clock")
 def test_shares_bound_many_documents_better_than_halves(rng):
     for r in (40, 100):
         U = mean_targets(r, rng)
-        beam, exact = map_positions(U, method="beam"), map_positions(U, time_limit=200)
+        beam, exact = map_positions(U, method="beam"), PREDS["map_exact"].solve(U, time_limit=200)
         assert exact.value >= beam.value
         assert exact.gap < 0.4 * beam.gap
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from definitions import all_positions, disagreement
-from matrices import MATRICES, assert_one_by_one
+from matrices import MATRICES
 
 from skcalrank.preds import feedback_arc_positions
+from skcalrank.preds._insertion import OrderSearch
 
 every_kind = pytest.mark.parametrize("kind", MATRICES)
 
@@ -37,38 +38,48 @@ def test_no_move_improves_an_order(kind, together, monkeypatch, rng):
         assert (result.value - result.bound >= -1e-9).all()
 
 
-@pytest.mark.parametrize("room", [1, 1000], ids=["shuffled parts", "crossovers"])
-def test_a_search_with_time_reaches_the_best_of_all_orders(room, monkeypatch, rng):
-    monkeypatch.setattr("skcalrank.preds._insertion._CROSS_UP_TO", room)
+def test_crossed_orders_reach_the_best_of_all_orders(rng):
     for r in (3, 5, 7):
         positions = all_positions(r)
         for _ in range(5):
             U = rng.normal(size=(r, r))
-            best = (U * (positions[:, :, None] > positions[:, None, :])).sum(axis=(1, 2)).min()
-            assert searched(U, time_limit=60.0).value == pytest.approx(best)
+            net = U - U.T
+            best = (net * (positions[:, :, None] > positions[:, None, :])).sum(axis=(1, 2)).min()
+            search = OrderSearch(net, rng)
+            search.run(np.inf, 10 * r)
+            order = np.argsort(search.best)
+            assert disagreement(net, 1 + order) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("room", [1, 1000], ids=["shuffled parts", "crossovers"])
-def test_a_time_limit_lets_local_search_go_on(room, monkeypatch, rng):
-    monkeypatch.setattr("skcalrank.preds._insertion._CROSS_UP_TO", room)
-    monkeypatch.setattr("skcalrank.preds._feedback_arc._PATIENCE", 3)
-    stack = rng.random((2, 40, 40))
-    short, long = searched(stack), searched(stack, time_limit=60.0)
-    assert (long.value < short.value).all()
-    assert (long.value - long.bound >= -1e-9).all()
-    np.testing.assert_allclose(long.bound, short.bound)
+def test_crossing_goes_on_from_a_descent(rng):
+    for U in rng.random((2, 40, 40)):
+        search = OrderSearch(U - U.T, rng)
+        short = search.loss
+        search.run(np.inf, 120)
+        assert search.loss < short
+        assert np.array_equal(np.sort(search.best), np.arange(40))
 
 
-@pytest.mark.parametrize("limit", [None, 60.0])
-def test_a_seed_repeats_the_search(limit, monkeypatch, rng):
-    monkeypatch.setattr("skcalrank.preds._feedback_arc._PATIENCE", 1)
+def test_a_seed_repeats_the_search(rng):
+    U = rng.random((40, 40))
+    found = []
+    for seed in (0, 0, 1):
+        search = OrderSearch(U - U.T, np.random.default_rng(seed))
+        search.run(np.inf, 40)
+        found.append(search)
+    assert found[0].loss == found[1].loss
+    assert all(map(np.array_equal, found[0].orders, found[1].orders))
+    assert not all(map(np.array_equal, found[0].orders, found[2].orders))
+
+
+@pytest.mark.parametrize("method", ["exact", "local_search"])
+def test_a_seed_is_an_integer_an_instance_or_none(method, rng):
     stack = rng.random((3, 16, 16))
-    results = [searched(stack, time_limit=limit, random_state=seed) for seed in (0, 0, 1)]
-    assert np.array_equal(results[0].positions, results[1].positions)
-    assert_one_by_one(lambda U: searched(U, time_limit=limit, random_state=5), stack)
-    instance = searched(stack, time_limit=limit, random_state=np.random.RandomState(0))
-    assert np.array_equal(instance.positions, results[0].positions)
-    assert searched(stack, time_limit=limit, random_state=None).positions.shape == (3, 16)
+    results = [
+        feedback_arc_positions(stack, method=method, random_state=seed).value
+        for seed in (0, np.random.RandomState(0), None)
+    ]
+    np.testing.assert_allclose(results, np.tile(results[0], (3, 1)))
 
 
 def test_a_bad_seed_is_refused():

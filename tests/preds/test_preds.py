@@ -380,7 +380,7 @@ def test_options_go_to_preds_that_name_them(objective, data):
     X, _, qid = data
     named = ("time_limit", "relevance_level", "nonsense")
     pred = Pred.from_positions(first_come, objective, options=named)
-    params = {"map": {"relevance_level": 1}, "disagreement": {"time_limit": 7.0}}[objective]
+    params = {"time_limit": 7.0} | ({"relevance_level": 1} if objective == "map" else {})
     for options, expected in ((named, tuple(params.values())), ((), ())):
         SEEN.clear()
         pred = Pred.from_positions(first_come, objective, options=options)

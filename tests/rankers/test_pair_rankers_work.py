@@ -4,6 +4,7 @@ import copy
 import pickle
 import warnings
 from functools import partial
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -13,8 +14,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import Ridge
 
-from skcalrank import PairwiseDisagreementRanker, PreferenceTarget
+from skcalrank import AveragePrecisionRanker, PairwiseDisagreementRanker, PreferenceTarget
+from skcalrank.aggregation import kemeny
+from skcalrank.calibration import noise_report
 from skcalrank.data import MissingQidError, each
+from skcalrank.preds import feedback_arc_positions, map_positions
+from skcalrank.rankers import LeastSquaresPairRanker
 from skcalrank.rankers._stacks import stacks
 
 
@@ -96,7 +101,7 @@ def test_jobs_change_nothing(make, backend, data, label_data, request):
     ("ranker", "r", "shared"),
     [
         (map_ranker(pred="exact"), 6, True),
-        (map_ranker(pred="exact", time_limit=9.0), 6, False),
+        (map_ranker(pred="exact"), 17, False),
         (map_ranker(pred="beam"), 6, True),
         (pd_ranker(), 6, True),
         (pd_ranker(pred="exact"), 20, False),
@@ -216,14 +221,31 @@ def test_time_limit_that_is_hit_warns_once(pred, method, hard, monkeypatch):
     (warning,) = caught
     assert warning.category is ConvergenceWarning
     message = str(warning.message)
-    assert message.startswith("The time limit was reached on 2 of 2 queries")
-    assert "largest gap is" in message
+    assert message.startswith("2 of 2 orders are not proven best within time_limit=0.001 seconds; ")
+    assert message.endswith("With time_limit=None the exact map has no limit.")
+
+
+LIMITED = (
+    *(feedback_arc_positions, map_positions, kemeny, noise_report),
+    *(AveragePrecisionRanker, PairwiseDisagreementRanker, LeastSquaresPairRanker),
+)
+
+
+def test_one_limit_stands_for_every_exact_map():
+    assert {signature(f).parameters["time_limit"].default for f in LIMITED} == {10.0}
+
+
+def test_a_measure_of_pairs_passes_its_limit_on(rng):
+    X, y = np.eye(20), rng.integers(0, 2, (20, 40))
+    ranker = LeastSquaresPairRanker("map", pred="exact", alpha=1e-6, time_limit=1e-9).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="1 of 1 orders .* time_limit=1e-09 seconds"):
+        ranker.predict(np.full((1, 20), 0.05))
 
 
 def test_time_limit_gives_positions_with_their_gap(hard):
     X, y, qid = hard
     ranker = pd_ranker(pred="exact", alpha=1e-6, time_limit=1e-3).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="time limit"):
+    with pytest.warns(ConvergenceWarning, match="time_limit=0.001 seconds"):
         results = ranker.solve(X, qid)
     for result in results:
         assert sorted(result.positions) == list(range(1, 36))
@@ -236,7 +258,7 @@ def test_time_limit_of_exact_map_warns_of_gaps(rng):
     ranker = map_ranker(pred="exact", alpha=1e-6, time_limit=1e-9).fit(X, y)
     # A mean of the laws of all rows.
     mean = np.full((1, 20), 0.05)
-    with pytest.warns(ConvergenceWarning, match="time limit was reached on 1 of 1 queries"):
+    with pytest.warns(ConvergenceWarning, match="1 of 1 orders are not proven best"):
         (result,) = ranker.solve(mean)
     assert not result.proven
     assert 0 < result.gap < 0.2 * result.value
