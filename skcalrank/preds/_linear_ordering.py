@@ -27,10 +27,9 @@ _CYCLIC, _ASCENT_UP_TO = 4_000, 300
 # Violated triples of a pair that a round adds, and by how much they are violated.
 _PER_PAIR, _VIOLATED = 3, 1e-5
 
-# Orders for each document that do not improve the best one, after which a search ends: before the
-# bounds, and when they leave a gap. The first one may take a share of the time.
-_FIRST_SEARCH, _LAST_SEARCH = 4, 8
-_SHARE = 0.25
+# Orders for each document that do not improve the best one, after which the search before the
+# bounds ends, and its share of the time.
+_PATIENCE, _SHARE = 4, 0.25
 
 # Numbers that are nearly integers, as a share of their unit; and rounding of a sum.
 _UNIT, _ROUNDING = 1e-6, 1e-9
@@ -39,9 +38,7 @@ _UNIT, _ROUNDING = 1e-6, 1e-9
 def solve_exactly(net: Floats, deadline: float, rng: np.random.Generator) -> tuple[Ints, float]:
     """Return an order of a component, and a bound on what a better one could save."""
     problem = _Problem(net, deadline, rng)
-    # Programs of very many documents would not end, so that all time is left to the search.
-    share = _SHARE if problem.pairs.r <= _ASCENT_UP_TO else 1.0
-    problem.look(_FIRST_SEARCH if problem.is_hard else 0, share)
+    problem.look()
     highspy = _highspy()
     triples = problem.ascend(_SWEEPS if highspy else _SWEEPS_ALONE)
     if not problem.is_proven:
@@ -78,12 +75,9 @@ class _Problem:
         whole = (net == np.round(net)).all() and np.abs(net).max() < 2.0**53
         divisor = np.gcd.reduce(np.abs(net).astype(np.int64), axis=None) if whole else 0
         self.step = max(divisor / self.scale * (1.0 - _UNIT), _ROUNDING * self.total)
-
-    @property
-    def is_hard(self) -> bool:
-        """Whether many triples of documents are cyclic."""
-        edges = (self.search.net > 0) * 1.0
-        return bool((edges @ edges * edges.T).sum() / 3.0 > _CYCLIC)
+        edges = (net > 0) * 1.0
+        # Whether many triples of documents are cyclic.
+        self.is_hard = bool((edges @ edges * edges.T).sum() / 3.0 > _CYCLIC)
 
     @property
     def kept(self) -> float:
@@ -119,12 +113,12 @@ class _Problem:
             self.bound = min(self.bound, ascent.sweep())
         return ascent.active()
 
-    def look(self, patience: int, share: float = 1.0) -> None:
-        """Search for better orders, until so many for each document in a row are none."""
-        deadline = self.deadline
-        if share < 1.0 and deadline < np.inf:
-            deadline -= (1.0 - share) * self.seconds
-        self.search.run(deadline, patience * self.pairs.r)
+    def look(self) -> None:
+        """Search for better orders if the problem is hard."""
+        # Programs of very many documents would not end, so that all time is left to the search.
+        share = _SHARE if self.pairs.r <= _ASCENT_UP_TO else 1.0
+        if self.is_hard:
+            self.search.run(time.monotonic() + share * self.seconds, _PATIENCE * self.pairs.r)
 
     def round(self, y: Floats) -> None:
         """Let the order that a relaxed solution suggests descend."""
@@ -210,10 +204,6 @@ def _cut(problem: _Problem, program: Relaxation, is_root: bool) -> tuple[Any, fl
             return y, bound
         triples = problem.pairs.violated(y, _VIOLATED)
         triples = triples[problem.pairs.spread(triples, _PER_PAIR)]
-        if is_root and not len(triples):
-            problem.look(_LAST_SEARCH)
-        program.drop_basic()
-        program.fix(bound - problem.kept - 2.0 * problem.step)
         if not len(triples):
             return y, bound
         program.add(problem.pairs.rows(triples))

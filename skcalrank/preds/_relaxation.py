@@ -46,15 +46,6 @@ class Relaxation:
         if len(columns):
             self.model.changeColsBounds(len(columns), columns, low[columns], high[columns])
 
-    def drop_basic(self) -> None:
-        """Delete the rows that do not hold the solution."""
-        basic = self.highspy.HighsBasisStatus.kBasic
-        loose = np.array([s == basic for s in self.model.getBasis().row_status], dtype=bool)
-        rows = np.flatnonzero(loose).astype(np.int32)
-        if len(rows):
-            self.model.deleteRows(len(rows), rows)
-            self.rows = self.rows[~loose]
-
     def solve(self, seconds: float) -> tuple[Any, float]:
         """Return the solution and its bound; None and -inf if there is none, or inf on timeout."""
         if seconds <= 0:
@@ -66,19 +57,9 @@ class Relaxation:
         if status != known.kOptimal:
             return None, -np.inf if status == known.kInfeasible else np.inf
         multipliers = -np.array(self.model.getSolution().row_dual)
-        # The gains of the pairs that the multipliers leave.
-        self.left = self.gain - self.rows.T @ multipliers
-        most = np.maximum(self.left * self.low, self.left * self.high)
-        bound = float(np.abs(multipliers).sum() + most.sum())
-        return np.array(self.model.getSolution().col_value), bound
-
-    def fix(self, slack: float) -> None:
-        """Fix numbers of pairs whose other end takes more than the slack from the last bound."""
-        fixed = (2.0 * np.abs(self.left) > slack) & (self.low < self.high)
-        up = self.left > 0
-        low = np.where(fixed & up, 1.0, self.low)
-        high = np.where(fixed & ~up, -1.0, self.high)
-        self.restrict(low, high)
+        left = self.gain - self.rows.T @ multipliers
+        bound = np.abs(multipliers).sum() + np.maximum(left * self.low, left * self.high).sum()
+        return np.array(self.model.getSolution().col_value), float(bound)
 
 
 def _silent(highspy: Any) -> Any:

@@ -38,8 +38,7 @@ def tree(monkeypatch):
     """The tree on components of any size, without a search that would know the best order."""
     pytest.importorskip("highspy")
     monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
-    monkeypatch.setattr(f"{MODULE}._FIRST_SEARCH", 0)
-    monkeypatch.setattr(f"{MODULE}._LAST_SEARCH", 0)
+    monkeypatch.setattr(f"{MODULE}._PATIENCE", 0)
     return monkeypatch
 
 

@@ -50,8 +50,7 @@ def solver(request, monkeypatch):
     """The exact solvers of a strongly connected component, large ones on small ones."""
     if request.param != "subsets":
         monkeypatch.setattr("skcalrank.preds._feedback_arc._SUBSETS_UP_TO", 0)
-        monkeypatch.setattr("skcalrank.preds._linear_ordering._FIRST_SEARCH", 0)
-        monkeypatch.setattr("skcalrank.preds._linear_ordering._LAST_SEARCH", 0)
+        monkeypatch.setattr("skcalrank.preds._linear_ordering._PATIENCE", 0)
     if request.param == "integers":
         monkeypatch.setitem(sys.modules, "highspy", None)
     if request.param == "cutting planes":
