@@ -24,8 +24,8 @@ from ._triangles import DualAscent, Pairs
 _SWEEPS, _SWEEPS_ALONE = 90, 300
 _CYCLIC, _ASCENT_UP_TO = 4_000, 300
 
-# Violated triples of a pair that a round adds, and by how much they are violated.
-_PER_PAIR, _VIOLATED = 3, 1e-5
+# By how much a triple is violated that is added.
+_VIOLATED = 1e-5
 
 # Orders for each document that do not improve the best one, after which the search before the
 # bounds ends, and its share of the time.
@@ -137,7 +137,7 @@ def _integer_program(problem: _Problem, triples: Ints) -> None:
         violated = problem.pairs.violated(y, _VIOLATED)
         # If a relaxed solution violates nothing but is fractional, require integers.
         relaxed &= len(violated) > 0
-        triples = np.concatenate([triples, violated[: 20 * problem.pairs.r]])
+        triples = np.concatenate([triples, violated])
 
 
 def _minimize(problem: _Problem, triples: Ints, relaxed: bool) -> tuple[Any, float]:
@@ -203,7 +203,6 @@ def _cut(problem: _Problem, program: Relaxation, is_root: bool) -> tuple[Any, fl
         if problem.is_closed(bound):
             return y, bound
         triples = problem.pairs.violated(y, _VIOLATED)
-        triples = triples[problem.pairs.spread(triples, _PER_PAIR)]
         if not len(triples):
             return y, bound
         program.add(problem.pairs.rows(triples))

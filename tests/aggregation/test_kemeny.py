@@ -4,6 +4,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from skcalrank import PreferenceTarget
 from skcalrank.aggregation import kemeny
@@ -104,7 +105,17 @@ def test_large_votes_have_a_bound():
     votes = [rng.permutation(30).tolist() for _ in range(5)]
     consensus = kemeny(votes, method="local_search")
     assert 0 <= consensus.bound <= consensus.value
+    assert consensus.gap == consensus.value - consensus.bound
     assert kemeny(votes).value <= consensus.value
+
+
+def test_a_time_limit_that_is_hit_warns():
+    rng = np.random.default_rng(0)
+    votes = [rng.permutation(60).tolist() for _ in range(3)]
+    with pytest.warns(ConvergenceWarning, match="1 of 1 orders .*time_limit=0.001 .*limit=None"):
+        consensus = kemeny(votes, time_limit=0.001)
+    assert not consensus.proven
+    assert 0 < consensus.gap < consensus.value
 
 
 @pytest.mark.parametrize(
