@@ -97,7 +97,7 @@ def solve_lolib(matrix, optimum):
     """Seconds, and whether the order is proven and of the certified value."""
     start = time.perf_counter()
     with threadpool_limits(1):
-        result = feedback_arc_positions(matrix)
+        result = feedback_arc_positions(matrix, time_limit=None)
     np.fill_diagonal(matrix, 0)
     right = result.proven and abs(matrix.sum() - result.value - optimum) < 1e-6
     return time.perf_counter() - start, right

@@ -52,7 +52,7 @@ def map_positions(
         calibrated on P_reinforce (Theorem 4). "auto" is "exact" for up to 16 documents and "beam"
         for more.
     time_limit : float, default=10.0
-        Seconds for each query after which the exact method returns the best order it has, with a
+        Seconds for each query after which the exact method returns the best order found, with a
         bound; a `ConvergenceWarning` counts such queries. If None, there is no limit.
 
     Returns
