@@ -3,18 +3,16 @@
 A display stores plain arrays as attributes. Its class methods compute these arrays, plot them and
 return the display: ``from_estimator`` from a fitted estimator, ``from_predictions`` from
 predictions, ``from_explanation`` from an explanation, ``from_comparison`` from a comparison of
-systems, ``from_front`` from the front of a :class:`~skcalrank.MultiLabelRanker`. The method
-``plot(ax=None, *, name=None, ...)`` plots the arrays again, returns the display, and stores the
-artists in attributes that end in an underscore (``ax_``, ``figure_``, ``line_``, ...). Dictionaries
-with style for matplotlib have one parameter for each kind of artist (``curve_kwargs``,
-``band_kwargs``, ...).
+systems. The method ``plot(ax=None, *, name=None, ...)`` plots the arrays again, returns the
+display, and stores the artists in attributes that end in an underscore (``ax_``, ``figure_``,
+``line_``, ...). Dictionaries with style for matplotlib have one parameter for each kind of artist
+(``curve_kwargs``, ``band_kwargs``, ...).
 
 matplotlib is needed for plotting only: ``pip install skcalrank[plot]``.
 """
 
 from ._comparison import ComparisonDisplay, QueryDifferenceDisplay
 from ._contribution import ContributionDisplay
-from ._front import FrontDisplay
 from ._importance import ImportanceDisplay
 from ._measure_at_k import MeasureAtKDisplay
 from ._reliability import CutoffDisplay, ReliabilityDisplay
@@ -25,7 +23,6 @@ __all__ = [
     "ComparisonDisplay",
     "ContributionDisplay",
     "CutoffDisplay",
-    "FrontDisplay",
     "ImportanceDisplay",
     "MeasureAtKDisplay",
     "QueryDifferenceDisplay",

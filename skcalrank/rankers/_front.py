@@ -38,7 +38,6 @@ class Front:
     See Also
     --------
     skcalrank.MultiLabelRanker.front : Method that returns a front.
-    skcalrank.displays.FrontDisplay : Plot of a front.
     """
 
     weights: Floats

@@ -79,7 +79,6 @@ class MultiLabelRanker(BaseRanker):
     See Also
     --------
     MultiLabelTarget : Several labels of documents, the y of this ranker.
-    skcalrank.displays.FrontDisplay : Draws what :meth:`front` finds.
 
     Notes
     -----

@@ -14,7 +14,6 @@ from skcalrank.displays import (
     ComparisonDisplay,
     ContributionDisplay,
     CutoffDisplay,
-    FrontDisplay,
     ImportanceDisplay,
     MeasureAtKDisplay,
     QueryDifferenceDisplay,
@@ -23,7 +22,6 @@ from skcalrank.displays import (
     TrainingCurveDisplay,
 )
 from skcalrank.evaluation import compare_values
-from skcalrank.rankers import Front
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -51,13 +49,6 @@ def top_contributions():
     return TopContributionsDisplay.from_estimator(ranker, X, [7, 7, 7], k=2)
 
 
-def front_of():
-    values = np.array([[1.0, 0.0], [0.8, 0.8], [0.0, 1.0]])
-    names = ["relevance", "margin"]
-    front = Front(np.eye(3)[:, :2], values, names, names, np.ones(3, dtype=bool))
-    return FrontDisplay.from_front(front)
-
-
 def training_curve():
     X = np.arange(40.0)[:, None] % 7
     ranker = BoostedRanker(engine="sklearn", n_estimators=3, n_jobs=1, random_state=0)
@@ -82,7 +73,6 @@ MADE = {
     ComparisonDisplay: lambda: ComparisonDisplay.from_comparison(compared()),
     QueryDifferenceDisplay: lambda: QueryDifferenceDisplay.from_comparison(compared()),
     ContributionDisplay: contributions,
-    FrontDisplay: front_of,
     ImportanceDisplay: importances,
     TopContributionsDisplay: top_contributions,
     MeasureAtKDisplay: at_k,
@@ -203,14 +193,6 @@ def test_bars_are_the_contributions(rng):
     assert again.bars_[0].get_facecolor()[:3] == plt.matplotlib.colors.to_rgb("green")
 
 
-def test_the_name_of_a_front_is_kept_for_the_next_plot():
-    front = front_of().front
-    display = FrontDisplay.from_front(front, name="mixes of labels")
-    assert display.name == "mixes of labels"
-    assert display.plot().ax_.get_title() == "mixes of labels"
-    assert display.plot(name="another").ax_.get_title() == "another"
-
-
 # -- names -----------------------------------------------------------------------------
 
 HOSTILE = [r"$\foo$", "_a_$x_1$", "a\nb"]
@@ -234,17 +216,10 @@ def named_curves(*names):
     return display.plot()
 
 
-def named_front(x, y, _):
-    values = np.array([[1.0, 0.0], [0.8, 0.8], [0.0, 1.0]])
-    front = Front(np.eye(3)[:, :2], values, [x, y], [x, y], np.ones(3, dtype=bool))
-    return FrontDisplay.from_front(front)
-
-
 NAMED = {
     "systems": lambda *names: ComparisonDisplay.from_comparison(named_values(*names)),
     "queries": lambda *names: QueryDifferenceDisplay.from_comparison(named_values(*names)),
     "features": named_contributions,
-    "measures": named_front,
     "curves": named_curves,
 }
 
@@ -257,7 +232,7 @@ def test_names_are_drawn_as_they_are(kind):
         figure.savefig(text, format="svg")
     plt.close(figure)
     drawn = " ".join(ElementTree.fromstring(text.getvalue()).itertext())
-    shown = {"queries": 2, "measures": 2}.get(kind, 3) - (kind == "systems")
+    shown = {"queries": 2}.get(kind, 3) - (kind == "systems")
     names = [" ".join(name.split()) for name in HOSTILE]
     assert sum(name in " ".join(drawn.split()) for name in names) >= shown
     if kind == "curves":

@@ -175,7 +175,6 @@ def rankers_of_several_labels() -> None:
     chosen = front.choose("margin", lose={"relevance": 0.5})
     assert_type(chosen, int)
     assert_type(ranker.mix(front.weights[chosen]), skcalrank.MultiLabelRanker)
-    assert_type(displays.FrontDisplay.from_front(front), displays.FrontDisplay)
 
 
 def classifiers() -> None:

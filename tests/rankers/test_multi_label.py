@@ -197,19 +197,6 @@ def test_the_front_is_a_table(front):
     assert table["efficient"].to_numpy().ravel().sum() == front[1].efficient.sum()
 
 
-def test_the_front_is_drawn(front):
-    plt = pytest.importorskip("matplotlib.pyplot")
-    from skcalrank.displays import FrontDisplay
-
-    display = FrontDisplay.from_front(front[1], "margin", "freshness", name="one")
-    assert plt.fignum_exists(display.figure_.number)
-    np.testing.assert_array_equal(display.mixes_.get_xdata(), front[1].values[:, 1])
-    assert len(display.line_.get_xdata()) == front[1].efficient.sum()
-    assert display.ax_.get_title() == "one"
-    with pytest.raises(ValueError, match="must be among"):
-        FrontDisplay.from_front(front[1], "age")
-
-
 def test_mixes_are_steps_or_rows(front, problem):
     ranker, (X, y) = front[0], problem
     for mixes, match in [
