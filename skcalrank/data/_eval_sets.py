@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from . import check
 from ._exceptions import NotGradesWarning, OneQueryWarning, keeping_warnings, warn
 from ._routing import has_method
@@ -103,6 +105,7 @@ def _checked(rows: Any, name: str) -> EvalSet:
         )
     X, y, qid, weight = EvalSet(*rows)
     qid = check.carried_qid(y, qid)
+    check.one_query(y, qid, name, least=np.inf, call="(X, {})", tool="(X, {})")
     sizes = {
         "X": _n_rows(X),
         "y": _n_rows(y),

@@ -23,9 +23,10 @@ _KEPT: ContextVar[set[tuple[str, type[Warning]]] | None] = ContextVar("kept", de
 class MissingQidError(ValueError):
     """Error raised when query identifiers are required but missing.
 
-    Raised by a ranker that was fitted with a qid and is asked to rank or score rows
-    without one, and by splitters that are called without a qid. A fold is never silently
-    treated as one query.
+    Raised for more than 200 rows of labels without a qid by ``fit``, ``partial_fit``,
+    ``fit_targets``, ``score``, `eval_set` and scorers, by a ranker that was fitted with a qid and
+    is asked to rank or score rows without one, and by splitters that are called without a qid. If
+    all rows are one query, pass ``qid=0``. A fold is never silently treated as one query.
     """
 
 
@@ -57,8 +58,9 @@ class OneQueryWarning(UserWarning):
     """Warning that rows without a qid are treated as one query, which is rarely intended.
 
     Issued by ``fit``, ``partial_fit`` and ``score`` of rankers, and by scorers, for
-    one-dimensional y of several rows, and by metrics for 20 rows or more. Pass a qid to silence it;
-    if all rows are one query, pass ``qid=np.zeros(len(y))``.
+    one-dimensional y of 2 to 200 rows, where more are a :class:`~skcalrank.MissingQidError`, and by
+    metrics for 20 rows or more. Pass a qid to silence it; if all rows are one query, pass
+    ``qid=0``.
     """
 
 
@@ -147,6 +149,11 @@ def settle(category: type[Warning]) -> None:
         issued.add(category)
 
 
+def is_settled(category: type[Warning]) -> bool:
+    """Return whether no more warnings of a category are issued in this context."""
+    return category in (_ISSUED.get() or ())
+
+
 def warning_once_in_jobs(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function for joblib that does not repeat the warnings issued before it."""
     return partial(_call_in_job, _ISSUED.get(), function)
@@ -173,7 +180,7 @@ def keeping_warnings() -> Iterator[set[tuple[str, type[Warning]]]]:
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Issue a warning that points to the line outside the package that led to it."""
     kept, issued = _KEPT.get(), _ISSUED.get()
-    if issued is not None and category in issued:
+    if is_settled(category):
         return
     if kept is not None:
         kept.add((message, category))

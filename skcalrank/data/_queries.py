@@ -375,17 +375,30 @@ def _objects(values: list[Any]) -> Array:
     return out
 
 
+def is_scalar(qid: Any) -> bool:
+    """Return whether a qid is the name of one query, which has all rows."""
+    is_text = isinstance(qid, str)  # more often the name of a column
+    return not is_text and (isinstance(qid, (bytes, Number)) or getattr(qid, "ndim", None) == 0)
+
+
 def check_qid(qid: ArrayLike, n_rows: int) -> Array:
-    """Return identifiers as an array of length `n_rows`; raise ValueError if they are invalid."""
+    """Return identifiers as an array of length `n_rows`; raise ValueError if they are invalid.
+
+    A scalar is the name of one query.
+    """
+    if is_scalar(qid):
+        if _missing(qid_array(qid)[None]).any():
+            raise ValueError(f"qid must be an identifier, got a missing value, {qid}: pass qid=0.")
+        return np.full(n_rows, qid_array(qid))
     qid = qid_array(qid)
     if qid.ndim != 1:
-        hint = " A scalar is for predict, rank and top_k alone." if qid.ndim == 0 else ""
+        hint = "" if qid.ndim else " Pass the column itself"
         if qid.ndim == 0 and isinstance(name := qid.item(), str):
             hint = (
-                f" Pass the column itself, such as frame[{name!r}], or [{name!r}] * len(X) if all "
-                f"rows are of this query.{hint}"
+                f"{hint}, such as frame[{name!r}], or np.array({name!r}) if all rows are of this "
+                "query"
             )
-        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.{hint}")
+        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.{hint and hint + '.'}")
     if len(qid) != n_rows:
         hint = ""
         if n_rows and qid.dtype.kind in "iuf" and qid.sum() == n_rows:

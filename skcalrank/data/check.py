@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 from inspect import isclass, signature
-from numbers import Number, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn import get_config
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
@@ -17,11 +18,13 @@ from . import arrays, limits, tables
 from ._exceptions import (
     CutQueriesWarning,
     EqualLabelsWarning,
+    MissingQidError,
     OneQueryWarning,
     SingleDocumentsWarning,
+    is_settled,
     warn,
 )
-from ._queries import Queries, check_qid
+from ._queries import Queries, check_qid, is_scalar
 from ._query_sizes import QuerySizes
 from ._row_order import index_of as index_of
 from ._row_order import row_order as row_order
@@ -37,15 +40,25 @@ _CHANCE = 1e-6
 
 # Rows from which on a list passed to a metric seems to be of several queries, and that do not all
 # hold positions by chance.
-_MANY_ROWS = 20
+MANY_ROWS = 20
+
+# Rows up to which labels without a qid are one query, with a warning, where they are learned from:
+# scikit-learn's checks of estimators, which know no qid, have at most so many.
+_MOST_ROWS = 200
+
+# What hands the qid on through scikit-learn's tools.
+_SEARCH = "GridSearchCV(ranker, grid, cv=QueryKFold(5)).fit(X, {})"
 
 
 def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     """Return `qid` if it is given, else the qid that `y` carries; raise if the two differ.
 
-    A pandas Series carries a qid in an index, or in a level of its index, named ``"qid"``.
+    A pandas Series carries a qid in an index, or in a level of its index, named ``"qid"``. A scalar
+    is the name of one query, which has all rows of y.
     """
     row_order(y=y, qid=qid)
+    if y is not None and is_scalar(qid):
+        qid = check_qid(qid, tables.n_rows_of(y))
     if isinstance(y, Target):
         y.check_qid_beside(qid)
         carried = y.qid
@@ -58,22 +71,41 @@ def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     return qid
 
 
-def warn_of_one_query(
-    y: Any, qid: ArrayLike | None, caller: str, name: str = "y", is_metric: bool = False
+def one_query(
+    y: Any,
+    qid: ArrayLike | None,
+    caller: str,
+    name: str = "y",
+    *,
+    least: float = 2,
+    call: str | None = None,
+    tool: str | None = None,
 ) -> None:
-    """Warn if several rows of relevances are treated as one query because no qid is given.
+    """Warn if `least` rows of relevances or more are one query because no qid is given.
 
-    A metric of one short list is what metrics are for.
+    Many rows are an error where there is a `call` that takes a qid. The error shows it, and what
+    a `tool` takes, of which a search is the one of y.
     """
-    if qid is not None or isinstance(y, Target):
+    shape = () if y is None or isinstance(y, Target) else getattr(y, "shape", None) or np.shape(y)
+    if qid is not None or not shape or shape[1:] not in ((), (1,)) or is_settled(OneQueryWarning):
         return
-    shape = y.shape if hasattr(y, "shape") else np.shape(y)
-    if shape[1:] in ((), (1,)) and shape[0] >= (_MANY_ROWS if is_metric else 2):
+    # Numbers of rows in the texts would repeat them for each fold of a search.
+    carried = f"RankingTarget({name}, qid)"
+    if call is not None and shape[0] > _MOST_ROWS:
+        tool = tool or (_SEARCH if name == "y" else call)
+        is_routed = tool == _SEARCH and get_config()["enable_metadata_routing"]
+        chunks = " Chunks of partial_fit need different ones, such as qid=i." * ("fit(" in call)
+        raise MissingQidError(
+            f"{caller} got {name} of more than {_MOST_ROWS} rows and no qid, which would make one "
+            "query of all rows (groups of a splitter do not reach rankers and scorers). Pass the "
+            f"query of each row:\n    {call.format(f'{name}, qid')}\n    "
+            f"{tool.format(f'{name}, qid=qid' if is_routed else carried)}\n"
+            f"If all rows are one query, pass a scalar, qid=0.{chunks}"
+        )
+    if shape[0] >= least:
         warn(
-            # Numbers in the text would repeat the warning for each fold of a search.
             f"{caller} got {name} and no qid, so all rows count as one query. Pass qid=qid, or "
-            f"{name}=RankingTarget({name}, qid). If all rows are one query, pass "
-            f"qid=np.zeros(len({name})).",
+            f"{name}={carried}. If all rows are one query, pass qid=0.",
             OneQueryWarning,
         )
 
@@ -83,7 +115,7 @@ def warn_of_positions(y: Any, name: str = "y") -> None:
 
     Items may have none, if grades would hardly differ within all rows by chance.
     """
-    if np.ndim(y) != 2 or len(y) < _MANY_ROWS or not holds_positions(y):
+    if np.ndim(y) != 2 or len(y) < MANY_ROWS or not holds_positions(y):
         return
     if _chance_of_distinct(y) < _CHANCE:
         once = "at most once" if np.isnan(y).any() else "once"
@@ -213,13 +245,12 @@ def queries(qid: ArrayLike | None, n_rows: int) -> Queries:
 
 
 def of_one_query(qid: Any, X: Any) -> Any:
-    """Return a qid of all rows of X for a scalar, which means one query; else the qid."""
-    is_scalar = isinstance(qid, (str, bytes, Number)) or getattr(qid, "ndim", None) == 0
-    if not is_scalar:
-        return qid
-    if arrays.is_missing(qid):
-        raise ValueError(f"qid must be an identifier, got a missing value, {qid}: pass qid=0.")
-    return np.zeros(tables.n_rows_of(X), dtype=np.intp)
+    """Return a qid of all rows of X for a scalar, the name of one query; else the qid.
+
+    Beside labels text is refused, as it is the name of a column more often than that of a query.
+    """
+    text = np.asarray(qid) if isinstance(qid, str) else qid
+    return check_qid(text, tables.n_rows_of(X)) if is_scalar(text) else qid
 
 
 def target(

@@ -183,7 +183,7 @@ class MeasureAtKDisplay(Display):
         """
         check.row_order(X=X, y=y, qid=qid, sample_weight=options.get("sample_weight"))
         qid = check.carried_qid(y, qid)
-        check.warn_of_one_query(y, qid, "MeasureAtKDisplay")
+        check.one_query(y, qid, "MeasureAtKDisplay")
         warn_of_queries(estimator, X, y, qid, cls.__name__)
         scores = predict_with_queries(estimator, X, qid)
         return cls(**_curve(y, scores, qid=qid, **options), name=type(estimator).__name__)

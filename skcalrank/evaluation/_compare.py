@@ -122,7 +122,7 @@ def compare(
     systems = dict(zip(systems, values))
     check.row_order(y_true=y_true, qid=qid, **dict(zip(places, values)))
     qid = check.carried_qid(y_true, qid)
-    check.warn_of_one_query(y_true, qid, "compare")
+    check.one_query(y_true, qid, "compare")
     target = CheckedTarget.of(y_true, qid)
     checked = [_checked_scores(target, name, values) for name, values in systems.items()]
     with timed(verbose, "compare", f"{len(chosen)} measures of {len(systems)} systems"):

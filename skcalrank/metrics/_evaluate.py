@@ -213,7 +213,7 @@ def evaluated(
     )
     qid = check.carried_qid(y_true, qid)
     if caller is not None:
-        check.warn_of_one_query(y_true, qid, caller, "y_true", is_metric=True)
+        check.one_query(y_true, qid, caller, "y_true", least=check.MANY_ROWS)
     target = CheckedTarget.of(y_true, qid)
     if caller is None:
         return target.evaluate(measures, y_score, policies, sample_weight, average)

@@ -107,7 +107,7 @@ class RankingScorer:
         check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
         check.same_items(_last_of(estimator), y)
         qid = check.carried_qid(y, qid)
-        check.warn_of_one_query(y, qid, "The scorer")
+        check.one_query(y, qid, "The scorer", call="scorer(ranker, X, {})")
         warn_of_queries(estimator, X, y, qid, "The scorer")
         policies = RowPolicies(self.ties, self.empty)
         scores = predict_with_queries(estimator, X, qid)

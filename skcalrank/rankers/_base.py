@@ -18,6 +18,7 @@ from ..data import (
     EqualLabelsWarning,
     Judgments,
     MissingQidError,
+    OneQueryWarning,
     Queries,
     QuerySizes,
     Rows,
@@ -211,6 +212,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         if isinstance(y, Judgments):
             X = check.features(self, X, **checks)
             n_items, queries = self._check_judgments(X, y, reset), y.queries()
+            settle(OneQueryWarning)  # rankers inside learn from numbers
         else:
             if issparse(y):
                 raise ValueError(
@@ -223,7 +225,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             with arrays.naming("X", name):
                 check_consistent_length(X, y)
             y = check.one_form(y, qid, name)  # type: ignore[arg-type]
-            check.warn_of_one_query(y, qid, type(self).__name__, name)
+            call = "ranker.fit(X, {})" if name == "y" else "ranker.fit_targets(X, {})"
+            check.one_query(y, qid, type(self).__name__, name, call=call)
             n_items = y.shape[1] if y.ndim == 2 else None
             self._check_form(n_items, name)
             if name == "y":
@@ -549,7 +552,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         check.same_items(self, y)
         qid = check.carried_qid(y, qid)
         rows = self._check_rows(X, qid, "score")
-        check.warn_of_one_query(y, qid, type(self).__name__)
+        check.one_query(y, qid, type(self).__name__, call="ranker.score(X, {})")
         check.warn_of_single_documents(rows.queries)
         check.warn_of_changed_queries(self.record_.sizes, y, rows.queries)
         return self._score_of(self._scores(rows), y, qid, rows.queries, sample_weight)

@@ -128,7 +128,8 @@ class FitRecord:
         if again:
             raise ValueError(
                 f"Query {_any_of(again)} was in an earlier chunk: all rows of a query must be in "
-                "one chunk, and queries of different files need different names."
+                "one chunk, and queries of different files need different names. Chunks that are "
+                "one query each need different names, such as qid=i."
             )
         names, varied = _joined(self.names, chunk.names), self.varied or chunk.varied
         seen = self.seen.add(chunk.seen)
