@@ -458,8 +458,9 @@ class BoostedRanker(TargetRanker):
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. If None, all rows are one query.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row, of any hashable type, in any order. A scalar is the only query.
+            More than 200 rows without a qid are an error.
         sample_weight : array-like of shape (n_rows,), default=None
             Weight of each document in the loss. The weight of a pair is the product of both weights
             over the mean weight of the query; the weight of a query in the measure is the mean
@@ -493,7 +494,7 @@ class BoostedRanker(TargetRanker):
         Warns
         -----
         OneQueryWarning
-            If y of several rows has no qid.
+            If y has 2 to 200 rows and no qid.
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing, or if a query of X comes
             back in `eval_set` with another number of rows.

@@ -195,6 +195,8 @@ def _score_part(
         return 0.0, 0.0, 0, {}
     qid = check.carried_qid(y, qid)
     require_qid(ranker, qid, "score")
+    call = "ranker.score(X, {})"
+    check.one_query(y, qid, type(ranker).__name__, least=np.inf, call=call)
     scores = ranker.predict(X, qid)
     values = measure_score(measure, y, scores, qid=qid, average=False)
     label_form = scores.ndim == 2

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,8 +99,9 @@ def is_records(X: Any) -> bool:
 
 
 def n_rows_of(X: Any) -> int:
-    """Return the number of rows of a table."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    """Return the number of rows of a table; Dask may count them."""
+    n_rows = X.shape[0] if hasattr(X, "shape") else None
+    return int(n_rows) if isinstance(n_rows, Integral) else len(X)
 
 
 def is_empty(X: Any) -> bool:

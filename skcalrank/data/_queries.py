@@ -388,15 +388,17 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
     """
     if is_scalar(qid):
         if _missing(qid_array(qid)[None]).any():
-            raise ValueError(f"qid must be an identifier, got a missing value, {qid}: pass qid=0.")
+            raise ValueError(
+                f"qid must be an identifier, got a missing value, {qid!r}: pass qid=0."
+            )
         return np.full(n_rows, qid_array(qid))
     qid = qid_array(qid)
     if qid.ndim != 1:
         hint = "" if qid.ndim else " Pass the column itself"
         if qid.ndim == 0 and isinstance(name := qid.item(), str):
             hint = (
-                f"{hint}, such as frame[{name!r}], or np.array({name!r}) if all rows are of this "
-                "query"
+                f"{hint}, such as frame[{name!r}], or [{name!r}] * len(X) if all rows are of "
+                "this query"
             )
         raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.{hint and hint + '.'}")
     if len(qid) != n_rows:

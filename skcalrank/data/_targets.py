@@ -120,7 +120,7 @@ class RankingTarget(Target, np.ndarray):
     ----------
     y : array-like of shape (n_rows,)
         Relevances, higher is better.
-    qid : array-like of shape (n_rows,)
+    qid : array-like of shape (n_rows,) or scalar
         Query identifier of each row, of any hashable type, in any order.
 
     Attributes

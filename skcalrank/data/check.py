@@ -57,7 +57,7 @@ def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     is the name of one query, which has all rows of y.
     """
     row_order(y=y, qid=qid)
-    if y is not None and is_scalar(qid):
+    if y is not None and qid is not None and is_scalar(qid):
         qid = check_qid(qid, tables.n_rows_of(y))
     if isinstance(y, Target):
         y.check_qid_beside(qid)
@@ -86,12 +86,16 @@ def one_query(
     Many rows are an error where there is a `call` that takes a qid. The error shows it, and what
     a `tool` takes, of which a search is the one of y.
     """
-    shape = () if y is None or isinstance(y, Target) else getattr(y, "shape", None) or np.shape(y)
-    if qid is not None or not shape or shape[1:] not in ((), (1,)) or is_settled(OneQueryWarning):
+    if qid is not None or isinstance(y, Target) or is_settled(OneQueryWarning):
         return
+    with arrays.naming(name):
+        shape = y.shape if hasattr(y, "shape") else np.shape(y)
+    if not shape or shape[1:] not in ((), (1,)):
+        return
+    n_rows = tables.n_rows_of(y)
     # Numbers of rows in the texts would repeat them for each fold of a search.
     carried = f"RankingTarget({name}, qid)"
-    if call is not None and shape[0] > _MOST_ROWS:
+    if call is not None and n_rows > _MOST_ROWS:
         tool = tool or (_SEARCH if name == "y" else call)
         is_routed = tool == _SEARCH and get_config()["enable_metadata_routing"]
         chunks = " Chunks of partial_fit need different ones, such as qid=i." * ("fit(" in call)
@@ -102,7 +106,7 @@ def one_query(
             f"{tool.format(f'{name}, qid=qid' if is_routed else carried)}\n"
             f"If all rows are one query, pass a scalar, qid=0.{chunks}"
         )
-    if shape[0] >= least:
+    if n_rows >= least:
         warn(
             f"{caller} got {name} and no qid, so all rows count as one query. Pass qid=qid, or "
             f"{name}={carried}. If all rows are one query, pass qid=0.",

@@ -85,8 +85,8 @@ class RankingScorer:
             Documents.
         y : array-like of shape (n_rows,) or (n, r)
             Relevances, or a target that carries its queries.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row. If None, the queries that y carries.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row, or of all rows. If None, the queries that y carries.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows.
 
@@ -94,12 +94,17 @@ class RankingScorer:
         -------
         score : float
 
+        Raises
+        ------
+        MissingQidError
+            If y has more than 200 rows and no qid.
+
         Warns
         -----
         UndefinedMetricWarning
             If the measure is undefined on every query; the warning says what the queries lack.
         OneQueryWarning
-            If y has several rows and there is no qid.
+            If y has 2 to 200 rows and no qid.
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing.
         """

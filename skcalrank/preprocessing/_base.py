@@ -139,7 +139,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         if qid is None and n_rows > 1:
             warn(
                 f"{name} got X and no qid, so all rows count as one query. Pass "
-                "qid=qid. If all rows are one query, pass qid=np.zeros(len(X)).",
+                "qid=qid. If all rows are one query, pass qid=0.",
                 OneQueryWarning,
             )
         queries = check.queries(qid, n_rows)

@@ -535,12 +535,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         MissingQidError
-            If the ranker was fitted with a qid and there is none.
+            If the ranker was fitted with a qid and there is none, or y has more than 200 rows and
+            no qid.
 
         Warns
         -----
         OneQueryWarning
-            If y has several rows and no qid.
+            If y has 2 to 200 rows and no qid.
         SingleDocumentsWarning
             If there are nearly as many queries as rows.
         CutQueriesWarning

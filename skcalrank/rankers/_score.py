@@ -224,9 +224,9 @@ class ScoreRanker(TargetRanker):
         y : array-like of shape (n_rows,) or (n, r)
             Relevances, higher is better. They may carry their queries, as a
             :class:`~skcalrank.RankingTarget` or a pandas Series with an index named "qid".
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. If None and y is one-dimensional,
-            all rows are one query.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row, of any hashable type, in any order. A scalar is the only query. More
+            than 200 rows of one-dimensional y without a qid are an error.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the squared errors of the rows. A weight differs from repeating the row, and
             a document is ranked whatever its weight is, but a query of which all rows have weight 0
@@ -239,6 +239,8 @@ class ScoreRanker(TargetRanker):
 
         Raises
         ------
+        MissingQidError
+            If y has more than 200 rows and no qid.
         ValueError
             If the input is not a ranking problem, labels do not fit the measure, or the regressor
             does not support what is requested.
@@ -246,7 +248,7 @@ class ScoreRanker(TargetRanker):
         Warns
         -----
         OneQueryWarning
-            If y has several rows and no qid.
+            If y has 2 to 200 rows and no qid.
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing, or if the regressor uses
             early stopping on rows that it draws from whole queries.
@@ -279,7 +281,7 @@ class ScoreRanker(TargetRanker):
         Parameters
         ----------
         X, y, qid, sample_weight
-            As in :meth:`fit`. Without a qid, a chunk of one-dimensional y is one query.
+            As in :meth:`fit`. For chunks of one query each, qid is another scalar for each.
 
         Returns
         -------

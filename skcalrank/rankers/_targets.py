@@ -59,7 +59,7 @@ class TargetRanker(BaseRanker):
         Warns
         -----
         OneQueryWarning
-            If there are several rows and no qid.
+            If there are 2 to 200 rows and no qid.
         CutQueriesWarning
             If the targets carry their queries and rows of some of them are missing.
 

@@ -175,8 +175,9 @@ class CalibratedRankerCV(RankerAround):
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. If None, all rows are one query.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row, of any hashable type, in any order. A scalar is the only query.
+            More than 200 rows without a qid are an error.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows, in the ranker, the classifier and the map.
 
@@ -193,7 +194,7 @@ class CalibratedRankerCV(RankerAround):
         Warns
         -----
         OneQueryWarning
-            If y of several rows has no qid.
+            If y has 2 to 200 rows and no qid.
         UserWarning
             If most queries seem to have trained the ranker of a FrozenEstimator.
         """

@@ -224,8 +224,9 @@ class GuaranteedCutoff(RankerAround):
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. If None, all rows are one query.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row, of any hashable type, in any order. A scalar is the only query.
+            More than 200 rows without a qid are an error.
         groups : array-like of shape (n_rows,), default=None
             Category of the query of each row, known before the query is ranked, such as its size
             class or language. Each category has its own threshold, and the promise holds within it.
@@ -243,7 +244,7 @@ class GuaranteedCutoff(RankerAround):
         Warns
         -----
         OneQueryWarning
-            If y of several rows has no qid.
+            If y has 2 to 200 rows and no qid.
         UserWarning
             If most queries seem to have trained the ranker of a FrozenEstimator, or if no
             threshold passes the tests of "precision".

@@ -315,8 +315,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
-        qid : array-like of shape (n_rows,), default=None
-            Query of each row, of any hashable type, in any order. If None, all rows are one query.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row, of any hashable type, in any order. A scalar is the only query.
+            More than 200 rows without a qid are an error.
         sample_weight : array-like of shape (n_rows,), default=None
             Passed to every ranker, and weight of each row in the least squares of the mixture.
         eval_set : tuple or dict of str to tuple, default=None
@@ -340,7 +341,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         Warns
         -----
         OneQueryWarning
-            If y of several rows has no qid.
+            If y has 2 to 200 rows and no qid.
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing, or `cv` cuts queries.
         """

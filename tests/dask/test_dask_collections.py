@@ -1,5 +1,6 @@
 """Dask collections that correspond, or do not."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +20,13 @@ from dask_cases import (
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
-from skcalrank import ClickSessions, NDCGRanker, PreferenceTarget, RankingTarget
+from skcalrank import (
+    ClickSessions,
+    NDCGRanker,
+    PreferenceTarget,
+    RankingTarget,
+    get_scorer,
+)
 from skcalrank.dask import partition_by_query
 from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.evaluation import evaluate_run
@@ -202,6 +209,23 @@ def test_no_qid(rng):
     for method, args in ((named.score, (dX, dy)), (named.rank, (dX,))):
         with pytest.raises(MissingQidError):
             method(*args)
+
+
+@pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
+def test_many_rows_without_a_qid(rng):
+    X, y = rng.normal(size=(201, 3)), rng.integers(0, 3, size=201)
+    dX, dy = da.from_array(X, chunks=(-1, -1)), da.from_array(y, chunks=-1)
+    few = NDCGRanker().fit(X[:200], y[:200])
+    for call in (NDCGRanker().fit, few.score, partial(get_scorer("ndcg@10"), few)):
+        with pytest.raises(MissingQidError, match="of more than 200 rows and no qid"):
+            call(dX, dy)
+    few.score(dX[:200], dy[:200])
+    check_same(NDCGRanker().fit(dX, dy, 7), NDCGRanker().fit(X, y, 7))
+    assert few.score(dX, dy, 7) == pytest.approx(few.score(X, y, 7))
+    assert get_scorer("ndcg@10")(few, dX, dy, 7) == pytest.approx(few.score(X, y, 7))
+    cut = dX.rechunk((100, 3)), dy.rechunk(100)
+    with pytest.raises(ValueError, match="must be in one partition, got query 7"):
+        NDCGRanker().fit(*cut, 7)
 
 
 def test_runs_and_judgments_of_lazy_tables():

@@ -34,6 +34,7 @@ from skcalrank import (
     SpearmanRanker,
     StackingRanker,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.data import CutQueriesWarning, OneQueryWarning
 from skcalrank.losses import LOSSES
 from skcalrank.persistence import load_model, save_model
@@ -427,8 +428,10 @@ def test_targets_carry_queries(problem):
     expected = PrecisionRanker().fit_targets(X, y - 0.5, qid).coef_
     carried = PrecisionRanker().fit_targets(X, RankingTarget(y - 0.5, qid))
     np.testing.assert_array_equal(carried.coef_, expected)
-    with pytest.warns(OneQueryWarning, match="got targets and no qid"):
+    with pytest.raises(MissingQidError, match="got targets of more than 200 rows and no qid"):
         PrecisionRanker().fit_targets(X, y - 0.5)
+    with pytest.warns(OneQueryWarning, match="got targets and no qid"):
+        PrecisionRanker().fit_targets(X[:200], y[:200] - 0.5)
     with pytest.warns(CutQueriesWarning, match="queries cut"):
         PrecisionRanker().fit_targets(X[1:200], RankingTarget(y - 0.5, qid)[1:200])
     with pytest.warns(CutQueriesWarning, match="another number of rows"):

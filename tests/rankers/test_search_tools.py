@@ -278,8 +278,10 @@ def test_a_fold_is_never_one_query(data):
     ranker = NDCGRanker().fit(X, y, qid)
     with pytest.raises(MissingQidError, match="RankingTarget"):
         ranker.score(X, y)
-    with pytest.warns(OneQueryWarning, match=r"The scorer got y and no qid"):
+    with pytest.raises(MissingQidError, match=r"The scorer got y of more than 200 rows and no qid"):
         SCORER(ranker, X, y)
+    with pytest.warns(OneQueryWarning, match=r"The scorer got y and no qid"):
+        SCORER(ranker, X[:200], y[:200])
     with pytest.raises(MissingQidError, match="groups=qid"):
         cross_val_score(ranker, X, y, cv=QueryKFold(3), scoring=SCORER)
 
