@@ -249,7 +249,8 @@ def train_test_query_split(
         raise ValueError("arrays must hold at least one array, got none.")
     check.row_order(qid=qid)
     if qid is not None:
-        check_qid(qid, _num_samples(arrays[0]))
+        names = check_qid(qid, _num_samples(arrays[0]))
+        qid = names if np.ndim(qid) == 0 else qid
     check_consistent_length(*arrays, qid)
     # By convention the second array is y; if it is a matrix, it is in the label-ranking form.
     second = arrays[1] if len(arrays) > 1 else None

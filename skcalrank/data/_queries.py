@@ -394,13 +394,13 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
         return np.full(n_rows, qid_array(qid))
     qid = qid_array(qid)
     if qid.ndim != 1:
-        hint = "" if qid.ndim else " Pass the column itself"
+        hint = ""
         if qid.ndim == 0 and isinstance(name := qid.item(), str):
             hint = (
-                f"{hint}, such as frame[{name!r}], or [{name!r}] * len(X) if all rows are of "
-                "this query"
+                f" Pass the column itself, such as frame[{name!r}], or [{name!r}] * len(X) if all "
+                "rows are of this query."
             )
-        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.{hint and hint + '.'}")
+        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.{hint}")
     if len(qid) != n_rows:
         hint = ""
         if n_rows and qid.dtype.kind in "iuf" and qid.sum() == n_rows:

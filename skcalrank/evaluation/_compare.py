@@ -54,9 +54,9 @@ def compare(
         of dask are computed with those in `y_true` and `qid`, in one graph.
     measures : list of str or Measure, or dict
         Measures, such as ``["ndcg@10", "map"]``; a dict gives them the names of its keys.
-    qid : array-like of shape (n_rows,), default=None
-        Query of each row. If None, the queries that `y_true` carries; without any, all rows are
-        one query, or each row of a matrix is one.
+    qid : array-like of shape (n_rows,) or scalar, default=None
+        Query of each row, or of all rows. If None, the queries that `y_true` carries; without any,
+        all rows are one query, or each row of a matrix is one.
     baseline : str, default=None
         Name of the system to which the others are compared. If None, the first one.
     methods : Methods, default=None

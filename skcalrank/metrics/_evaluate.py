@@ -70,9 +70,9 @@ def measure_score(
         pairwise disagreement a :class:`~skcalrank.PreferenceTarget`.
     y_score : array-like, same shape
         Scores, higher is better.
-    qid : array-like of shape (n_rows,), default=None
-        Query of each row. If None, all rows are one query, or each row of a matrix is one; 20
-        rows or more without a qid give a :class:`~skcalrank.data.OneQueryWarning`.
+    qid : array-like of shape (n_rows,) or scalar, default=None
+        Query of each row, or of all rows. If None, all rows are one query, or each row of a matrix
+        is one; 20 rows or more without a qid give a :class:`~skcalrank.data.OneQueryWarning`.
     ties : {"average", "stable", "reversed", "worst", "best"}, default=None
         Order of documents with equal scores: the exact expectation over random orders, row order,
         the reverse of it (the later row first, as in DMJ10, eq. 7), or the order that is worst or

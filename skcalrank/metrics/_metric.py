@@ -54,8 +54,8 @@ y_true : {y_true}
     Relevances, higher is better; one query per value of qid, or per row of a matrix.
 y_score : array-like, same shape
     Scores, higher is better.
-qid : array-like of shape (n_rows,), default=None
-    Query of each row. If None, all rows are one query.
+qid : array-like of shape (n_rows,) or scalar, default=None
+    Query of each row, or of all rows. If None, all rows are one query.
 k : int, default=None
     {cutoff}
 ties, empty, sample_weight, average, convention

@@ -34,6 +34,7 @@ from skcalrank import (
     TabularRanker,
     get_scorer,
     load_digits_queries,
+    train_test_query_split,
 )
 from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.displays import MeasureAtKDisplay
@@ -355,6 +356,14 @@ def test_tools_that_strip_the_target(folded, tool):
     more = {"groups": qid} if isinstance(tool, RFECV) else {}
     with RAISES:
         tool.fit(X, RankingTarget(y, qid), **more)
+
+
+def test_one_query_cannot_be_split(problem):
+    X, y, _ = problem
+    with pytest.raises(ValueError, match="train set will be empty"):
+        train_test_query_split(X, y, qid=0)
+    with pytest.raises(ValueError, match="number of queries, 1, got 5"):
+        list(QueryKFold(5).split(X, y, groups=0))
 
 
 def test_folds_of_few_rows_only_warn(problem):
