@@ -387,11 +387,9 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
     A scalar is the name of one query.
     """
     if is_scalar(qid):
-        if _missing(qid_array(qid)[None]).any():
-            raise ValueError(
-                f"qid must be an identifier, got a missing value, {qid!r}: pass qid=0."
-            )
-        return np.full(n_rows, qid_array(qid))
+        if arrays.is_missing(qid):
+            raise ValueError(f"qid must be an identifier, got a missing value, {qid!r}: pass 0.")
+        return np.full(n_rows, np.asarray(qid))
     qid = qid_array(qid)
     if qid.ndim != 1:
         hint = ""

@@ -47,6 +47,7 @@ from skcalrank.preprocessing import QueryScaler
 CASES = [case for case in EVERY_ESTIMATOR if case.target == "grades"]
 SCORER = get_scorer("ndcg@10")
 MOST = 200
+FAILED = r"(?s)All the 10 fits failed.*of more than 200 rows and no qid"
 RAISES = pytest.raises(MissingQidError, match="of more than 200 rows and no qid")
 
 
@@ -147,7 +148,7 @@ def test_a_scalar_is_one_query_and_its_name(case, problem):
             assert found == outcome(lambda: scores(names))  # noqa: B023
             assert "Missing" not in str(found)
     for missing in (np.nan, np.array(np.nan), np.datetime64("NaT", "s"), np.inf):
-        with pytest.raises(ValueError, match="qid must be an identifier, got a missing value"):
+        with pytest.raises(ValueError, match=r"qid must .* identifier.*, got a missing value"):
             made(case).fit(X, y, missing)
     with pytest.raises(ValueError, match=r"Pass the column itself, such as frame\['search'\]"):
         made(case).fit(X, y, "search")
@@ -304,7 +305,7 @@ def test_a_search_fails_and_says_why(folded, search, routed):
     options = {"n_iter": 2} if search is RandomizedSearchCV else {}
     folds = list(QueryKFold(5).split(X, groups=qid))
     found = search(NDCGRanker(), {"alpha": [1.0, 10.0]}, cv=folds, **options)
-    says = pytest.raises(ValueError, match=r"(?s)All the 10 fits failed.*and no qid")
+    says = pytest.raises(ValueError, match=FAILED)
     with config_context(enable_metadata_routing=routed), says:
         found.fit(X, y)
     assert not hasattr(found, "best_score_")
@@ -336,7 +337,7 @@ def test_scores_of_a_search_are_nan_and_say_why(folded):
 def test_a_learning_curve(folded):
     X, y, qid = folded
     options = {"groups": qid, "cv": QueryKFold(5), "scoring": SCORER, "train_sizes": [0.5, 1.0]}
-    with pytest.raises(ValueError, match=r"(?s)All the 10 fits failed.*and no qid"):
+    with pytest.raises(ValueError, match=FAILED):
         learning_curve(NDCGRanker(), X, y, **options)
     _, on_train, on_test = learning_curve(Ridge(), X, y, **options)
     assert np.isnan([on_train, on_test]).all()
