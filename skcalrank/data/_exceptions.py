@@ -58,9 +58,8 @@ class OneQueryWarning(UserWarning):
     """Warning that rows without a qid are treated as one query, which is rarely intended.
 
     Issued by ``fit``, ``partial_fit`` and ``score`` of rankers, and by scorers, for
-    one-dimensional y of 2 to 200 rows, where more are a :class:`~skcalrank.data.MissingQidError`, and by
-    metrics for 20 rows or more. Pass a qid to silence it; if all rows are one query, pass
-    ``qid=0``.
+    one-dimensional y of 2 to 200 rows, where more are a :class:`MissingQidError`, and by metrics
+    for 20 rows or more. Pass a qid to silence it; if all rows are one query, pass ``qid=0``.
     """
 
 

@@ -34,8 +34,7 @@ from skcalrank import (
     SpearmanRanker,
     StackingRanker,
 )
-from skcalrank.data import MissingQidError
-from skcalrank.data import CutQueriesWarning, OneQueryWarning
+from skcalrank.data import CutQueriesWarning, MissingQidError, OneQueryWarning
 from skcalrank.losses import LOSSES
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import make_query_pipeline
