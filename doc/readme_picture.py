@@ -23,14 +23,14 @@ from skcalrank.measures import get_measure
 
 PATH = Path(__file__).parent / "_static" / "measures.svg"
 RANKERS = {
-    "PrecisionRanker": PrecisionRanker(k=10, relevance_level=1),
+    "PrecisionRanker": PrecisionRanker(k=10),
     "NDCGRanker": NDCGRanker(k=10),
     "SpearmanRanker": SpearmanRanker(),
     "Ridge on grades": make_pipeline(StandardScaler(), Ridge()),
     "RankNet on pairs": PairwiseLogisticRanker(),
 }
 MEASURES = {
-    "Precision@10": get_measure("precision@10", relevance_level=1),
+    "Precision@10": get_measure("precision@10"),
     "NDCG@10": get_measure("ndcg@10"),
     "Spearman's rho": get_measure("spearman"),
 }

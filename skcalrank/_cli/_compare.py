@@ -17,7 +17,7 @@ from ..evaluation import Comparison, compare, cross_compare
 from ..metrics import predict_with_queries
 from ..model_selection import QueryKFold
 from ..preprocessing import TableEncoder
-from ..rankers import BaseRanker, measure_of
+from ..rankers import BaseRanker
 from . import _files as files
 from . import _options as options
 from . import _rankers as choices
@@ -52,11 +52,7 @@ def add_options(parser: Any) -> None:
     text = "files with one score per line and row of TEST"
     options.add(parser, "--scores FILE", text, nargs="+", default=[])
     options.add_tests(parser)
-    options.add_relevance_level(
-        parser,
-        "without it labels must be 0 and 1, and by default binary measures and rankers are left "
-        "out if they are not",
-    )
+    options.add_relevance_level(parser)
     options.add_policies(parser, options.OF_ROWS)
     options.add_transform(parser)
     options.add_features(options.add_columns(parser))
@@ -80,8 +76,7 @@ def run(args: Namespace) -> str:
         rankers = _made(names, args)
         train, test, text = _read(args, _transformed(rankers, args))
         rankers, legends = _for_gaps(rankers, train, test, args)
-    measures, rankers, left_out = _for_labels(measures, rankers, train, test, args)
-    rankers = _transformed(rankers, args)
+    measures, rankers = _on_scale(measures, train, test), _transformed(rankers, args)
     if len(args.files) == 1 and not systems:
         with _columns_told_once():
             comparison = _cross_validated(rankers, test, measures, args)
@@ -98,7 +93,6 @@ def run(args: Namespace) -> str:
         policies = {"qid": test.qid, "empty": args.empty}
         comparison, notes = reports.tested(compare, test.y, scores, measures, args=args, **policies)
     ends = reports.references(test, measures, args.empty)
-    legends = [*left_out, *legends]
     return reports.report(
         reports.Compared(text, comparison, notes, legends, measures, rankers, seconds, ends), args
     )
@@ -228,19 +222,12 @@ def _made(names: Iterable[str], args: Namespace) -> dict[str, Any]:
     return {name: choices.make_ranker(name, level, gain) for name in names}
 
 
-def _for_labels(
-    measures: dict[str, Any], rankers: Any, train: RankingData, test: RankingData, args: Namespace
-) -> tuple[dict[str, Any], dict[str, BaseRanker], list[str]]:
-    """Return the measures and the rankers that take the labels, and a note."""
-    labels, level = np.union1d(train.y, test.y), args.relevance_level
-    aims = {name: measure_of(ranker) for name, ranker in rankers.items()}
-    rows = choices.without_binary(measures, labels, level, args.measures)
-    columns = choices.without_binary(aims, labels, level, args.rankers)
-    if labels[-1] >= 0:  # ERR is on the scale of all labels: the test may lack the highest grade
-        measures = {name: measure.scaled_to(labels[-1:]) for name, measure in measures.items()}
-    note = "Binary measures and rankers are left out: add --relevance-level to include them."
-    left_out = [note] * (len(rows) < len(measures) or len(columns) < len(rankers))
-    return {m: measures[m] for m in rows}, {name: rankers[name] for name in columns}, left_out
+def _on_scale(measures: dict[str, Any], train: RankingData, test: RankingData) -> dict[str, Any]:
+    """Return measures on the scale of all labels, as the test may lack the highest grade."""
+    highest = np.maximum(train.y.max(keepdims=True), test.y.max(keepdims=True))
+    if highest < 0:
+        return measures
+    return {name: measure.scaled_to(highest) for name, measure in measures.items()}
 
 
 def _transformed(rankers: dict[str, BaseRanker], args: Namespace) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def add_options(parser: Any) -> None:
     options.add(parser, "--qrels QRELS", "TREC judgments of the same queries")
     options.add_names(parser, "--measures", TREC_MEASURES)
     options.add_tests(parser)
-    options.add_relevance_level(parser, "default: 1")
+    options.add_relevance_level(parser)
     options.add_policies(parser, options.OF_RUNS)
     options.add_complete(parser)
 
@@ -85,8 +85,7 @@ def _of_runs(notes: dict[str, list[str]]) -> str:
 
 def measure_runs(paths: Any, args: Namespace) -> Iterator[tuple[JudgedRun, RunValues[np.ndarray]]]:
     """Yield every run with its judgments, and its values per query by measure."""
-    level = 1.0 if args.relevance_level is None else args.relevance_level
-    measures = run_measures(args.measures or TREC_MEASURES, level, args.gain)
+    measures = run_measures(args.measures or TREC_MEASURES, args.relevance_level, args.gain)
     with reading(args.qrels, ""):
         qrels = load_qrels(args.qrels)
     for path in paths:

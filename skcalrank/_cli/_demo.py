@@ -28,14 +28,14 @@ from ._report import references, summary
 from ._text import format_table, paragraphs, say
 
 MEASURES = {
-    "P@10": get_measure("precision@10", relevance_level=1),
+    "P@10": get_measure("precision@10"),
     "NDCG@10": get_measure("ndcg@10"),
     "Spearman": get_measure("spearman"),
 }
 
 #: Linear models that are trained for different aims: those of the measures first.
 AIMS = {
-    "PrecisionRanker": PrecisionRanker(k=10, relevance_level=1),
+    "PrecisionRanker": PrecisionRanker(k=10),
     "NDCGRanker": NDCGRanker(k=10),
     "SpearmanRanker": SpearmanRanker(),
     "Ridge on grades": make_pipeline(StandardScaler(), Ridge()),

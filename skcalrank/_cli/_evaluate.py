@@ -12,7 +12,7 @@ from ..metrics import evaluate
 from . import _options as options
 from ._compare_runs import ABOUT_DOCUMENTS, about_queries, conventions, measure_runs
 from ._files import output, read_labels, read_scores, refuse_overwriting, score_rows
-from ._rankers import MEASURES, RUN_MEASURES, TREC_MEASURES, make_measures, without_binary
+from ._rankers import MEASURES, RUN_MEASURES, TREC_MEASURES, make_measures
 from ._report import summary
 from ._text import format_table, paragraphs, say
 
@@ -34,7 +34,7 @@ def add_options(parser: Any) -> None:
     options.add(parser, "--qrels QRELS", "TREC judgments for the run")
     options.add(parser, "--run RUN", "TREC run", dest="run_file")
     options.add_names(parser, "--measures", MEASURES)
-    options.add_relevance_level(parser, "default: 1 for runs, else labels must be 0 and 1")
+    options.add_relevance_level(parser)
     options.add_policies(parser)
     options.add_complete(parser)
     text = "write the values of each query as CSV, to FILE or in place of the table"
@@ -94,14 +94,9 @@ def _of_file(args: Namespace) -> tuple[list[int | str], dict[str, Floats], str]:
         y, qid = read_labels(args.files, args)
         scores = read_scores(args.scores, len(y), ", ".join(args.files))
     say("")
-    kept = without_binary(measures, y, args.relevance_level, args.measures)
-    note = ""
-    if len(kept) < len(measures):
-        note = "Binary measures are left out: add --relevance-level to include them."
-    measures = {name: measures[name] for name in kept}
     values = evaluate(y, scores, measures, qid=qid, empty=args.empty, average=False)
     queries: Any = check.queries(qid, len(y))
-    return queries.names.tolist(), values, note
+    return queries.names.tolist(), values, ""
 
 
 def _table(values: Any) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from ..data.types import Array, Floats
-from ..measures import get_measure
 from ..persistence import require_skops, save_model
 from ..preds import preds_for
 from ..rankers import BaseRanker, DCGRanker, LeastSquaresRankerCV, measure_of
@@ -41,7 +40,7 @@ def add_options(parser: Any) -> None:
     options.add(parser, "--alphas A", text, type=float, nargs="+")
     text = "number of folds of whole queries, for --alphas"
     options.add_count(parser, "--folds N", text, lowest=2, default=5)
-    options.add_relevance_level(parser, "without it, labels must be 0 and 1")
+    options.add_relevance_level(parser)
     options.add_gain(parser, options.OF_ROWS["gain"], default=options.OF_ROWS["gain"])
     options.add_transform(parser)
     options.add(parser, "--max-grade G", "highest grade, for the ranker err", type=float)
@@ -122,17 +121,12 @@ def _fitted(ranker: Any, args: Namespace) -> tuple[Any, int, int]:
     if reader.of_any_kind:
         ranker, in_chunks = choices.ranker_in(ranker), False
         ranker = of_table(ranker, args.transform, args.columns)
-    aim = {args.ranker: measure_of(choices.ranker_in(ranker))}
     if args.calibrate:
         ranker = CalibratedRankerCV(ranker, args.calibrate, relevance_level=args.relevance_level)
-        if args.calibrate in ("relevant", "recall", "first"):
-            aim = {f"--calibrate {args.calibrate}": get_measure("recall")}
     rows: dict[Any, int] = {}
 
     def chunks() -> Iterator[tuple[Any, Floats, Array]]:
         for data, _ in reader:
-            # This error names the option; the error of the ranker would name its parameter.
-            choices.without_binary(aim, data.y, args.relevance_level, True)
             rows.update(
                 zip(*(values.tolist() for values in np.unique(data.qid, return_counts=True)))
             )

@@ -99,9 +99,9 @@ def add_names(parser: Any, option: str, default: Sequence[str]) -> None:
     add(parser, f"{option} NAME", text + more, nargs="+", action=_Names)
 
 
-def add_relevance_level(parser: Any, default: str) -> None:
-    text = "label from which a document is relevant, for binary measures and rankers"
-    add(parser, "--relevance-level L", f"{text}; {default}", type=float)
+def add_relevance_level(parser: Any) -> None:
+    text = "label from which a document is relevant, for binary measures and rankers; default: 1"
+    add(parser, "--relevance-level L", text, type=float, default=1.0)
 
 
 #: What measures leave open, for rows, and for runs as in trec_eval.

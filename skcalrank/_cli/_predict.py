@@ -13,12 +13,10 @@ from sklearn.frozen import FrozenEstimator
 from ..data import check, positions
 from ..data.types import Bools, Floats
 from ..evaluation import name_of
-from ..measures import get_measure
 from ..metrics import predict_with_queries
 from ..reliability import LOSSES, CalibratedRankerCV, GuaranteedCutoff
 from . import _options as options
 from ._files import Reader, load_ranker, output, refuse_overwriting
-from ._rankers import without_binary
 from ._text import say
 
 if TYPE_CHECKING:
@@ -60,7 +58,7 @@ def add_options(parser: Any) -> None:
     )
     text = "largest mean loss that --cutoff promises; default: 0.1"
     options.add(parser, "--alpha A", text, type=float, default=0.1)
-    options.add_relevance_level(parser, "without it, the labels of --cutoff must be 0 and 1")
+    options.add_relevance_level(parser)
     text = "name of a run, one word; default: skcalrank"
     options.add(parser, "--tag TAG", text, type=_word, default="skcalrank")
     options.add_reading(parser)
@@ -101,9 +99,6 @@ def _calibrated(ranker: CalibratedRankerCV, args: Namespace) -> GuaranteedCutoff
     refuse_overwriting(args.output, [args.cutoff])
     whole = Reader([args.cutoff], args, model=ranker, whole=True)
     (data,) = (chunk.data for chunk in whole)
-    if args.loss in ("recall", "first"):
-        aim = {f"--loss {args.loss}": get_measure("recall")}
-        without_binary(aim, data.y, args.relevance_level, True)
     cutoff = GuaranteedCutoff(FrozenEstimator(ranker), args.loss, args.alpha)
     return cutoff.set_params(relevance_level=args.relevance_level).fit(*data)
 

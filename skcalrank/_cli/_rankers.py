@@ -70,9 +70,7 @@ _WITHOUT_OPTIONS = [name for name, make in RANKERS.items() if not make.keywords]
 COMPARE_RANKERS = sorted(_WITHOUT_OPTIONS, key=[*_FIRST, *_WITHOUT_OPTIONS].index)
 
 
-def make_ranker(
-    name: str, relevance_level: float | None = None, gain: str = "exponential"
-) -> BaseRanker:
+def make_ranker(name: str, relevance_level: float = 1, gain: str = "exponential") -> BaseRanker:
     """Make a ranker from ``name[@k][+regressor]``, or the ranker of another package."""
     if name in PEERS:
         return _peer(name)
@@ -178,12 +176,10 @@ TREC_MEASURES = ("ndcg@10", "precision@10", "recall@100", "map", "mrr")
 ALWAYS, CONDITIONALLY = "*", "°"
 
 
-def make_measure(name: str, relevance_level: Any = None, gain: str | None = None) -> Measure:
+def make_measure(name: str, relevance_level: float = 1, gain: str | None = None) -> Measure:
     """Return a measure by its scorer name, with the options that the measure has."""
     measure = get_measure(name)
-    options = {}
-    if relevance_level is not None and measure.is_binary:
-        options["relevance_level"] = relevance_level
+    options: dict[str, Any] = {"relevance_level": relevance_level} if measure.is_binary else {}
     if gain is not None and measure.has_gain:
         options["gain"] = gain
     return get_measure(name, **options)
@@ -201,23 +197,6 @@ def calibration_mark(ranker: BaseRanker | None, measure: Measure | None) -> str:
         return ""
     marks = {"always": ALWAYS, "condition": CONDITIONALLY, "none": ""}
     return marks[calibration_of(ranker, measure).holds]
-
-
-def without_binary(choice: Any, labels: Floats, relevance_level: Any, named: Any) -> list[str]:
-    """Return the names of the measures, in a dict, that take the labels.
-
-    Measures without a relevance level do not take grades. Raise if the user `named` one of them.
-    """
-    grades = np.unique(labels[np.isfinite(labels) & ~np.isin(labels, (0, 1))])
-    if relevance_level is not None or not len(grades):
-        return list(choice)
-    binary = [name for name, m in choice.items() if m is not None and m.needs_binary_labels]
-    if named and binary:
-        raise ValueError(
-            f"{binary[0]} takes labels 0 and 1, got {grades[0]:g}: give --relevance-level L, then "
-            "documents with a label of at least L are relevant"
-        )
-    return [name for name in choice if name not in binary]
 
 
 def check_folds(n_folds: int, qid: Array, instead: str) -> None:

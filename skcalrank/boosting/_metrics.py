@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data import check
 from ..data.types import Array, Floats, Ints
-from ..measures import Measure, warn_of_amounts
+from ..measures import Measure, warn_unless_grades
 from ..metrics import PreparedScore, get_scorer, undefined_mean
 from ._handed import Handed, Known, from_lightgbm, from_xgboost, workers
 
@@ -42,7 +42,7 @@ class _Metric:
     def _prepared(self, handed: Handed) -> PreparedScore:
         y, queries = check.target(handed.labels, handed.qid, name="y_true")
         weight = None if handed.weight is None else np.asarray(handed.weight)
-        warn_of_amounts([self.measure], y)
+        warn_unless_grades([self.measure], y)
         return PreparedScore(self.measure, y, queries, weight, self.ties, self.empty)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..data import ALONE, QUERY_WEIGHTS, Queries, Workers, check, in_memory, lazy_property
 from ..data.types import ArrayLike, Floats, Self
 from ..losses import Loss, get_loss, scaled_to_all
-from ..measures import MEASURES, Measure, get_measure, warn_of_amounts
+from ..measures import MEASURES, Measure, get_measure, warn_unless_grades
 from ._handed import Handed, Known, from_lightgbm, from_xgboost, refuse_bagging_by_query
 
 # Maximum step of a document. Scores are log-odds or half of them; LogitBoost uses 2 to 4.
@@ -142,7 +142,7 @@ class _Objective:
 
     def _problem(self, y: Floats, queries: Queries, weight: Any) -> tuple[Self, Problem]:
         """Return the objective with the scales of the labels, and their problem."""
-        warn_of_amounts([self.measure], y)
+        warn_unless_grades([self.measure], y)
         measure = self.measure.scaled_to(y)
         targets = measure.score_targets(measure.labels(y), queries)
         problem = make_problem(measure, self.loss, targets, queries, weight, self.query_weight)

@@ -296,7 +296,7 @@ def random_law(rng: np.random.RandomState, r: int, measure: Measure) -> LabelDis
     return LabelDistribution.random(
         r,
         n_labels=rng.randint(2, r + 2),
-        n_grades=2 if measure.needs_binary_labels else 3,
+        n_grades=2 if measure.level == 1 or measure.needs_binary_labels else 3,
         preferences=measure.reads_preferences,
         random_state=rng,
     )

@@ -102,11 +102,12 @@ class NotAMeanWarning(UserWarning):
 
 
 class NotGradesWarning(UserWarning):
-    """Warning that labels are amounts, such as money, and are taken for grades.
+    """Warning that labels are amounts or shares, and are taken for grades.
 
     The exponential gain of DCG, NDCG and ERR is ``2^y - 1``. With labels above 31, or with many
     different ones that are not integers, single documents outweigh all others. Pass
-    ``gain="linear"`` for amounts.
+    ``gain="linear"`` for amounts. Documents with ``y >= 1`` are relevant for binary measures: if
+    labels are not whole numbers, pass the `relevance_level` that they have.
     """
 
 

@@ -226,7 +226,7 @@ def named_systems(argument: str, values: Any, baseline: str | None) -> dict[str,
     return systems
 
 
-def named_measures(measures: Any, level: float | None = None) -> dict[str, Measure]:
+def named_measures(measures: Any, level: float | None = 1) -> dict[str, Measure]:
     """Return a dict of measures by their names; binary ones given by name get the level."""
     check_several(measures)
     if isinstance(measures, Mapping):
@@ -243,7 +243,7 @@ def named_measures(measures: Any, level: float | None = None) -> dict[str, Measu
 
 def _measure(measure: Any, level: Any) -> Measure:
     known = get_measure(measure)
-    is_named = isinstance(measure, str) and known.is_binary and level is not None
+    is_named = isinstance(measure, str) and known.is_binary
     return get_measure(measure, relevance_level=level) if is_named else known
 
 

@@ -27,7 +27,7 @@ from ..data import (
     warning_once_in_jobs,
 )
 from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix, Unpack
-from ..measures import Measure, warn_of_amounts
+from ..measures import Measure, warn_unless_grades
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries
 from ..model_selection import QueryKFold
 from ._compare import named_measures, named_systems, query_names
@@ -219,7 +219,7 @@ class _Data:
         if isinstance(self.target, PreferenceTarget):
             return measures
         labels = np.ravel(self.target)
-        warn_of_amounts(measures.values(), labels)
+        warn_unless_grades(measures.values(), labels)
         scaled = {name: measure.scaled_to(labels) for name, measure in measures.items()}
         for measure in scaled.values():
             measure.labels(labels[~np.isnan(labels)])  # the fits say what NaN is in place of

@@ -244,15 +244,15 @@ def linear_measure(measure: str | Measure) -> Measure:
     """Return a measure that is linear in the relevance, or raise."""
     if isinstance(measure, str) and measure.partition("@")[0] == "dcg":
         measure = get_measure(measure, gain="linear")
-    measure = get_measure(measure)
+    measure = get_measure(measure).of_estimates()
     if measure.shape == "documents" and measure.is_linear():
         # A constant would count for every document.
         constant = measure.score_targets(np.zeros(2), Queries.equal(1, 2))
         if not constant.any():
             return measure
     raise ValueError(
-        "measure must be linear in the relevance, as dcg (linear gain), precision and rbp without "
-        f"relevance_level are, got {measure!r}: clicks do not estimate its value without bias."
+        "measure must be linear in the relevance, as dcg (linear gain), precision and rbp are with "
+        f"relevance_level=1, got {measure!r}: clicks do not estimate its value without bias."
     )
 
 

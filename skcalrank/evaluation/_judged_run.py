@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data import Block, Queries, Ranked, arrays, warn
 from ..data.types import Floats, Ints
-from ..measures import Measure, warn_of_amounts
+from ..measures import Measure, warn_unless_grades
 from ..metrics import MeasuredLabels, fill_undefined
 from ._run_sources import Scores
 
@@ -68,7 +68,7 @@ class JudgedRun:
     def values_of(self, empty: str, *, measure: Measure) -> Floats:
         """Return the value of a measure on each query."""
         y = np.maximum(self._relevance, 0.0)
-        warn_of_amounts([measure], y)
+        warn_unless_grades([measure], y)
         labels = MeasuredLabels(measure.scaled_to(y), y, self.queries)
         with np.errstate(invalid="ignore"):
             values = labels.values(self._ranked, empty)

@@ -37,9 +37,9 @@ class Policies:
         Treatment of queries on which a measure is undefined (0/0), such as queries without a
         relevant document, as in :func:`skcalrank.metrics.measure_score`. A query that is skipped is
         skipped for all systems. If None, "skip" for arrays, and "zero", as in trec_eval, for runs.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with at least this relevance are relevant, where a binary measure is a name
-        (``trec_eval -l``). If None, labels of arrays must be 0 and 1, and the level of runs is 1.
+        (``trec_eval -l``). If None, labels of arrays must be 0 or 1, and the level of runs is 1.
 
     See Also
     --------
@@ -55,7 +55,7 @@ class Policies:
 
     ties: str | None = None
     empty: str | None = None
-    relevance_level: float | None = None
+    relevance_level: float | None = 1
 
     def __post_init__(self) -> None:
         level = self.relevance_level

@@ -11,7 +11,7 @@ from ._base import Measure, PairMeasure, PositionalMeasure
 from ._conventions import CONVENTIONS, get_convention
 from ._hits import F1, RBP, RPrecision
 from ._of_targets import OfTargets as OfTargets
-from ._options import warn_of_amounts as warn_of_amounts
+from ._options import warn_unless_grades as warn_unless_grades
 from ._pairs import Kendall, PairwiseDisagreement
 from ._positional import AUC, DCG, ERU, NDCG, Precision, Recall, Spearman
 from ._sequential import ERR, AveragePrecision, HitRate, ReciprocalRank

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data import Block, Queries, Ranked, are_alike, check
-from ..data.types import Bools, Floats, Ints
+from ..data.types import Bools, Floats, Ints, Self
 from ._families import shown
 
 
@@ -199,6 +199,16 @@ class Measure(ABC):
         """
         del targets
         return False
+
+    def of_estimates(self) -> Self:
+        """Return the measure of estimates of labels 0 and 1, which no level must cut at 1.
+
+        Returns
+        -------
+        measure : Measure
+            With ``relevance_level=None`` in place of 1; else the measure itself.
+        """
+        return self
 
     @classmethod
     def has_score_targets(cls) -> bool:

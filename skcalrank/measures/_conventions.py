@@ -49,7 +49,6 @@ class Convention:
         return measure
 
 
-_RELEVANT = {"relevance_level": 1}
 _ATTAINABLE = {"divisor": "attainable"}
 _LINEAR = {"gain": "linear"}
 
@@ -62,9 +61,9 @@ CONVENTIONS = {
             "reversed",
             "zero",
             {"ndcg": _LINEAR}
-            | dict.fromkeys(("map", "precision", "recall", "r_precision", "hit", "mrr"), _RELEVANT),
+            | {name: {} for name in ("map", "precision", "recall", "r_precision", "hit", "mrr")},
         ),
-        Convention("lightgbm", "stable", "one", {"ndcg": {}, "map": _RELEVANT | _ATTAINABLE}),
+        Convention("lightgbm", "stable", "one", {"ndcg": {}, "map": _ATTAINABLE}),
         Convention("xgboost", "stable", "one", {"ndcg": {}, "map": _ATTAINABLE}),
         Convention("sklearn", "average", "zero", {"ndcg": _LINEAR, "dcg": _LINEAR}),
     )

@@ -28,7 +28,7 @@ class RBP(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     ----------
     k : int, default=None
         Last position that counts, at least 1. If None, all positions count, as in the paper.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     p : float, default=0.8
         Persistence, in [0, 1): 0.5 describes an impatient user, and 0.95 a patient user.
@@ -92,7 +92,7 @@ class F1(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     k : int, default=None
         Last position that counts, at least 1. If None, the number of documents of each query; for
         TREC runs, the number of documents that were retrieved.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
@@ -144,7 +144,7 @@ class RPrecision(IndependentMeasure, RelativeMeasure):
 
     Parameters
     ----------
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises

@@ -1,14 +1,14 @@
 """Base classes of measures by their options: a cutoff, a relevance level, a gain."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
 from ..data import NotGradesWarning, Queries, warn
-from ..data.types import Bools, Floats, Ints
+from ..data.types import Bools, Floats, Ints, Self
 from ._base import Measure
 from ._families import Discount, Gain, as_places, own_discount, own_gain
 
@@ -39,7 +39,7 @@ class BinaryMeasure(Measure):
     """Base class of measures that distinguish relevant and irrelevant documents only."""
 
     is_binary: ClassVar[bool] = True
-    relevance_level: float | None = None
+    relevance_level: float | None = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,6 +49,9 @@ class BinaryMeasure(Measure):
 
     def is_linear(self, targets: str = "measure") -> bool:
         return self.relevance_level is None and (targets == "separable" or self.separable)
+
+    def of_estimates(self) -> Self:
+        return replace(self, relevance_level=None) if self.relevance_level == 1 else self
 
     def labels(self, y: Floats) -> Floats:
         if self.relevance_level is not None:
@@ -137,8 +140,19 @@ class GainMeasure(CutoffMeasure):
         return self.gain != "exponential"
 
 
-def warn_of_amounts(measures: Iterable[Measure], y: Floats) -> None:
-    """Warn once if a gain 2^y - 1 among the measures gets labels that are amounts."""
+def warn_unless_grades(measures: Iterable[Measure], y: Floats) -> None:
+    """Warn once if a gain 2^y - 1 gets amounts, or the usual level labels between grades."""
+    measures = list(measures)
+    # Another level than 1 was chosen for the labels.
+    if any(measure.level == 1 for measure in measures) and (y % 1 > 0).any():
+        warn(
+            "Documents with y >= 1 are relevant for binary measures, and y holds labels that are "
+            "not whole numbers. Set relevance_level to the label from which documents are "
+            "relevant: a parameter of estimators, metrics, compare, get_scorer and get_measure, as "
+            "in get_scorer('map', relevance_level=0.5). If y holds estimates and not labels, pass "
+            "them to fit_targets.",
+            NotGradesWarning,
+        )
     if any(measure.doubles for measure in measures) and _are_amounts(y):
         # The same words from each fold and ranker: Python shows them once.
         warn(

@@ -39,7 +39,7 @@ class Precision(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     ----------
     k : int, default=None
         Last position that counts, at least 1. If None, the number of documents of each query.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
@@ -87,7 +87,7 @@ class Recall(RelativeMeasure, CutoffMeasure, PositionalMeasure):
     ----------
     k : int, default=None
         Last position that counts, at least 1. If None, all positions count, and the recall is 1.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
@@ -343,7 +343,7 @@ class AUC(RelativeMeasure, PositionalMeasure):
 
     Parameters
     ----------
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises

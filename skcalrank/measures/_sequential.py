@@ -42,7 +42,7 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
     ----------
     k : int, default=None
         Last position that counts, at least 1. If None, all positions count, as in the paper.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     divisor : {"relevant", "attainable"}, default="relevant"
         Divisor of the sum with a cutoff: the number of relevant documents ("relevant"), or the
@@ -169,7 +169,7 @@ class ReciprocalRank(_FirstRelevant):
     ----------
     k : int, default=None
         Last position that counts, at least 1. If None, all positions count.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises
@@ -224,7 +224,7 @@ class HitRate(_FirstRelevant):
     ----------
     k : int, default=None
         Last position that counts, at least 1. If None, all positions count.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Raises

@@ -11,7 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from ..data import TIES, PreferenceTarget, Queries, Ranked, RankedItems, arrays, check, each, warn
 from ..data.types import ArrayLike, Bools, Floats, Labels
-from ..measures import Measure, get_convention, warn_of_amounts
+from ..measures import Measure, get_convention, warn_unless_grades
 
 # Approximate number of rows that are evaluated at a time.
 _PART_ROWS = 1 << 17
@@ -139,7 +139,7 @@ class CheckedTarget:
                 for s in scores
             ]
         scores = list(scores)
-        warn_of_amounts(measures.values(), self.y)
+        warn_unless_grades(measures.values(), self.y)
         of_scale = check.labels_that_count(self.y, self.queries, weight)
         labels_of = {n: self.y if m.is_scaled else of_scale for n, m in measures.items()}
         scaled = {name: m.scaled_to(labels_of[name]) for name, m in measures.items()}

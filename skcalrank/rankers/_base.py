@@ -34,7 +34,7 @@ from ..data import (
     workers_of_fit,
 )
 from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix
-from ..measures import Measure, get_measure, warn_of_amounts
+from ..measures import Measure, get_measure, warn_unless_grades
 from ..metrics import CheckedTarget
 from ._penalty import seen_in
 from ._plan import Plan
@@ -243,7 +243,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             each = weight if weight is None or n_items else queries.group(weight)
             counted = check.labels_that_count(y, queries, each)
             if name == "y":
-                warn_of_amounts([measure], y)
+                warn_unless_grades([measure], y)
                 if not measure.is_scaled:
                     measure.labels(y)  # also those that set no scale
                     y = counted

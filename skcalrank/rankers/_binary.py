@@ -27,7 +27,7 @@ class _BinaryRanker(ScoreRanker):
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
-        relevance_level: float | None = None,
+        relevance_level: float | None = 1,
     ) -> None:
         super().__init__(
             estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
@@ -48,7 +48,7 @@ class PrecisionRanker(_BinaryRanker):
     k : int, default=10
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
@@ -102,7 +102,7 @@ class RecallRanker(_BinaryRanker):
     k : int, default=10
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
@@ -160,7 +160,7 @@ class RecallRanker(_BinaryRanker):
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
-        relevance_level: float | None = None,
+        relevance_level: float | None = 1,
     ) -> None:
         super().__init__(
             estimator,
@@ -189,7 +189,7 @@ class RBPRanker(ScoreRanker):
     p : float, default=0.8
         Persistence of the user, in [0, 1): the probability of reading on after each document.
         Changes :meth:`score` only.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
@@ -246,7 +246,7 @@ class RBPRanker(ScoreRanker):
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
-        relevance_level: float | None = None,
+        relevance_level: float | None = 1,
     ) -> None:
         super().__init__(
             estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
@@ -265,7 +265,7 @@ class AUCRanker(ScoreRanker):
 
     Parameters
     ----------
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
@@ -326,7 +326,7 @@ class AUCRanker(ScoreRanker):
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
-        relevance_level: float | None = None,
+        relevance_level: float | None = 1,
     ) -> None:
         super().__init__(
             estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight

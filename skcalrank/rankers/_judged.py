@@ -140,7 +140,7 @@ class JudgmentRanker(BaseRanker):
         judged, (structure, options) = _judgments_of(rows, y), self._structure()
         options = settled(structure, options, y, X)
         if is_of_clicks(structure):
-            self._inner(plan).check_clicks(evidence_of(structure, judged, options))
+            self._estimated(self._inner(plan)).check_clicks(evidence_of(structure, judged, options))
         record = self._record(plan, rows)
         record = self.record_.add(record) if goes_on else record
         self._learn(plan, rows, judged, Rule(structure, options), method)
@@ -168,7 +168,8 @@ class JudgmentRanker(BaseRanker):
 
     def _estimated(self, plan: Plan) -> Plan:
         """Return the plan for scores of the structure in place of labels."""
-        return replace(plan, estimated=True, of_clicks=is_of_clicks(self._structure()[0]))
+        measure, of_clicks = plan.measure.of_estimates(), is_of_clicks(self._structure()[0])
+        return replace(plan, measure=measure, estimated=True, of_clicks=of_clicks)
 
     def _scored_by(self, y: Any) -> tuple[Measure, Array]:
         # The relevances of judgments are the scores of the structure for all of them.
@@ -182,8 +183,8 @@ class JudgmentRanker(BaseRanker):
         queries = y.queries()
         scores = structure_scores(structure, y, queries, options)
         rows = Rows(np.zeros((len(y), 0)), scores, queries, n_items=y.n_items)
-        plan = replace(self._estimated(self._plan()), measure=self.record_.measure)
-        plan = replace(plan, targets="measure")
+        plan = replace(self._plan(), measure=self.record_.measure, targets="measure")
+        plan = self._estimated(plan)
         measure: Any = plan.measure
         if plan.takes_estimates and measure.shape == "documents":
             # The value of a ranking is linear in such targets.

@@ -22,7 +22,7 @@ from ..data import (
 )
 from ..data.types import Array, ArrayLike, Floats, Labels, Matrix, Self
 from ..linear_model import add_moments
-from ..measures import Measure, get_measure, warn_of_amounts
+from ..measures import Measure, get_measure, warn_unless_grades
 from ..metrics import CheckedTarget, RowPolicies, measure_score
 from ._base import BaseRanker
 from ._front import Front, efficient_rows, mixes_of
@@ -407,7 +407,7 @@ def _targets(name: str, measure: Any, labels: Floats, rows: Rows) -> tuple[Any, 
     """Return a measure, with its scale, and the targets of a label in the order of the rows."""
     queries = rows.queries
     labels = queries.group(labels)
-    warn_of_amounts([measure], labels)
+    warn_unless_grades([measure], labels)
     if not measure.has_score_targets():
         raise ValueError(
             f"measure of {name!r} must have score targets, got {measure.full_name}, "

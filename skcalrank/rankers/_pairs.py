@@ -52,7 +52,7 @@ class AveragePrecisionRanker(PairRanker):
     pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`. If
         None, "auto". A callable maps the (r, r) matrix of a query to positions.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     pair_features, alpha, loss, n_passes, query_weight, time_limit, n_jobs, random_state, verbose
         Options of the fit and of the map, as in :class:`~skcalrank.rankers.PairRanker`.
@@ -144,7 +144,7 @@ class AveragePrecisionRanker(PairRanker):
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
-        relevance_level: float | None = None,
+        relevance_level: float | None = 1,
         time_limit: float | None = TIME_LIMIT,
         n_jobs: int | None = None,
         random_state: Seed = None,

@@ -53,7 +53,7 @@ class CalibratedRankerCV(RankerAround):
         What :meth:`predict` estimates: "relevant", the probability of relevance; "grade", the
         label; "gain", :math:`2^y - 1`; or a loss of :class:`GuaranteedCutoff`, whose mass of a
         document is estimated.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         As in :class:`GuaranteedCutoff`.
     level : "auto", None or classifier, default="auto"
         Classifier of rows for the level of a query. "auto":
@@ -127,7 +127,7 @@ class CalibratedRankerCV(RankerAround):
         ranker: Any = None,
         target: Any = "relevant",
         *,
-        relevance_level: float | None = None,
+        relevance_level: float | None = 1,
         level: Any = "auto",
         method: str = "sigmoid",
         cv: Any = 5,

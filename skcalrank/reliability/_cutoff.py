@@ -81,7 +81,7 @@ class GuaranteedCutoff(RankerAround):
         a promise allows (of precision and "no_answer": probabilities of relevance); the scores of
         the ranker; or the number of documents from the top. Documents of equal score are kept or
         cut together.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with labels of at least this level are relevant. If None, labels must be 0 and 1.
         Not used by "dcg", "best" and measures.
     cv : int, splitter or iterable, default=None
@@ -171,7 +171,7 @@ class GuaranteedCutoff(RankerAround):
         *,
         confidence_level: float | None = None,
         by: str = "target",
-        relevance_level: float | None = None,
+        relevance_level: float | None = 1,
         cv: Any = None,
         random_state: Seed = None,
     ) -> None:

@@ -9,20 +9,20 @@ import numpy as np
 
 from ..data import Queries, arrays
 from ..data.types import Bools, Floats, Ints
-from ..measures import get_measure
+from ..measures import get_measure, warn_unless_grades
 
 
 class Judged(NamedTuple):
     """Queries with labels and scores, in grouped order.
 
-    Documents with labels of at least `level` are relevant; without it, labels must be 0 and 1.
+    Documents with labels of at least `level` are relevant; if it is None, labels must be 0 and 1.
     `tunes` are queries that choose where the tests of a threshold begin.
     """
 
     queries: Queries
     labels: Floats
     scores: Floats
-    level: float | None = None
+    level: float | None = 1
     tunes: Bools | None = None
 
     def take(self, which: Bools) -> Judged:
@@ -35,7 +35,9 @@ class Judged(NamedTuple):
     @property
     def relevance(self) -> Floats:
         """1 for relevant documents and 0 for others."""
-        return get_measure("recall", relevance_level=self.level).labels(self.labels)
+        measure = get_measure("recall", relevance_level=self.level)
+        warn_unless_grades([measure], self.labels)
+        return measure.labels(self.labels)
 
 
 #: What documents share of the mass of their query, in any unit.

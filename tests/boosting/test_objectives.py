@@ -347,7 +347,7 @@ def test_errors_about_targets(way, labels, scores):
     with pytest.raises(ValueError, match="non-negative for ndcg, got the relevance -2"):
         way(-labels, scores)
     with pytest.raises(ValueError, match=r"y must hold 0 and 1.*got 2.*relevance_level"):
-        way(labels, scores, measure="precision")
+        way(labels, scores, measure=get_measure("precision", relevance_level=None))
     with pytest.raises(ValueError, match=r"eta must be at least 3, the largest target, got 0\.5"):
         way(labels, scores, measure="dcg", loss="exponential", eta=0.5)
 

@@ -148,13 +148,16 @@ def test_bad_distributions_are_named(arguments, message):
         LabelDistribution(*arguments)
 
 
+BINARY = get_measure("map", relevance_level=None)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda law: law.value("ndcg", [1, 2]), "scores must have shape"),
         (lambda law: law.value("ndcg", [1, 2, np.nan]), "got NaN"),
         (lambda law: law.value("ndcg", [1, 2, 3], ties="random"), "ties must .* got 'random'"),
-        (lambda law: law.value("map", [1, 2, 3]), "relevance_level"),
+        (lambda law: law.value(BINARY, [1, 2, 3]), "relevance_level"),
         (
             lambda law: law.expected_targets("ndcg", pairs=True),
             "targets of pairs, which ndcg has not",

@@ -93,13 +93,15 @@ def test_compare_values_and_significance(capsys, files):
     assert "worse than dcg at p < .05: paired t-test, Holm-corrected for 8 tests" in said
 
 
-def test_compare_default_leaves_binary_measures_out_of_graded_labels(capsys, files):
-    out = run(capsys, "compare", *files)
+def test_compare_default_takes_grades_from_1_for_relevant(capsys, files):
+    argv = ["compare", *files]
+    out = run(capsys, *argv)
     heads, rows = table(out)
-    assert heads == [["ndcg", "dcg", "eru", "spearman", "err", "pd", "constant", "ideal"]]
-    assert "map" not in rows
-    assert "ndcg@10" in rows
-    assert "add --relevance-level to include" in out
+    assert {"ndcg", "pd", "map", "auc", "constant", "ideal"} <= {
+        name for head in heads for name in head
+    }
+    assert {"map", "ndcg@10"} <= set(rows)
+    assert table(run(capsys, *argv, "--relevance-level", "2"))[1]["map"] != rows["map"]
 
 
 def test_relevance_level_reaches_binary_measures_and_rankers(capsys, files):
@@ -119,13 +121,6 @@ def test_err_is_on_the_scale_of_both_files(capsys, files, tmp_path):
     _, rows = table(run(capsys, "compare", files[0], str(test), "--measures", "err"))
     # Grades go up to 3 in training: the document of grade 1 stops with probability 1/8.
     assert rows["err"][-1] == ".125"
-
-
-@pytest.mark.parametrize("choice", [["--measures", "ndcg", "map"], ["--rankers", "auc"]])
-def test_graded_labels_without_relevance_level(capsys, files, choice):
-    message = fail(capsys, "compare", *files, *choice)
-    assert message.startswith("skcalrank: error:")
-    assert "--relevance-level" in message
 
 
 def test_empty_policy(capsys, files):

@@ -39,14 +39,6 @@ pytest.importorskip("skops")
             "penalties of Ridge, which lightgbm does not use",
             marks=NEEDS_LIGHTGBM,
         ),
-        (
-            ["fit", "TRAIN", "--model", "NEW", "--ranker", "map"],
-            "map takes labels 0 and 1, got 2: give --relevance-level L",
-        ),
-        (
-            ["fit", "TRAIN", "--model", "NEW", "--ranker", "recall", "--alphas", "1", "2"],
-            "recall takes labels 0 and 1, got 2: give --relevance-level L",
-        ),
         (["predict", "MODEL", "TEST", "--format", "trec", "--tag", "a b"], "not one word"),
         (["predict", "MODEL", "TEST", "--format", "trec", "--tag", ""], "not one word"),
         (["fit", "TRAIN", "--model", "NEW", "--chunk-rows", "²"], "integer >= 1"),

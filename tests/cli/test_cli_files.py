@@ -294,14 +294,13 @@ def test_evaluate_per_query(capsys, path, model, tmp_path):
     assert (tmp_path / "values.csv").read_text() == text
 
 
-def test_evaluate_leaves_binary_measures_out(capsys, path, model):
+def test_evaluate_takes_grades_from_1_for_relevant(capsys, path, model):
     argv = ["evaluate", model[0], path("test.txt")]
     out = run(capsys, *argv)
     assert "ndcg@10" in out
-    assert "map" not in out
-    assert "add --relevance-level to include" in out
-    assert "map" in run(capsys, *argv, "--relevance-level", "2")
-    assert "--relevance-level L" in fail(capsys, *argv, "--measures", "map")
+    assert "map" in out
+    assert run(capsys, *argv, "--relevance-level", "1") == out
+    assert run(capsys, *argv, "--relevance-level", "2") != out
 
 
 def test_gain(capsys, path, model):

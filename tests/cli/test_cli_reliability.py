@@ -70,7 +70,6 @@ def test_tables_of_any_kind_have_probabilities(capsys, frames, tmp_path, new):
 
 def test_what_cannot_be_is_refused_by_the_names_of_options(capsys, path, judged, new):
     argv = ["fit", path("train.txt"), "--model", new, "--calibrate"]
-    fail(capsys, "--relevance-level", *argv)
     fail(capsys, "leave --chunk-rows out", *argv, "--chunk-rows", "10")
     run(capsys, *argv, "dcg")
     predict = ["predict", new, path("test.txt"), "--cutoff"]

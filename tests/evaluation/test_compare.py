@@ -391,7 +391,7 @@ GOOD = {"a": np.arange(16.0), "b": -np.arange(16.0)}
         (GOOD, [], {}, "measures must hold at least one measure, got none"),
         (GOOD, "map", {}, r"measures must be a list or a dict, got 'map': write \['map'\]"),
         (GOOD, ["map", "map"], {}, "measures must have different names, got 'map' twice"),
-        (GOOD, [Precision(k=1), Precision(k=1, relevance_level=1)], {}, "'precision@1' twice"),
+        (GOOD, [Precision(k=1), Precision(k=1, relevance_level=2)], {}, "'precision@1' twice"),
         (GOOD, ["mop"], {}, "mop"),
         (GOOD, ["map"], {"baseline": "z"}, "baseline must be one of 'a', 'b'"),
         (GOOD, ["map"], {"pairs": "both"}, "pairs must be one of 'baseline', 'all'"),

@@ -156,8 +156,8 @@ def test_measures_are_checked_against_labels_before_the_first_fit(data):
         ("dcg", y - 1, "negative"),
     ]:
         with pytest.raises(ValueError, match=words):
-            cross_compare({"a": Unfit()}, X, labels, qid, [measure])
-    found = cross_compare({"a": NDCGRanker()}, X, y, qid, ["map"], cv=2, relevance_level=1)
+            cross_compare({"a": Unfit()}, X, labels, qid, [measure], relevance_level=None)
+    found = cross_compare({"a": NDCGRanker()}, X, y, qid, ["map"], cv=2)
     assert found.values.shape == (1, 1, len(SIZES))
 
 

@@ -35,7 +35,7 @@ OPTIONS = {
     "k": (1, 2, 3, 9),
     "gain": ("linear", (0.0, 0.25, 1.0), halved),
     "discount": (np.reciprocal,),
-    "relevance_level": (1, 1.5),
+    "relevance_level": (1.5, None),
     "neutral": (0.5,),
     "half_life": (2.0,),
     "p": (0.5,),
@@ -80,6 +80,8 @@ def grades(measure):
         return np.array([0.0, 1.0])
     if measure.positive_only:
         return np.array([0.0, 1.0, 2.0])
+    if measure.level == 1:
+        return np.array([-1.0, 0.0, 1.0, 2.0])
     return np.array([-1.0, 0.0, 0.5, 2.0])
 
 
@@ -127,8 +129,6 @@ def rankers(**params):
         if type(ranker) in OTHER_LABELS:
             continue
         ranker.set_params(**{k: v for k, v in params.items() if k in ranker.get_params(deep=False)})
-        if "relevance_level" in ranker.get_params():
-            ranker.set_params(relevance_level=1)
         yield ranker
 
 

@@ -97,7 +97,7 @@ def of_registry():
     for name, cls in all_rankers():
         if cls in OWN_CASES:
             continue
-        wanted = {"relevance_level": 1, "random_state": 0, "n_updates": 20, "structure": "win_rate"}
+        wanted = {"random_state": 0, "n_updates": 20, "structure": "win_rate"}
         names = cls().get_params(deep=False)
         params = {key: value for key, value in wanted.items() if key in names}
         target = "comparisons" if "structure" in params else "grades"
@@ -115,8 +115,6 @@ def with_regressors():
     yield Case("NDCGRanker-Lasso", lambda: NDCGRanker(Lasso(1e-3)), near=REGRESSOR)
     for cls in (AveragePrecisionRanker, PairwiseDisagreementRanker):
         params = {"surrogate": "pairwise", "random_state": 0}
-        if cls is AveragePrecisionRanker:
-            params["relevance_level"] = 1
         name = f"{cls.__name__}-pairwise"
         yield Case(name, lambda cls=cls, params=params: cls(**params), of_query=PRED)
 

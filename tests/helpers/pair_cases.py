@@ -44,9 +44,8 @@ LINEAR = ("bilinear", "concat", "difference", "callable")
 
 
 def setting(make, pred=None, features="bilinear", **params):
-    """A pairwise ranker that takes graded labels."""
-    ranker = make(pred=pred, **FEATURES[features] | params)
-    return ranker.set_params(relevance_level=1) if make is map_ranker else ranker
+    """A pairwise ranker."""
+    return make(pred=pred, **FEATURES[features] | params)
 
 
 def over(*which):

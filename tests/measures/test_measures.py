@@ -86,8 +86,8 @@ def test_the_first_relevant_at_the_first_position_is_precision(name, rng):
 def test_full_name_and_labels_follow_the_parameters():
     assert get_measure("ndcg@7").full_name == "ndcg@7"
     assert get_measure("ndcg").full_name == get_measure("ndcg").name == "ndcg"
-    assert get_measure("map").needs_binary_labels
-    assert not get_measure("map", relevance_level=2).needs_binary_labels
+    assert get_measure("map", relevance_level=None).needs_binary_labels
+    assert not get_measure("map").needs_binary_labels
     assert not get_measure("dcg").needs_binary_labels
     assert not ERR().is_scaled
     assert ERR(max_grade=3).is_scaled

@@ -167,21 +167,22 @@ SWAPPED = "Were y_true and y_score swapped?"
     ("metric", "scores"),
     [
         (metrics.ndcg_score, np.linspace(-1, 1, 12)),
-        (metrics.average_precision_score, np.linspace(0, 1, 12)),
+        (partial(metrics.average_precision_score, relevance_level=None), np.linspace(0, 1, 12)),
         (partial(metrics.measure_score, "dcg@5"), np.linspace(-1, 1, 12)),
     ],
 )
 def test_labels_and_scores_that_seem_swapped(metric, scores):
-    grades = np.resize([0, 1, 0, 2], 12) if metric is metrics.ndcg_score else np.resize([0, 1], 12)
+    grades = np.resize([0, 1, 0, 2], 12)
     with pytest.raises(ValueError, match=r"(Shift grades|relevance_level).*") as caught:
         metric(scores, grades)
     assert str(caught.value).endswith(SWAPPED)
 
 
 def test_amounts_that_seem_swapped():
-    with pytest.warns(NotGradesWarning) as caught:
-        metrics.ndcg_score(np.linspace(0, 40, 12), np.resize([0, 1, 2], 12))
-    assert str(caught[0].message).endswith(SWAPPED)
+    for metric in (metrics.ndcg_score, metrics.average_precision_score):
+        with pytest.warns(NotGradesWarning) as caught:
+            metric(np.linspace(0, 40, 12), np.resize([0, 1, 2], 12))
+        assert str(caught[0].message).endswith(SWAPPED)
 
 
 def test_other_mistakes_are_not_taken_for_swapped():
@@ -189,7 +190,7 @@ def test_other_mistakes_are_not_taken_for_swapped():
         metrics.ndcg_score([-1, 0, 1, 2], [0.5, 0.2, 0.7, 0.1])
     assert SWAPPED not in str(caught.value)
     with pytest.raises(ValueError, match="relevance_level") as caught:
-        metrics.average_precision_score([0, 1, 2, 0], [0, 1, 1, 2])
+        metrics.average_precision_score([0, 1, 2, 0], [0, 1, 1, 2], relevance_level=None)
     assert SWAPPED not in str(caught.value)
     with pytest.raises(ValueError, match="Shift grades") as caught:
         metrics.ndcg_score(np.linspace(-1, 1, 12), np.zeros(12))

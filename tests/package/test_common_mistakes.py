@@ -186,7 +186,7 @@ OTHERS = {
         r"estimators\['one'\] must be an estimator, got a class: did you mean NDCGRanker\(\)\?",
     ),
     "grades for a binary measure": (
-        lambda: compare(2 * Y, {"one": Y}, ["ndcg@10", "map@5"], qid=QID),
+        lambda: compare(2 * Y, {"one": Y}, ["ndcg@10", "map@5"], qid=QID, relevance_level=None),
         ValueError,
         r"0 and 1 for map@5, got 2\. Set relevance_level=1, .* parameter of .* compare, get_scorer",
     ),

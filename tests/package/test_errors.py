@@ -185,20 +185,20 @@ TABLE = {
         "non-negative for err",
     ),
     "graded for P@k": (
-        lambda: metrics.precision_at_k_score(Y, S),
+        lambda: metrics.precision_at_k_score(Y, S, relevance_level=None),
         ValueError,
         "y must hold 0 and 1.*got 2.*relevance_level",
     ),
-    "graded for R@k": (lambda: metrics.recall_at_k_score(Y, S), ValueError, "relevance_level"),
-    "graded for AUC": (lambda: metrics.auc_score(Y, S), ValueError, "relevance_level"),
-    "graded for AP": (lambda: metrics.average_precision_score(Y, S), ValueError, "relevance_level"),
-    "graded for RR": (lambda: metrics.reciprocal_rank_score(Y, S), ValueError, "relevance_level"),
     "graded in fit": (
-        lambda: fit(PrecisionRanker()),
+        lambda: fit(PrecisionRanker(relevance_level=None)),
         ValueError,
         "y must hold 0 and 1.*got 2.*relevance_level",
     ),
-    "graded in fit of AP": (lambda: fit(AveragePrecisionRanker()), ValueError, "relevance_level"),
+    "graded in fit of AP": (
+        lambda: fit(AveragePrecisionRanker(relevance_level=None)),
+        ValueError,
+        "relevance_level",
+    ),
     "level not finite": (
         lambda: metrics.auc_score(Y, S, relevance_level=NAN),
         ValueError,

@@ -344,8 +344,6 @@ def test_no_relevant_document_at_all(ranker, data):
 def test_negative_labels_are_an_error_where_the_tags_say_so(ranker, data):
     X, y, qid = data
     ranker = clone(ranker)
-    if "relevance_level" in ranker.get_params():
-        ranker.set_params(relevance_level=1)
     if ranker.__sklearn_tags__().target_tags.positive_only:
         with pytest.raises(ValueError, match=r"[Nn]egative"):
             ranker.fit(X, y - 1, qid)

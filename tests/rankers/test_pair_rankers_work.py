@@ -307,7 +307,7 @@ BAD = {
         {"pair_features": lambda first, _second: first.sum()},
         r"pair_features must return .* got shape \(\)",
     ),
-    "graded": (map_ranker(), {}, "relevance_level"),
+    "graded": (map_ranker(relevance_level=None), {}, "relevance_level"),
 }
 
 

@@ -35,7 +35,7 @@ from skcalrank import (
 from skcalrank._solvers import SQUARED_LOSSES, WithinQueries, pooled_moments
 from skcalrank.data import MissingQidError, Queries
 from skcalrank.linear_model import GramRidge
-from skcalrank.measures import DCG, Precision
+from skcalrank.measures import AUC, DCG, Precision
 from skcalrank.rankers._folds import Split, training_moments
 
 ALPHAS = [1e-3, 1.0, 30.0, 1e4]
@@ -359,7 +359,7 @@ def test_splits_given_as_rows(data):
         ({"measure": ["ndcg@10", "nothing"]}, r"Unknown measure 'nothing'"),
         ({"measure": 3}, r"Unknown measure 3"),
         ({"loss": "hinge"}, r"'loss' .*Got 'hinge'"),
-        ({"measure": ["dcg", "auc"]}, r"relevance_level"),
+        ({"measure": ["dcg", AUC(relevance_level=None)]}, r"relevance_level"),
     ],
     ids=str,
 )

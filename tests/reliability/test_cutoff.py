@@ -425,7 +425,7 @@ def test_bad_parameters_are_refused(params, message, rng):
         refused.fit(*drawn_law(rng, empty=0))
 
 
-def test_grades_need_a_level_and_weights_are_refused(rng):
+def test_no_level_refuses_grades_and_weights_are_refused(rng):
     X, y, qid = drawn_law(rng)
     with pytest.raises(ValueError, match="relevance_level"):
         cutoff(relevance_level=None).fit(X, y, qid)
