@@ -148,8 +148,8 @@ def warn_unless_grades(measures: Iterable[Measure], y: Floats) -> None:
         warn(
             "Documents with y >= 1 are relevant for binary measures, and y holds labels that are "
             "not whole numbers. Set relevance_level to the label from which documents are "
-            "relevant: a parameter of estimators, metrics, compare, get_scorer and get_measure, as "
-            "in get_scorer('map', relevance_level=0.5). If y holds estimates and not labels, pass "
+            "relevant: a parameter of estimators, metrics, comparisons and get_scorer, as in "
+            "get_scorer('map', relevance_level=0.5). If y holds estimates and not labels, pass "
             "them to fit_targets.",
             NotGradesWarning,
         )

@@ -168,8 +168,9 @@ class JudgmentRanker(BaseRanker):
 
     def _estimated(self, plan: Plan) -> Plan:
         """Return the plan for scores of the structure in place of labels."""
-        measure, of_clicks = plan.measure.of_estimates(), is_of_clicks(self._structure()[0])
-        return replace(plan, measure=measure, estimated=True, of_clicks=of_clicks)
+        plan = replace(plan, estimated=True, of_clicks=is_of_clicks(self._structure()[0]))
+        as_they_are = replace(plan, measure=plan.measure.of_estimates())
+        return as_they_are if as_they_are.takes_estimates else plan
 
     def _scored_by(self, y: Any) -> tuple[Measure, Array]:
         # The relevances of judgments are the scores of the structure for all of them.

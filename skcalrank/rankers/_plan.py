@@ -9,7 +9,7 @@ from .._solvers import effective_loss, fits_in_closed_form, is_closed_form, need
 from ..data import PreferenceTarget, Rows, check, has_method, query_factors, warn
 from ..data.types import Floats, Self
 from ..losses import get_loss
-from ..measures import Measure
+from ..measures import Measure, warn_unless_grades
 from ._penalty import AUTO
 
 # Reasons why the weight of a row does not act as a repetition of it.
@@ -121,6 +121,8 @@ class Plan:
         if self.estimated and self.takes_estimates:
             labels = rows.y
         else:
+            if self.estimated and self.measure.is_binary:
+                warn_unless_grades([self.measure], rows.y)
             labels = self.measure.labels(self.grades_of(rows) if self.estimated else rows.y)
         if self.targets == "grades":
             return labels
@@ -177,7 +179,7 @@ class Plan:
             "DCGRanker(gain='linear'), whose targets have no bias."
             f"{separable if measure.has_separable_targets() else ''}"
         )
-        if measure.needs_binary_labels:
+        if measure.needs_binary_labels or measure.level == 1:
             raise ValueError(f"ranker must take fractions as labels: {told}")
         warn(
             f"The {told} Or pool more sessions of each query: the bias falls as one over the "

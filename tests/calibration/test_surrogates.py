@@ -89,7 +89,9 @@ def reinforces(u):
 def test_score_form_of_map_is_optimal_in_p_reinforce(rng):
     inside = 0
     while inside < 60:
-        labels, probabilities = draw_law(get_measure("map"), rng.integers(2, 6), rng)
+        labels, probabilities = draw_law(
+            get_measure("map", relevance_level=None), rng.integers(2, 6), rng
+        )
         if not reinforces(pair_means(labels, probabilities)):
             continue
         inside += 1
