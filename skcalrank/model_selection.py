@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import BaseCrossValidator, KFold, ShuffleSplit
 from sklearn.utils import _safe_indexing, check_consistent_length
-from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from .data import MissingQidError, Queries, Target, check, check_qid
@@ -17,16 +16,12 @@ from .data.types import ArrayLike, Ints, Labels, Seed
 __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
 
 
-class _QuerySplitter:
+class _QuerySplitter(BaseCrossValidator):  # type: ignore[misc]
     """Base class of splitters that apply a splitter of scikit-learn to queries instead of rows."""
 
     _splitter: Callable[[], Any]
 
-    def get_metadata_routing(self) -> MetadataRequest:
-        """Return the request of ``qid`` for metadata routing."""
-        request = MetadataRequest(owner=self)
-        request.split.add_request(param="qid", alias=True)
-        return request
+    __metadata_request__split = {"qid": True}
 
     def split(
         self,
@@ -87,10 +82,6 @@ class _QuerySplitter:
             Ignored.
         """
         return self._splitter().get_n_splits()
-
-    def __repr__(self) -> str:
-        params = ", ".join(f"{k}={v!r}" for k, v in vars(self).items())
-        return f"{type(self).__name__}({params})"
 
 
 def _queries_of(X: Any, y: Any, qid: ArrayLike | None) -> Queries:
@@ -196,7 +187,13 @@ class QueryShuffleSplit(_QuerySplitter):
         self.random_state = random_state
 
     def _splitter(self) -> Any:
-        return ShuffleSplit(**vars(self))
+        # By name, as set_split_request adds an attribute.
+        return ShuffleSplit(
+            self.n_splits,
+            test_size=self.test_size,
+            train_size=self.train_size,
+            random_state=self.random_state,
+        )
 
 
 def train_test_query_split(

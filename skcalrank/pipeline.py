@@ -297,7 +297,8 @@ class QueryPipeline(Pipeline):
         if sample_weight is not None and "sample_weight" not in taken:
             raise TypeError(
                 f"sample_weight must be None, because the last step {name!r} does not accept it in "
-                f"{method}. Leave it None, or choose a ranker that accepts weights."
+                f"{method}. Leave it None, or choose a ranker that accepts weights; of one inside "
+                "a search or a Pipeline, call set_fit_request(sample_weight=True)."
             )
         if evals:
             if not takes_eval_set(last):

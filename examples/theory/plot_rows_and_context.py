@@ -21,12 +21,11 @@ from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
-import sklearn
-from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import AUCRanker, AveragePrecisionRanker, NDCGRanker, RecallRanker
 from skcalrank.calibration import LabelDistribution
+from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryContext
 
 CHANCE = np.array([0.9, 0.5, 1.0, 0.0])
@@ -73,11 +72,10 @@ for kind, mean in zip(CHANCE, recall.predict(np.eye(4))):
 
 def regret(ranker, context=False):
     """Of an exact fit to the targets of its measure."""
-    with sklearn.config_context(enable_metadata_routing=True):
-        steps = [QueryContext(["mean", "size"])] if context else []
-        model = make_pipeline(*steps, ranker).fit(X, y, qid=qid, sample_weight=weight)
-        rows, queries = np.eye(4)[QUERIES.ravel()], np.repeat([0, 1, 2], 4)
-        scores = model.predict(rows, **({"qid": queries} if context else {}))
+    steps = [QueryContext(["mean", "size"])] if context else []
+    model = make_query_pipeline(*steps, ranker).fit(X, y, qid, sample_weight=weight)
+    rows, queries = np.eye(4)[QUERIES.ravel()], np.repeat([0, 1, 2], 4)
+    scores = model.predict(rows, queries)
     measure = {"RecallRanker": "recall@1", "AUCRanker": "auc", "NDCGRanker": "ndcg@10"}.get(
         type(ranker).__name__, "map"
     )

@@ -116,7 +116,6 @@ class ExternalRanker(BaseRanker):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        check.regressor(self, self.estimator)
         estimator = self._inner()
         takes = library_of(estimator).takes(estimator)
         tags.input_tags.sparse = takes.sparse
@@ -127,8 +126,8 @@ class ExternalRanker(BaseRanker):
 
     def _inner(self) -> Any:
         """Return the estimator that is cloned."""
-        default = HistGradientBoostingRegressor(random_state=0)
-        return default if self.estimator is None else self.estimator
+        given = check.valid_regressor(self.estimator)
+        return HistGradientBoostingRegressor(random_state=0) if given is None else given
 
     def _reads(self, plan: Any) -> Any:
         return super()._reads(plan)._replace(tables=reads_tables(self._inner()))

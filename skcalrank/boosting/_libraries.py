@@ -87,7 +87,8 @@ class Library:
         if rows.weight is not None and "sample_weight" not in taken:
             raise TypeError(
                 f"sample_weight must be None with {type(estimator).__name__}, whose fit does not "
-                "take weights: leave it out, or choose an estimator that takes them."
+                "take weights: leave it out, or choose an estimator that takes them; of one inside "
+                "a search or a Pipeline, call set_fit_request(sample_weight=True)."
             )
         names = signature(estimator.fit).parameters.keys() - taken.keys()
         if "qid" not in taken and "group" in names:

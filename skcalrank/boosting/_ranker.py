@@ -252,9 +252,7 @@ class BoostedRanker(TargetRanker):
     """
 
     # A Pipeline of scikit-learn does not transform an eval_set, so that a user must request it.
-    __metadata_request__fit = dict.fromkeys(
-        ["qid", "sample_weight", "X_val", "y_val", "qid_val"], True
-    )
+    __metadata_request__fit = dict.fromkeys(["qid", "X_val", "y_val", "qid_val"], True)
     takes_label_form = False
     takes_eval_set = True
     trains_in_parts = True  # with other workers

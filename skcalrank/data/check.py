@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import get_config
-from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
@@ -667,29 +667,28 @@ def installed(module: str, remedy: str) -> Any:
 def params(estimator: Any) -> None:
     """Raise ValueError for a parameter outside the ``_parameter_constraints`` of its class."""
     params = estimator.get_params(deep=False)
-    regressor(estimator, params.get("estimator"))
+    _refuse_other(estimator, params.get("estimator"))
     limits.validate(type(estimator), params)
 
 
-class NoRegressorError(NotFittedError):  # type: ignore[misc]
-    """Error for the ``estimator`` of a ranker that is neither None nor a regressor.
+def valid_regressor(regressor: Any) -> Any:
+    """Return an object with ``fit`` and ``predict``, and None in place of what is none.
 
-    It is a NotFittedError because scikit-learn reads the tags of a ranker, which depend on its
-    regressor, even to display the ranker in a notebook: a NotFittedError is ignored there, and
-    raised everywhere else.
-    """
-
-
-def regressor(owner: Any, regressor: Any) -> Any:
-    """Return `regressor`, the ``estimator`` of the ranker `owner`, if it is valid.
-
-    Valid are None and objects with ``fit`` and ``predict``. Otherwise raise a NoRegressorError
-    that suggests the parameter that was probably meant.
+    Tags are read even to display an estimator in a notebook, where its parameters may be wrong.
     """
     is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
-    if regressor is None or (is_one and not isclass(regressor)):
-        return regressor
-    raise NoRegressorError(
+    return regressor if is_one and not isclass(regressor) else None
+
+
+def _refuse_other(owner: Any, regressor: Any) -> None:
+    """Raise ValueError for the ``estimator`` of a ranker that is neither None nor a regressor.
+
+    The error suggests the parameter that was probably meant.
+    """
+    if regressor is None or valid_regressor(regressor) is not None:
+        return
+    is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
+    raise ValueError(
         f"estimator must be a regressor with fit and predict, or None, got {regressor!r}"
         + (f": did you mean {regressor.__name__}()?" if is_one else _meant(type(owner), regressor))
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from sklearn.utils.metadata_routing import MetadataRequest
+from sklearn import get_config
+from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from ..data import arrays, check, is_lazy
-from ..data.types import ArrayLike, Floats, Labels, Matrix
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import evaluated
 from ._values import RowPolicies
@@ -18,10 +19,11 @@ from ._values import RowPolicies
 class RankingScorer:
     """Scorer of a measure for the tools of scikit-learn; higher is better.
 
-    It requests ``qid`` and ``sample_weight`` from metadata routing. Without routing it reads the
-    queries from a :class:`~skcalrank.RankingTarget` or :class:`~skcalrank.PreferenceTarget`. It
-    passes ``qid`` to a ``predict`` that accepts it, and works for any estimator with ``predict``.
-    Use :func:`get_scorer` to make one.
+    It requests ``qid`` from metadata routing, and ``sample_weight`` after
+    ``set_score_request(sample_weight=True)``. Without routing it reads the queries from a
+    :class:`~skcalrank.RankingTarget` or :class:`~skcalrank.PreferenceTarget`. It passes ``qid`` to
+    a ``predict`` that accepts it, and works for any estimator with ``predict``. Use
+    :func:`get_scorer` to make one.
 
     Parameters
     ----------
@@ -50,6 +52,7 @@ class RankingScorer:
         policies = RowPolicies(ties, empty)
         self.measure = get_measure(measure)
         self.ties, self.empty = policies.ties, policies.empty
+        self._requests: dict[str, bool | str | None] = {"qid": True, "sample_weight": None}
 
     def __repr__(self) -> str:
         return f"RankingScorer({self.measure!r}, ties={self.ties!r}, empty={self.empty!r})"
@@ -63,9 +66,44 @@ class RankingScorer:
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the request of this scorer for the metadata qid and sample_weight."""
         request = MetadataRequest(owner=self)
-        request.score.add_request(param="qid", alias=True)
-        request.score.add_request(param="sample_weight", alias=True)
+        for name, alias in self._requests.items():
+            request.score.add_request(param=name, alias=alias)
         return request
+
+    def set_score_request(
+        self,
+        *,
+        qid: bool | str | None = UNCHANGED,
+        sample_weight: bool | str | None = UNCHANGED,
+    ) -> Self:
+        """Set which metadata tools of scikit-learn pass to the scorer.
+
+        Parameters
+        ----------
+        qid, sample_weight : bool, str or None, default="$UNCHANGED$"
+            Whether it is passed; a name if it is passed under another one; None if passing it to
+            the tool is an error. At first ``qid`` is passed, and ``sample_weight`` is an error.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        RuntimeError
+            If metadata routing is not enabled.
+        """
+        if not get_config()["enable_metadata_routing"]:
+            raise RuntimeError(
+                "set_score_request must be called with metadata routing enabled: call "
+                "sklearn.set_config(enable_metadata_routing=True) first."
+            )
+        request = self.get_metadata_routing()
+        for name, alias in {"qid": qid, "sample_weight": sample_weight}.items():
+            if alias != UNCHANGED:
+                request.score.add_request(param=name, alias=alias)
+        self._requests = dict(request.score.requests)
+        return self
 
     def __call__(
         self,

@@ -92,9 +92,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     takes_unranked: ClassVar[bool] = False
     takes_eval_set: ClassVar[bool] = False
 
-    __metadata_request__fit = {"qid": True, "sample_weight": True}
+    # Whether tools of scikit-learn pass weights on is the choice of users, as everywhere.
+    __metadata_request__fit = {"qid": True}
     __metadata_request__predict = {"qid": True}
-    __metadata_request__score = {"qid": True, "sample_weight": True}
+    __metadata_request__score = {"qid": True}
 
     # Ranker to suggest for the label-ranking form.
     _for_label_form = "SpearmanRanker()"

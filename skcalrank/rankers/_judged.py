@@ -39,7 +39,7 @@ class Rule(NamedTuple):
 class JudgmentRanker(BaseRanker):
     """Base class of rankers of comparisons and clicks, which a structure turns into scores."""
 
-    __metadata_request__partial_fit: ClassVar = {"qid": True, "sample_weight": True}
+    __metadata_request__partial_fit: ClassVar = {"qid": True}
 
     _judgments = _JUDGMENTS
     _plan_type: ClassVar = JudgmentPlan

@@ -164,7 +164,7 @@ class ScoreRanker(TargetRanker):
 
     _theorem: ClassVar[str] = "regression"
 
-    __metadata_request__partial_fit = {"qid": True, "sample_weight": True}
+    __metadata_request__partial_fit = {"qid": True}
 
     _plan_type: ClassVar = RegressionPlan
     _updated_by = ("estimator_", "partial_fit")
@@ -196,7 +196,7 @@ class ScoreRanker(TargetRanker):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        regressor = check.regressor(self, vars(self).get("estimator"))
+        regressor = check.valid_regressor(vars(self).get("estimator"))
         tags.input_tags.sparse = takes_sparse(regressor)
         tags.input_tags.allow_nan = takes_nan(regressor)
         return tags

@@ -6,7 +6,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
@@ -150,7 +149,7 @@ class GuaranteedCutoff(RankerAround):
     (True, True)
     """
 
-    __metadata_request__fit = {"groups": False, "sample_weight": UNUSED}
+    __metadata_request__fit = {"groups": False}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "ranker": limits.OWN_ERROR,

@@ -29,7 +29,7 @@ class LeastSquaresDecisions(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        regressor = check.regressor(self, self.estimator)
+        regressor = check.valid_regressor(self.estimator)
         tags.target_tags.required = True
         tags.input_tags.sparse = takes_sparse(regressor)
         tags.input_tags.allow_nan = takes_nan(regressor)

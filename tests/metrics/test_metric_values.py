@@ -130,4 +130,4 @@ def test_measures_of_the_whole_order_take_no_cutoff(metric):
 
 def test_scorers_ask_for_what_they_need():
     requests = get_scorer("ndcg").get_metadata_routing().score.requests
-    assert requests == {"qid": True, "sample_weight": True}
+    assert requests == {"qid": True, "sample_weight": None}

@@ -168,10 +168,11 @@ def test_weights_as_with_metadata_routing(loss, form, data, label_data, rng):
     ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=cv, loss=loss).fit(X, y, **metadata)
     plain = LeastSquaresRanker("dcg@3", estimator=Ridge(solver="svd"), loss=loss)
     with config_context(enable_metadata_routing=True):
-        plain.set_score_request(qid=True, sample_weight=True)
-        grid = GridSearchCV(
-            plain, {"estimator__alpha": ALPHAS}, cv=cv, scoring=get_scorer("dcg@3")
-        ).fit(X, y, **metadata)
+        plain.set_fit_request(sample_weight=True)
+        scorer = get_scorer("dcg@3").set_score_request(sample_weight=True)
+        grid = GridSearchCV(plain, {"estimator__alpha": ALPHAS}, cv=cv, scoring=scorer).fit(
+            X, y, **metadata
+        )
     check_same(ranker, grid)
     check_best(ranker, grid, X)
 

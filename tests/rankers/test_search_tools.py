@@ -340,6 +340,20 @@ def test_bagging(data):
 
 
 @pytest.mark.usefixtures("routed")
+@pytest.mark.parametrize("asked", [None, True])
+def test_bagging_draws_weights_for_a_ranker_that_requests_them(asked, data):
+    X, y, qid = data
+    ranker = NDCGRanker().set_fit_request(sample_weight=asked)
+    bagged = BaggingRegressor(ranker, n_estimators=1, random_state=0).fit(X, y, qid=qid)
+    rows = bagged.estimators_samples_[0]
+    if asked:
+        expected = NDCGRanker().fit(X, y, qid, np.bincount(rows, minlength=len(y)))
+    else:  # queries are cut
+        expected = NDCGRanker().fit(X[rows], y[rows], qid[rows])
+    np.testing.assert_allclose(bagged.predict(X), expected.predict(X), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.usefixtures("routed")
 def test_stacking_with_a_ranker_on_top(data):
     X, y, qid = data
     below = {"ndcg": NDCGRanker(), "precision": PrecisionRanker(relevance_level=1)}

@@ -226,7 +226,7 @@ def test_predictions_need_the_qid(rng):
             method(X)
     assert not hasattr(calibrated(target="grade"), "predict_proba")
     routing = get_routing_for_object(fitted)
-    assert routing.fit.requests == {"qid": True, "sample_weight": True}
+    assert routing.fit.requests == {"qid": True, "sample_weight": None}
     assert routing.predict.requests == {"qid": True}
 
 
