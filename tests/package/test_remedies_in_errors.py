@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Lasso, Ridge
 from sklearn.model_selection import cross_val_predict
 
@@ -53,9 +54,10 @@ MEANT = {
 @pytest.mark.parametrize("name", MEANT)
 def test_what_is_no_estimator_names_the_parameter_that_was_meant(name):
     ranker, meant = MEANT[name]
-    for call in (lambda: ranker.fit(X, Y, QID), ranker.__sklearn_tags__):
-        with pytest.raises(ValueError, match=f"estimator must be.*did you mean {meant}"):
-            call()
+    with pytest.raises(ValueError, match=f"estimator must be.*did you mean {meant}") as caught:
+        ranker.fit(X, Y, QID)
+    assert not isinstance(caught.value, NotFittedError)
+    assert ranker.__sklearn_tags__().target_tags.required
 
 
 def test_a_regressor_in_place_of_the_measure():

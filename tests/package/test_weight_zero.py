@@ -18,6 +18,7 @@ from skcalrank import (
     load_digits_queries,
     sample_comparisons,
 )
+from skcalrank.measures import Precision
 from skcalrank.metrics import err_score
 
 #: Why a fit depends on queries of weight 0, by the beginning of the name of a case.
@@ -194,10 +195,10 @@ def test_grades_of_weight_0_set_no_highest_grade_of_metrics(with_higher_grade):
 
 #: Rankers for which some labels are not valid, and such a label.
 INVALID = {
-    "PrecisionRanker": (PrecisionRanker, 4),
+    "PrecisionRanker": (lambda: PrecisionRanker(relevance_level=None), 4),
     "NDCGRanker": (NDCGRanker, -1),
     "ERRRanker": (ERRRanker, -1),
-    "MultiLabelRanker": (lambda: MultiLabelRanker("precision@5"), 4),
+    "MultiLabelRanker": (lambda: MultiLabelRanker(Precision(5, relevance_level=None)), 4),
     "MultiLabelRanker of grades": (lambda: MultiLabelRanker("err"), -1),
     "TabularRanker": (lambda: TabularRanker(trees=None), -1),
 }
