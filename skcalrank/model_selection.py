@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import BaseCrossValidator, KFold, ShuffleSplit
-from sklearn.utils import _safe_indexing, check_consistent_length
-from sklearn.utils.validation import _num_samples
+from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.utils import check_consistent_length
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from .data import MissingQidError, Queries, Target, check, check_qid
+from .data.arrays import num_samples, safe_indexing
 from .data.types import ArrayLike, Ints, Labels, Seed
 
 __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
@@ -246,8 +247,7 @@ def train_test_query_split(
         raise ValueError("arrays must hold at least one array, got none.")
     check.row_order(qid=qid)
     if qid is not None:
-        names = check_qid(qid, _num_samples(arrays[0]))
-        qid = names if np.ndim(qid) == 0 else qid
+        check_qid(qid, num_samples(arrays[0]))
     check_consistent_length(*arrays, qid)
     # By convention the second array is y; if it is a matrix, it is in the label-ranking form.
     second = arrays[1] if len(arrays) > 1 else None
@@ -259,4 +259,4 @@ def train_test_query_split(
     )
     train, test = next(splitter.split(arrays[0], carrier, qid=qid))
     arrays = arrays if qid is None else (*arrays, qid)
-    return [_safe_indexing(array, rows) for array in arrays for rows in (train, test)]
+    return [safe_indexing(array, rows) for array in arrays for rows in (train, test)]

@@ -13,7 +13,7 @@ from sklearn import config_context
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from ..data import (
@@ -26,6 +26,7 @@ from ..data import (
     one_blas_thread,
     tables,
 )
+from ..data.arrays import safe_indexing
 from ..data.types import Array, Floats, Ints
 from ._moments import pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean, with_params
@@ -242,7 +243,7 @@ def with_ties(values: Floats, X: Any, *, every_row: bool = False) -> Floats:
     near = np.arange(len(values)) if every_row else _nearly_equal(values)
     if len(near):
         values = values.copy()
-        rows = tables.rows_as_numbers(_safe_indexing(X, near))
+        rows = tables.rows_as_numbers(safe_indexing(X, near))
         values[near] = values[near[first_equal_rows(rows)]]
     return values
 

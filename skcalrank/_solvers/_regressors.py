@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from ..data import CutQueriesWarning, NotAMeanWarning, Rows, seed_of, warn
+from ..data.arrays import safe_indexing
 from ..data.types import Ints
 
 # Names of the parameter for the loss, in scikit-learn and in libraries of boosted trees; of
@@ -172,8 +173,8 @@ def fit_with_held_out(
     """Fit boosted trees on the rows `train`, with early stopping on the rows `held_out`."""
     arrays = {"X": X, "y": targets, "sample_weight": weight}
     arrays = {name: values for name, values in arrays.items() if values is not None}
-    params = {name: _safe_indexing(values, train) for name, values in arrays.items()}
-    params |= {f"{name}_val": _safe_indexing(values, held_out) for name, values in arrays.items()}
+    params = {name: safe_indexing(values, train) for name, values in arrays.items()}
+    params |= {f"{name}_val": safe_indexing(values, held_out) for name, values in arrays.items()}
     # "auto" would depend on the number of training rows only.
     with with_params(regressor, early_stopping=True):
         return regressor.fit(**params)

@@ -12,9 +12,8 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
-from .arrays import is_missing
+from .arrays import is_missing, safe_indexing
 from .types import Array, Ints
 
 # Up to so many rows, a list of values is faster to make than levels with codes.
@@ -124,7 +123,7 @@ def take_rows(X: Any, rows: Any) -> Any:
     if isinstance(X, EncodedTable):
         return X[rows]
     if not hasattr(X, "column_names"):
-        return _safe_indexing(X, rows)
+        return safe_indexing(X, rows)
     return X.take(np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows)
 
 

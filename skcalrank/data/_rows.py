@@ -9,12 +9,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from . import arrays, check, tables
 from ._hash import mixed
 from ._queries import Queries, join_qids
 from ._workers import ALONE, Workers
+from .arrays import safe_indexing
 from .types import Array, Bools, Floats, Ints
 
 #: Weight of a query of n documents, as an exponent of n.
@@ -123,7 +123,7 @@ class Rows:
             queries, y = Queries.equal(len(rows), self.n_items), labels.ravel()
         return replace(
             self,
-            X=_safe_indexing(self.X, rows) if tables.is_frame(self.X) else self.X[rows],
+            X=safe_indexing(self.X, rows) if tables.is_frame(self.X) else self.X[rows],
             y=y,
             queries=queries,
             weight=None if self.weight is None else self.weight[rows],

@@ -8,12 +8,18 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse, vstack
-from sklearn.utils import check_array
+from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils.validation import _check_feature_names_in, _num_samples
 
 from .._dask import refuse_lazy
 from ._memory import CACHE_CELLS, PART_CELLS
 from ._threads import each
 from .types import Array, ArrayLike, Floats, Ints
+
+# Functions of scikit-learn that are private there; CONTRIBUTING lists what would replace them.
+safe_indexing = _safe_indexing
+num_samples = _num_samples
+check_feature_names_in = _check_feature_names_in
 
 # All integers up to this absolute value are exact in double precision.
 _EXACT = 2.0**53

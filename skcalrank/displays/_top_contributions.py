@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import _num_samples
 
 from ..data import check, plain, tables, texts
+from ..data.arrays import num_samples
 from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, drawn, literal, styled
@@ -191,7 +191,7 @@ class TopContributionsDisplay(Display):
         display : TopContributionsDisplay
         """
         check.count("k", k)
-        n_rows, qid = _num_samples(X), check.of_one_query(qid, X)
+        n_rows, qid = num_samples(X), check.of_one_query(qid, X)
         check.row_order(X=X, qid=qid)
         rows, labels = _rows_of_query(query, qid, n_rows), tables.labels_of(X)
         item_names = labels if item_names is None else item_names

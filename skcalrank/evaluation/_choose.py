@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from ..aggregation import position_based
 from ..data import ClickSessions, call_step, handed_to, keeping_warnings, warning_once
+from ..data.arrays import safe_indexing
 from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ..model_selection import QueryKFold
 from ..rankers import AggregatedRanker
@@ -95,7 +95,7 @@ def chosen_by_clicks(
     with warning_once():
         for fold, (train, test) in enumerate(QueryKFold(_N_FOLDS).split(X, sessions)):
             folds[test] = fold
-            X_train, X_test = _safe_indexing(X, train), _safe_indexing(X, test)
+            X_train, X_test = safe_indexing(X, train), safe_indexing(X, test)
             judged = sessions[train]
             for name, ranker in rankers.items():
                 scores[name][test] = scores_by(

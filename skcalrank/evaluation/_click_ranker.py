@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from ..aggregation import fit_propensities
 from ..data import ClickSessions, check, keeping_warnings, warning_once
+from ..data.arrays import safe_indexing
 from ..data.types import ArrayLike, Floats, Matrix, Seed
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit
@@ -186,10 +186,10 @@ def click_ranker(
     splitter = QueryShuffleSplit(1, test_size=test_size, random_state=random_state)
     ((train, test),) = splitter.split(X, sessions)
     with warning_once():
-        choice = chosen_by_clicks(_safe_indexing(X, train), sessions[train], rankers, theta)
+        choice = chosen_by_clicks(safe_indexing(X, train), sessions[train], rankers, theta)
         shown = test[np.bincount(sessions.shown_rows, minlength=len(sessions))[test] > 0]
         held_out = sessions[shown]
-        scores = scores_by(choice.ranker, _safe_indexing(X, shown), held_out.qid)
+        scores = scores_by(choice.ranker, safe_indexing(X, shown), held_out.qid)
         options: dict[str, Any] = {"propensity": theta, "confidence_level": confidence_level}
         offline_evaluate(scores, held_out, measure, **options)  # for its warnings
         with keeping_warnings():  # other strengths of position bias are not what is used

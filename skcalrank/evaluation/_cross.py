@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils import check_consistent_length
 
 from ..boosting import adapted, is_of_library
 from ..data import (
@@ -26,6 +26,7 @@ from ..data import (
     warning_once,
     warning_once_in_jobs,
 )
+from ..data.arrays import safe_indexing
 from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix, Unpack
 from ..measures import Measure, warn_unless_grades
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries
@@ -245,9 +246,9 @@ class _Data:
         self, estimator: Any, split: _Split, measures: dict[str, Any], policies: RowPolicies
     ) -> Floats:
         """Fit an estimator to a split; return test values of shape (n_measures, n_queries)."""
-        X, y = _safe_indexing(self.X, split.train), self.target[split.train]
+        X, y = safe_indexing(self.X, split.train), self.target[split.train]
         fitted = clone(estimator).fit(X, y)
-        X, y = _safe_indexing(self.X, split.test), self.target[split.test]
+        X, y = safe_indexing(self.X, split.test), self.target[split.test]
         target = CheckedTarget.of(y)
         scores = target.scores(predict_with_queries(fitted, X, getattr(y, "qid", None)))
         (values,) = target.values(measures, [scores], policies)

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from ..data.arrays import num_samples
 from ..data.types import ArrayLike, Floats, Matrix, Self
 
 
@@ -88,7 +89,7 @@ class FixedQueries(RegressorMixin, BaseEstimator):
         ValueError
             If X has another number of rows.
         """
-        n_rows, expected = _num_samples(X), len(np.asarray(self.qid))
+        n_rows, expected = num_samples(X), len(np.asarray(self.qid))
         if n_rows != expected:
             raise ValueError(f"X must have the {expected} rows of qid, got {n_rows} rows.")
         scores: Floats = self.ranker.predict(X, self.qid)

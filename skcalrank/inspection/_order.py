@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import _num_samples
 
 from ..boosting import has_tree_parts
 from ..data import MissingQidError, check, is_missing, tables
+from ..data.arrays import num_samples
 from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
 from ._explanation import Explanation
 from ._parts import (
@@ -143,7 +143,7 @@ def _compared_rows(ranker: Any, X: Any, first: int, second: int | None, qid: Int
             "with a qid, got None. Pass qid=qid, qid=0 if all rows are one query, or second= for a "
             "row to compare with."
         )
-    codes = check.queries(qid, _num_samples(X)).codes
+    codes = check.queries(qid, num_samples(X)).codes
     if second is None:
         return np.flatnonzero(codes == codes[first])
     if codes[first] != codes[second]:
@@ -180,7 +180,7 @@ def _of_parts(
 ) -> Explanation:
     whole, codes = np.unique(rows), None
     if reads_queries(ranker):
-        codes = check.queries(qid, _num_samples(X)).codes
+        codes = check.queries(qid, num_samples(X)).codes
         whole = np.flatnonzero(codes == codes[first])
         codes = None if qid is None else codes[whole]
     table = rows_behind(steps, X, whole, qid)
@@ -220,7 +220,7 @@ def _columns_seen(table: Any, seen: Any) -> list[Any]:
         return list(tables.columns_of(table))
     there = [name for name in seen if name in names]
     values = dict(zip(there, tables.columns_of(table, there)))
-    return [values.get(name, [np.nan] * _num_samples(table)) for name in seen]
+    return [values.get(name, [np.nan] * num_samples(table)) for name in seen]
 
 
 def _values_of(values: Any) -> list[Any]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..boosting import has_tree_parts, tree_parts
 from ..data import arrays, check, is_lazy, tables, transform_rows
+from ..data.arrays import num_samples
 from ..data.types import Array, Floats, Ints
 
 # Largest error of a score that counts as linear in the features, relative to its terms.
@@ -121,7 +122,7 @@ def linear_rows(
 def rows_behind(steps: list[Any], X: Any, rows: Ints, qid: Any) -> Any:
     """Return rows after the transformers of a pipeline."""
     # Steps that take the queries need whole ones.
-    codes = None if qid is None else check.queries(qid, _num_samples(X)).codes
+    codes = None if qid is None else check.queries(qid, num_samples(X)).codes
     whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
     codes = None if codes is None else codes[whole]
     arrays.refuse_masked(X=X)

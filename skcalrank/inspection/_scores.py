@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from ..boosting import has_tree_parts
 from ..data import MissingQidError, check, tables
+from ..data.arrays import num_samples
 from ..data.types import ArrayLike, Floats, Matrix
 from ._parts import check_linear, names_of, parts_of, refuse_lazy_rows, rows_behind, unwrapped
 
@@ -126,7 +126,7 @@ def explain_scores(
     """
     refuse_lazy_rows(X)
     check.row_order(X=X, qid=qid)
-    n_rows, given = _num_samples(X), qid
+    n_rows, given = num_samples(X), qid
     qid = check.of_one_query(qid, X)
     ranker, steps = unwrapped(ranker)
     in_parts = hasattr(ranker, "contributions") or has_tree_parts(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from sklearn import get_config
-from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..data import arrays, check, is_lazy
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
+from ..data.arrays import num_samples
+from ..data.types import ArrayLike, Floats, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import evaluated
 from ._values import RowPolicies
@@ -165,7 +164,7 @@ def warn_of_queries(estimator: Any, X: Any, y: Any, qid: Any, caller: str) -> No
     The ranker may be the last step of searches and pipelines, or frozen.
     """
     if qid is not None and not is_lazy(qid):
-        queries = check.queries(qid, _num_samples(X))
+        queries = check.queries(qid, num_samples(X))
         check.warn_of_single_documents(queries)
         record = getattr(_last_of(estimator), "record_", None)
         check.warn_of_changed_queries(getattr(record, "sizes", None), y, queries, caller)

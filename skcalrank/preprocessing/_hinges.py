@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import all_or_nothing, check, lazy_transformer, limits, workers_of_fit
+from ..data.arrays import check_feature_names_in
 from ..data.types import Floats, Labels, Matrix, Self
 from ._quantiles import quantiles, quantiles_of_all
 
@@ -160,7 +161,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         names : ndarray of str
         """
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = check_feature_names_in(self, input_features)
         first = np.searchsorted(self.features_, self.features_)
         numbers = np.arange(len(self.features_)) - first
         return np.array(

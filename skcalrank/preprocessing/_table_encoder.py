@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import (
     ALONE,
@@ -25,6 +25,7 @@ from ..data import (
     tables,
     warn,
 )
+from ..data.arrays import check_feature_names_in
 from ..data.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ._kinds import Category, Column, Flag, Number
 from ._rules import CHOICES, column_of, summarized
@@ -475,7 +476,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if not hasattr(self, "feature_names_in_"):
-            names = _check_feature_names_in(self, input_features)
+            names = check_feature_names_in(self, input_features)
         else:
             names = self.names_
         if self.is_sparse_:

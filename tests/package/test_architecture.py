@@ -6,6 +6,7 @@ Each law has one case, which lists all that breaks it.
 import ast
 import importlib
 import inspect
+import re
 from collections import defaultdict
 
 import pytest
@@ -224,6 +225,24 @@ def test_private_imports_are_seen():
     ]
     assert list(private_imports(names, "rankers")) == names[:2]
     assert list(private_imports(names, "metrics")) == names[1:2]
+
+
+def private_in_sklearn():
+    """Files that import each private name of scikit-learn."""
+    files = defaultdict(set)
+    for path in FILES:
+        for name in imported(path):
+            if name.startswith("sklearn.") and any(map(is_private, name.split("."))):
+                files[name.rpartition(".")[2]].add(path.relative_to(ROOT).as_posix())
+    return files
+
+
+def test_private_names_of_sklearn_have_one_file_and_a_row_in_contributing():
+    rows = (ROOT.parent / "CONTRIBUTING.md").read_text().partition("private in scikit-learn")[2]
+    table = re.findall(r"^\| `(\w+)` \| `([\w/.]+)` \| \S", rows, flags=re.M)
+    files = private_in_sklearn()
+    assert {"_safe_indexing", "TreePredictor"} <= set(files)
+    assert files == {name: {path} for name, path in table}
 
 
 # What tests call though it has no door, and why.
