@@ -694,10 +694,16 @@ def _refuse_other(owner: Any, regressor: Any) -> None:
     )
 
 
+# Parameters that a value is probably meant for, most likely first; then all others by name. Those
+# with a list of names come before `measure`, which is read only later and so takes every string.
+_LIKELY = ("k", "max_grade", "p", "alpha", "surrogate", "loss", "gain", "measure")
+
+
 def _meant(cls: Any, value: Any) -> str:
     """Return the end of an error message: the parameter that a value was probably meant for."""
-    names = (name for name in signature(cls).parameters if _accepts(cls, name, value))
-    name = next(names, None)
+    parameters = signature(cls).parameters
+    names = [*(name for name in _LIKELY if name in parameters), *sorted(parameters)]
+    name = next((name for name in names if _accepts(cls, name, value)), None)
     if name is None:
         # The value is a measure, but the class of the ranker already determines its measure.
         of_measure = isinstance(value, str) and "@" in value

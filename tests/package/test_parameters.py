@@ -34,6 +34,7 @@ from skcalrank.linear_model import GramRidge
 from skcalrank.preprocessing import QuantileHinges, QueryContext, QueryScaler
 from skcalrank.rankers import (
     DifferenceGraphRanker,
+    LeastSquaresPairRanker,
     PairRanker,
     PairwiseHingeRanker,
     ScoreRanker,
@@ -275,6 +276,25 @@ NO_REGRESSORS = [
     (LeastSquaresRanker(Ridge()), r"did you mean LeastSquaresRanker\(estimator=Ridge\(\)\)\?"),
     (LowRankLossClassifier(estimator=2.0), "estimator must be a regressor .* got 2.0"),
 ]
+
+
+def backwards(cls):
+    """The class, with the parameters of its signature in the opposite order."""
+    parameters = reversed(inspect.signature(cls).parameters.values())
+    by_keyword = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    return type(cls.__name__, (cls,), {"__signature__": inspect.Signature(by_keyword)})
+
+
+def test_what_is_meant_does_not_depend_on_the_order_of_parameters():
+    owners = [cls for cls in CLASSES if "estimator" in inspect.signature(cls).parameters]
+    assert len(owners) > 10
+    for cls, value in product(owners, [10, 0.5, -4, "squared", "pairwise", "exponential", "dcg"]):
+        told = refusal(lambda cls=cls, value=value: check.regressor(cls(), value))
+        other = refusal(lambda cls=cls, value=value: check.regressor(backwards(cls)(), value))
+        assert told == other
+    assert "PairRanker(loss='squared')" in refusal(
+        lambda: check.regressor(LeastSquaresPairRanker(), "squared")
+    )
 
 
 @pytest.mark.parametrize(("estimator", "message"), NO_REGRESSORS, ids=str)
