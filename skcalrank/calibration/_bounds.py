@@ -143,13 +143,13 @@ def regret_bound(
     max_target : float, default=None
         Largest mean target of a document on any query, :math:`\max_i U_i`: required by
         "pairwise_logistic" and "pairwise_exponential", and checked against ``eta``.
-    results : PredResult or sequence of PredResult, default=None
-        Results of the prediction map of a measure of pairs on the queries, such as those of
-        ``ranker.solve(X, qid)``: the mean of their gaps is added. If None, the map is exact.
     best_value : float, default=None
         In place of ``max_target`` for these two losses, if no bound of the targets is known: the
         best possible value of the measure, a mean over the queries, without the terms b(y). The
         bound is then for means over these queries only (CUG13, Corollary A.2).
+    results : PredResult or sequence of PredResult, default=None
+        Results of the prediction map of a measure of pairs on the queries, such as those of
+        ``ranker.solve(X, qid)``: the mean of their gaps is added. If None, the map is exact.
 
     Returns
     -------

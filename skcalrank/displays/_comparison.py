@@ -141,10 +141,10 @@ class ComparisonDisplay(Display):
             One of the measures of the comparison. If None, the first.
         kind : {"differences", "means"}, default="differences"
             Mean differences to the baseline, or the mean of every system.
-        name : str, default=None
-            Title. If None, there is no title.
         ax, point_kwargs, interval_kwargs
             As in :meth:`plot`.
+        name : str, default=None
+            Title. If None, there is no title.
 
         Returns
         -------
@@ -300,10 +300,10 @@ class QueryDifferenceDisplay(Display):
             System to subtract. If None, the baseline.
         measure : str, default=None
             One of the measures of the comparison. If None, the first.
-        name : str, default=None
-            Title. If None, the numbers of queries on which the system is better, equal and worse.
         ax, bar_kwargs, mean_kwargs
             As in :meth:`plot`.
+        name : str, default=None
+            Title. If None, the numbers of queries on which the system is better, equal and worse.
 
         Returns
         -------

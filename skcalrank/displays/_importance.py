@@ -112,10 +112,10 @@ class ImportanceDisplay(Display):
         ----------
         estimator, X, qid, feature_names
             As in :func:`skcalrank.inspection.explain_scores`, which calls the estimator `ranker`.
-        name : str, default=None
-            Title. If None, the class of the ranker.
         ax, n_features, bar_kwargs
             As in :meth:`plot`.
+        name : str, default=None
+            Title. If None, the class of the ranker.
 
         Returns
         -------

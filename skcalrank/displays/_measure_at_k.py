@@ -172,10 +172,10 @@ class MeasureAtKDisplay(Display):
             Documents.
         y, qid, measure, k, ties, empty, sample_weight
             As in :meth:`from_predictions`.
-        name : str, default=None
-            Name of the curve in the legend. If None, the class of the estimator.
         ax, band, curve_kwargs, band_kwargs
             As in :meth:`plot`.
+        name : str, default=None
+            Name of the curve in the legend. If None, the class of the estimator.
 
         Returns
         -------

@@ -181,10 +181,10 @@ class TopContributionsDisplay(Display):
             Number of documents.
         item_names : array-like of shape (n_rows,), default=None
             Names of the rows of X. If None, the index of a pandas DataFrame, else their numbers.
-        name : str, default=None
-            Title. If None, the class of the ranker.
         ax, n_features, colorbar, im_kwargs, text_kwargs
             As in :meth:`plot`.
+        name : str, default=None
+            Title. If None, the class of the ranker.
 
         Returns
         -------

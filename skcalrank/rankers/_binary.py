@@ -45,17 +45,17 @@ class PrecisionRanker(_BinaryRanker):
 
     Parameters
     ----------
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
-    relevance_level : float or None, default=1
-        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
@@ -99,20 +99,20 @@ class RecallRanker(_BinaryRanker):
 
     Parameters
     ----------
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
-    relevance_level : float or None, default=1
-        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. "separable" suits
         regressors of single rows, which cannot see ``|y|_1``, under the condition in the Notes.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
@@ -183,20 +183,20 @@ class RBPRanker(ScoreRanker):
 
     Parameters
     ----------
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
     p : float, default=0.8
         Persistence of the user, in [0, 1): the probability of reading on after each document.
         Changes :meth:`score` only.
-    relevance_level : float or None, default=1
-        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
@@ -265,17 +265,17 @@ class AUCRanker(ScoreRanker):
 
     Parameters
     ----------
-    relevance_level : float or None, default=1
-        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``y_i / (|y|_1 (r - |y|_1))``, or the relevance, as in
         :class:`RecallRanker`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
+    relevance_level : float, default=None
+        Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------

@@ -31,19 +31,19 @@ class ERRRanker(ScoreRanker):
 
     Parameters
     ----------
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`. It learns in chunks if
+        `max_grade` is set.
     max_grade : float, default=None
         Highest grade of the scale. If None, the largest label seen in :meth:`fit`. Set it to score
         on grades above those of the training data. For clicks, None is the largest of the grades
         that :meth:`score` is given.
     gain : "exponential", array-like or callable, default="exponential"
         Stop probability of each grade, as in :class:`skcalrank.measures.ERR`.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`. It learns in chunks if
-        `max_grade` is set.
     discount : array-like or callable, default=None
         Value of each position, as in :class:`skcalrank.measures.DCG`. If None, :math:`1/p`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 

@@ -192,18 +192,18 @@ class DCGRanker(ScoreRanker):
 
     Parameters
     ----------
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=None
         Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
         every k.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
         Gain of a grade: ``2^y - 1``, ``y``, ``gain[y]``, or a non-decreasing function of grades.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     discount : array-like or callable, default=None
         Non-increasing discounts, of :meth:`score` only: an array for positions 1, 2, ..., with 0
         behind the last, or a function of an array of positions. If None, ``1 / log2(1 + i)``.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
@@ -276,20 +276,20 @@ class NDCGRanker(ScoreRanker):
 
     Parameters
     ----------
+    estimator : regressor, default=None
+        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
         Cutoff, of the targets and of :meth:`score`; if None, all documents count.
     gain : {"exponential", "linear"}, array-like or callable, default="exponential"
         Gain of a grade: ``2^y - 1``, ``y``, ``gain[y]``, or a non-decreasing function of grades.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
-    estimator : regressor, default=None
-        Regressor of the targets, as in :class:`LeastSquaresRanker`.
     discount : array-like or callable, default=None
         Discounts of positions 1, 2, ..., with 0 behind the last, or a function of an array of
         positions; both non-increasing. If None, ``1 / log2(1 + i)``.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``G(y_i) / IDCG@k(y)``, or the gain ``G(y_i)``, as in
         :class:`RecallRanker`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
@@ -372,14 +372,14 @@ class ExpectedRankUtilityRanker(ScoreRanker):
 
     Parameters
     ----------
-    neutral : float, default=0.0
-        Label up to which a document is worth nothing.
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
+    neutral : float, default=0.0
+        Label up to which a document is worth nothing.
     half_life : float, default=5.0
         Position, greater than 1, at which the discount is one half; changes :meth:`score` only.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 
@@ -446,10 +446,10 @@ class SpearmanRanker(ScoreRanker):
 
     Parameters
     ----------
-    alpha : float or "auto", default="auto"
-        Ridge penalty, as in :class:`LeastSquaresRanker`.
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
+    alpha : float or "auto", default="auto"
+        Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
 

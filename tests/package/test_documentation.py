@@ -109,6 +109,36 @@ def test_docstrings_describe_every_parameter(module):
         assert not missing, f"{name} does not describe {', '.join(sorted(missing))}"
 
 
+def described_in_order(value):
+    """First names of the entries of the section of parameters, as far as the signature has them."""
+    block = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^[A-Z][\w ]*\n-+$|\Z)",
+        inspect.getdoc(value) or "",
+        flags=re.M | re.S,
+    )
+    firsts = re.findall(r"^\**(\w+)", block[1] if block else "", flags=re.M)
+    return [name for name in firsts if name in inspect.signature(value).parameters]
+
+
+def with_methods(module):
+    """Public classes and functions of a module, and all public methods of the classes."""
+    for name, value in callables(module):
+        yield name, value
+        if inspect.isclass(value):
+            for method, function in inspect.getmembers(value, inspect.isroutine):
+                ours = str(getattr(function, "__module__", "")).startswith("skcalrank")
+                if ours and not method.startswith("_"):
+                    yield f"{name}.{method}", function
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings_have_parameters_in_the_order_of_the_signature(module):
+    for name, value in with_methods(module):
+        firsts = described_in_order(value)
+        order = list(inspect.signature(value).parameters) if firsts else []
+        assert firsts == sorted(firsts, key=order.index), name
+
+
 def stated_defaults(value):
     """Documented defaults of parameters, if they are literals."""
     for line in inspect.getdoc(value).splitlines():
