@@ -46,8 +46,7 @@ class ExternalRanker(BaseRanker):
     measure : str or Measure, default="ndcg@10"
         Measure that :meth:`score` computes. The estimator does not learn it: set its own objective.
     columns : dict, default=None
-        Kinds of columns by name, such as ``{"zip": "category", "sku": "drop"}``, where the values
-        do not tell. See :class:`~skcalrank.preprocessing.TableEncoder`.
+        Kinds of columns by name, as in :class:`BoostedRanker`.
 
     Attributes
     ----------

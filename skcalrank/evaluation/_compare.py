@@ -47,8 +47,7 @@ def compare(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,) or (n, r)
-        Relevances, higher is better. May be a :class:`~skcalrank.RankingTarget`, or for
-        pairwise disagreement a :class:`~skcalrank.PreferenceTarget`.
+        Relevances, as in :func:`skcalrank.metrics.measure_score`.
     scores : dict of array-like, or DataFrame
         Scores of the rows of `y_true` for each system, by its name; higher is better. Collections
         of dask are computed with those in `y_true` and `qid`, in one graph.

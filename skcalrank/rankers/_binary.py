@@ -48,8 +48,7 @@ class PrecisionRanker(_BinaryRanker):
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
-        Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
-        every k.
+        Cutoff of :meth:`score`, as in :class:`DCGRanker`.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
@@ -102,8 +101,7 @@ class RecallRanker(_BinaryRanker):
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=10
-        Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
-        every k.
+        Cutoff of :meth:`score`, as in :class:`DCGRanker`.
     targets : {"measure", "separable"}, default="measure"
         What is regressed: ``y_i / |y|_1``, or the relevance ``y_i`` itself. "separable" suits
         regressors of single rows, which cannot see ``|y|_1``, under the condition in the Notes.
@@ -186,8 +184,7 @@ class RBPRanker(ScoreRanker):
     estimator : regressor, default=None
         Regressor of the targets, as in :class:`LeastSquaresRanker`.
     k : int, default=None
-        Cutoff of :meth:`score`; if None, all documents count. The fitted model is the same for
-        every k.
+        Cutoff of :meth:`score`, as in :class:`DCGRanker`.
     p : float, default=0.8
         Persistence of the user, in [0, 1): the probability of reading on after each document.
         Changes :meth:`score` only.

@@ -210,8 +210,7 @@ class PairwiseDisagreementRanker(PairRanker):
         Regressor of the targets, as in :class:`LeastSquaresRanker`; None for the pair features
         "bilinear".
     surrogate : {"score", "pairwise"}, default="score"
-        Whether one value per document is regressed, or one per pair. "score" is faster and needs a
-        condition on the distribution of the labels; "pairwise" with an exact map needs none.
+        One value per document or per pair, as in :class:`AveragePrecisionRanker`.
     score_function : "net_preference" or callable, default="net_preference"
         Score :math:`f_i` of the score surrogate. A callable maps the (r, r) matrix ``y_ij`` of a
         query to (r,) scores.

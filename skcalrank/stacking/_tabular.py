@@ -57,8 +57,7 @@ class TabularRanker(StackingRanker):
         Whether scores are divided by their spread over the queries of `fit`, or by the spread
         within each query, on which a score then depends. See :class:`StackingRanker`.
     columns : dict, default=None
-        Kinds of columns by name, such as ``{"zip": "category", "sku": "drop"}``, where the values
-        do not tell. See :class:`~skcalrank.preprocessing.TableEncoder`.
+        Kinds of columns by name, as in :class:`BoostedRanker`.
     random_state : int, RandomState instance or None, default=None
         Queries are drawn by their names: other names act as another seed. None is seed 0. Trees
         without a seed of their own get this one.
