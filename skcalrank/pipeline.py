@@ -31,7 +31,7 @@ from .data import (
     timed,
     transform_rows,
 )
-from .data.types import ArrayLike, Floats, Labels, Matrix, Self
+from .data.types import ArrayLike, EvalSets, Floats, Labels, Matrix, Self
 
 __all__ = ["QueryPipeline", "make_query_pipeline"]
 
@@ -146,7 +146,7 @@ class QueryPipeline(Pipeline):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        eval_set: Any = None,
+        eval_set: EvalSets | None = None,
     ) -> Self:
         """Fit the transformers, one after the other, and then the ranker.
 
@@ -186,7 +186,7 @@ class QueryPipeline(Pipeline):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        eval_set: Any = None,
+        eval_set: EvalSets | None = None,
     ) -> Self:
         """Fit the transformers, and then the ranker to targets in place of labels.
 

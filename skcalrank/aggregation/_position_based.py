@@ -19,7 +19,7 @@ from ..data import (
     check_probabilities,
     handed_to,
 )
-from ..data.types import ArrayLike, Floats, Ints
+from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ._propensities import fit_propensities
 
 # Parts of the queries, each of which is mapped by the others.
@@ -55,7 +55,7 @@ def position_based(
     *,
     trust: tuple[ArrayLike, ArrayLike] | None = None,
     prior: Any = None,
-    X: Any = None,
+    X: Matrix | None = None,
     strength: float = 5.0,
 ) -> PositionEstimate:
     r"""Estimate the relevance of documents from clicks at positions with known propensities.

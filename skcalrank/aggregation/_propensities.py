@@ -20,7 +20,7 @@ from ..data import (
     warn,
     warn_of_cut_lists,
 )
-from ..data.types import Floats, Ints
+from ..data.types import Floats, Ints, Matrix
 
 # Steps of least squares by turns, which take about 20, and the largest change of the last one.
 _MOST_STEPS, _TOLERANCE = 1000, 1e-7
@@ -62,7 +62,7 @@ class PropensityEstimate(NamedTuple):
 
 def fit_propensities(
     sessions: ClickSessions | ClickCounts,
-    X: Any = None,
+    X: Matrix | None = None,
     *,
     method: str = "swap",
     merge: bool = False,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import with_ties
 from ..data import Rows, all_or_nothing, available_if, call_step, check, limits, refuse_lazy
-from ..data.types import Array, ArrayLike, Floats, Labels, Matrix, Self
+from ..data.types import Array, ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, by_column, encoded, fit_encoded
@@ -104,7 +104,7 @@ class ExternalRanker(BaseRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         measure: str | Measure = "ndcg@10",
         *,
         columns: Mapping[Any, str] | None = None,

@@ -31,7 +31,19 @@ from ..data import (
     tables,
     workers_of_fit,
 )
-from ..data.types import Array, ArrayLike, Bools, Floats, Ints, Labels, Matrix, Seed, Self
+from ..data.types import (
+    Array,
+    ArrayLike,
+    Bools,
+    Estimator,
+    EvalSets,
+    Floats,
+    Ints,
+    Labels,
+    Matrix,
+    Seed,
+    Self,
+)
 from ..losses import Loss
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded, fit_encoded
@@ -299,7 +311,7 @@ class BoostedRanker(TargetRanker):
         query_weight: str | None = "pairs",
         engine: str | None = None,
         n_models: int = 1,
-        start: Any = None,
+        start: Estimator | None = None,
         n_estimators: int = 2000,
         learning_rate: float = 0.1,
         max_leaf_nodes: int = 15,
@@ -440,7 +452,7 @@ class BoostedRanker(TargetRanker):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        eval_set: Any = None,
+        eval_set: EvalSets | None = None,
         X_val: Matrix | None = None,
         y_val: Labels | None = None,
         qid_val: ArrayLike | None = None,
@@ -521,7 +533,7 @@ class BoostedRanker(TargetRanker):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        eval_set: Any = None,
+        eval_set: EvalSets | None = None,
     ) -> Self:
         """Grow trees for targets in place of labels.
 

@@ -13,7 +13,7 @@ from ..data import Ranked, check
 from ..data.types import ArrayLike, Matrix
 from ..model_selection import QueryKFold
 from ..preprocessing import QueryContext
-from ..rankers import measure_of
+from ..rankers import ScoreRanker, measure_of
 from ._bounds import regret_bound
 
 
@@ -67,7 +67,7 @@ class ContextReport:
 
 
 def context_report(
-    ranker: Any,
+    ranker: ScoreRanker,
     X: Matrix,
     y: ArrayLike,
     qid: ArrayLike,

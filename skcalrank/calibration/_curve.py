@@ -11,13 +11,13 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..data import RankingTarget, arrays, check, warning_once
-from ..data.types import Array, ArrayLike, Ints, Seed
+from ..data.types import Array, ArrayLike, Estimator, Ints, Seed
 from ..measures import Measure, get_measure
 from ..metrics import predict_with_queries
 
 
 def regret_curve(
-    estimators: Mapping[str, Any],
+    estimators: Mapping[str, Estimator],
     data: Any,
     *,
     test: Any = None,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..data import check
-from ..data.types import ArrayLike, Floats, Matrix
-from ..preds import TIME_LIMIT, Pred, PredResult, get_pred, preds_for, sort_positions
-from ..rankers import measure_of
+from ..data.types import ArrayLike, Estimator, Floats, Matrix
+from ..preds import Pred, PredResult, get_pred, preds_for, sort_positions
+from ..rankers import PairRanker, measure_of
 from ._conditions import CONDITIONS, score_condition
 
 
@@ -86,13 +86,13 @@ class NoiseReport:
 
 
 def noise_report(
-    ranker: Any,
+    ranker: PairRanker,
     X: Matrix,
     qid: ArrayLike | None = None,
     *,
     pred: str | Pred | Callable[..., Any] | None = None,
-    score_ranker: Any = None,
-    time_limit: float | None = TIME_LIMIT,
+    score_ranker: Estimator | None = None,
+    time_limit: float = 10.0,
 ) -> NoiseReport:
     """Report how often a cheap prediction map is as good as the exact one, for a fitted ranker.
 

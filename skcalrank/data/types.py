@@ -1,6 +1,7 @@
 """Type aliases used in signatures."""
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike as ArrayLike
@@ -15,13 +16,41 @@ Seed: TypeAlias = int | np.random.RandomState | None
 #: Labels of rows. The targets of this package have ``__array__``, which makes them ArrayLike too.
 Labels: TypeAlias = ArrayLike
 
+
+class Estimator(Protocol):
+    """A ranker, regressor, pipeline or search, of any library."""
+
+    @property
+    def fit(self) -> Callable[..., Any]:
+        """Learn from rows."""
+
+    @property
+    def predict(self) -> Callable[..., Any]:
+        """Return the prediction of rows."""
+
+
+class Splitter(Protocol):
+    """An object that yields folds, as those of :mod:`sklearn.model_selection`."""
+
+    @property
+    def split(self) -> Callable[..., Any]:
+        """Return the training and test rows of each fold."""
+
+
+#: What makes folds: their number, a splitter, or the training and test rows of each.
+CV: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
+
 #: What scikit-learn accepts as X. The lowest supported scipy has no ``sparray`` to import, and the
 #: lowest Python neither ``Self`` nor ``Unpack``.
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
     from scipy.sparse import sparray, spmatrix
     from typing_extensions import Self as Self
     from typing_extensions import Unpack as Unpack
 
     Matrix: TypeAlias = ArrayLike | sparray | spmatrix
 else:
-    Matrix = Self = Unpack = Any
+    Axes = Matrix = Self = Unpack = Any
+
+#: Rows, labels, queries and weights that stop the training, or several of these by name.
+EvalSets: TypeAlias = tuple[Matrix | None, ...] | Mapping[str, tuple[Matrix | None, ...]]

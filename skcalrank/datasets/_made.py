@@ -105,7 +105,7 @@ class LabelMixture:
 
 def make_subset_ranking(
     n_queries: int = 100,
-    n_documents: Any = 10,
+    n_documents: int | tuple[int, int] = 10,
     n_features: int = 10,
     *,
     n_types: int = 8,

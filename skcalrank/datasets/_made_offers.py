@@ -39,7 +39,7 @@ _STEPS = (0.4, 1.4, 2.2, 3.0)
 
 
 def make_offers(
-    n_queries: int = 200, n_documents: Any = 20, *, random_state: Seed = None
+    n_queries: int = 200, n_documents: int | tuple[int, int] = 20, *, random_state: Seed = None
 ) -> RankingData:
     """Make a table of offers in a shop, whose columns are as messy as those of real tables.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data import check
-from ..data.types import Floats
+from ..data.types import Axes, Floats
 from ._base import Display, drawn, literal, styled
 
 
@@ -74,7 +74,7 @@ class ComparisonDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         point_kwargs: dict[str, Any] | None = None,
@@ -233,7 +233,7 @@ class QueryDifferenceDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         bar_kwargs: dict[str, Any] | None = None,

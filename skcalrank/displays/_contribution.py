@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data import check, texts
-from ..data.types import Matrix
+from ..data.types import Axes, Estimator, Matrix
 from ..inspection import Explanation, explain_order
 from ._base import Display, drawn, literal, styled
 
@@ -53,7 +53,7 @@ class ContributionDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         n_features: int = 10,
@@ -110,7 +110,7 @@ class ContributionDisplay(Display):
     @drawn(plot, options_of=explain_order)
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Estimator,
         X: Matrix,
         first: Any,
         second: Any = None,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data import check, texts
-from ..data.types import ArrayLike, Floats, Matrix
+from ..data.types import ArrayLike, Axes, Estimator, Floats, Matrix
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, drawn, literal, styled
 
@@ -60,7 +60,7 @@ class ImportanceDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         n_features: int = 20,
@@ -100,7 +100,7 @@ class ImportanceDisplay(Display):
     @drawn(plot)
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Estimator,
         X: Matrix,
         qid: ArrayLike | None = None,
         *,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import PreferenceTarget, check
-from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix
+from ..data.types import ArrayLike, Axes, Estimator, Floats, Ints, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries, warn_of_queries
 from ._base import Display, draw_line, drawn, literal, styled
@@ -103,7 +103,7 @@ class MeasureAtKDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         band: float = 1.0,
@@ -154,7 +154,7 @@ class MeasureAtKDisplay(Display):
     @drawn(plot, options_of=_curve)
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Estimator,
         X: Matrix,
         y: Labels,
         *,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Queries, check
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed
+from ..data.types import ArrayLike, Axes, Estimator, Floats, Labels, Matrix, Seed
 from ..metrics import binned_means, predict_with_queries
 from ..rankers import ranker_in
 from ..reliability import CalibratedRankerCV, GuaranteedCutoff, Judged, observed, on_halves
@@ -68,7 +68,7 @@ class ReliabilityDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         curve_kwargs: dict[str, Any] | None = None,
@@ -107,7 +107,7 @@ class ReliabilityDisplay(Display):
     @drawn(plot)
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Estimator,
         X: Matrix,
         y: Labels,
         *,
@@ -255,7 +255,7 @@ class CutoffDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         loss_kwargs: dict[str, Any] | None = None,

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from ..data import check, plain, tables, texts
 from ..data.arrays import num_samples
-from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
+from ..data.types import Array, ArrayLike, Axes, Estimator, Floats, Ints, Matrix
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, drawn, literal, styled
 
@@ -80,7 +80,7 @@ class TopContributionsDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         n_features: int = 10,
@@ -160,7 +160,7 @@ class TopContributionsDisplay(Display):
     @drawn(plot)
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: Estimator,
         X: Matrix,
         qid: ArrayLike | None = None,
         *,

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.types import Floats
+from ..data.types import Axes, Estimator, Floats
 from ._base import Display, draw_line, drawn, literal
 
 
@@ -67,7 +67,7 @@ class TrainingCurveDisplay(Display):
 
     def plot(
         self,
-        ax: Any = None,
+        ax: Axes | None = None,
         *,
         name: str | None = None,
         curve_kwargs: dict[str, Any] | None = None,
@@ -108,7 +108,7 @@ class TrainingCurveDisplay(Display):
 
     @classmethod
     @drawn(plot)
-    def from_estimator(cls, estimator: Any) -> TrainingCurveDisplay:
+    def from_estimator(cls, estimator: Estimator) -> TrainingCurveDisplay:
         """Plot the curves of a fitted ranker.
 
         Parameters

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from ..aggregation import fit_propensities
 from ..data import ClickSessions, check, keeping_warnings, warning_once
 from ..data.arrays import safe_indexing
-from ..data.types import ArrayLike, Floats, Matrix, Seed
+from ..data.types import ArrayLike, Estimator, Floats, Matrix, Seed
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit
 from ._choose import ClickChoice, chosen_by_clicks, default_candidates, scores_by
@@ -90,8 +90,8 @@ def click_ranker(
     *,
     propensity: ArrayLike | str = "fit",
     merge: bool = False,
-    candidates: Mapping[str, Any] | None = None,
-    prior: Any = None,
+    candidates: Mapping[str, Estimator] | None = None,
+    prior: float | Estimator | None = None,
     measure: str | Measure = "dcg@5",
     test_size: float = 0.3,
     confidence_level: float = 0.95,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data import check, texts
-from ..data.types import Array, Floats
+from ..data.types import Array, Axes, Floats
 from ._layout import TABLES, Layout, to_html, to_latex, to_markdown
 from ._rank_frame import pandas_for
 from ._statistics import check_share, n_needed, snapped
@@ -387,7 +387,7 @@ class Comparison:
         *,
         kind: str = "differences",
         system: str | None = None,
-        ax: Any = None,
+        ax: Axes | None = None,
         **style: Any,
     ) -> Any:
         """Plot the comparison for one measure.

@@ -27,8 +27,8 @@ from ..data import (
     warning_once_in_jobs,
 )
 from ..data.arrays import safe_indexing
-from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix, Unpack
-from ..measures import Measure, warn_unless_grades
+from ..data.types import CV, ArrayLike, Estimator, Floats, Ints, Labels, Matrix, Unpack
+from ..measures import Measure, warn_of_amounts
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries
 from ..model_selection import QueryKFold
 from ._compare import named_measures, named_systems, query_names
@@ -39,13 +39,13 @@ from ._statistics import Methods, Moments
 
 
 def cross_compare(
-    estimators: Mapping[str, Any],
+    estimators: Mapping[str, Estimator],
     X: Matrix,
     y: Labels,
     qid: ArrayLike | None,
     measures: Iterable[str | Measure] | Mapping[str, str | Measure],
     *,
-    cv: Any = 5,
+    cv: CV = 5,
     baseline: str | None = None,
     methods: Methods | None = None,
     policies: Policies | None = None,

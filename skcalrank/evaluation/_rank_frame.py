@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Queries, check, positions, results_of_blocks, tables
-from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
+from ..data.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
 from ..metrics import predict_with_queries
 
 # Constructors of libraries whose frames are returned to those who pass them.
@@ -17,7 +17,7 @@ _OWN_FRAMES = {"polars": "DataFrame", "pyarrow": "table"}
 
 
 def rank_frame(
-    model: Any,
+    model: Estimator,
     X: Matrix,
     qid: ArrayLike,
     *,

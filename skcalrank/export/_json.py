@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from ..data.types import ArrayLike, Estimator
 from ._folding import folded
 from ._scorer import scorer_document
 from ._trees import Kinds, Split, scaled, splits_of
@@ -14,7 +15,7 @@ from ._trees import Kinds, Split, scaled, splits_of
 FORMAT = 1
 
 
-def to_json(ranker: Any, *, feature_names: Any = None) -> str:
+def to_json(ranker: Estimator, *, feature_names: ArrayLike | None = None) -> str:
     """Write a ranker of a table, or a linear ranker with the steps before it, as JSON.
 
     Parameters

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..boosting import BoostedRanker, ExternalRanker
 from ..data import check
+from ..data.types import Estimator
 from ..linear_model import GramRidge
 from ..preprocessing import QuantileHinges, signed_log1p
 from ..rankers import RANKERS, MultiLabelRanker, is_ranker
@@ -31,7 +32,7 @@ from ._trees import trees_of_numbers
 _SCORERS = (BoostedRanker, ExternalRanker, StackingRanker, TabularRanker)
 
 
-def to_onnx(ranker: Any, *, initial_types: Any = None, target_opset: Any = None) -> Any:
+def to_onnx(ranker: Estimator, *, initial_types: Any = None, target_opset: Any = None) -> Any:
     """Write a ranker, with the steps before it, as a graph of ONNX.
 
     The ranker may have any regressor of scikit-learn inside that ``skl2onnx`` converts: linear

@@ -8,16 +8,17 @@ from itertools import count
 from typing import Any
 
 from ..boosting import tree_scores
+from ..data.types import ArrayLike, Estimator
 from ._folding import additive_score
 from ._score_tree import Score, Steps, Trees, names_of_features, score_tree, unwrapped
 from ._trees import Split, Tree, splits_of, trees_of_numbers
 
 
 def to_elasticsearch(
-    ranker: Any,
+    ranker: Estimator,
     name: str,
     *,
-    feature_names: Any = None,
+    feature_names: ArrayLike | None = None,
     feature_set: Sequence[str] | None = None,
 ) -> str:
     """Write a ranker as a model of the Learning to Rank plugin of Elasticsearch.
@@ -81,10 +82,10 @@ def to_elasticsearch(
 
 
 def to_opensearch(
-    ranker: Any,
+    ranker: Estimator,
     name: str,
     *,
-    feature_names: Any = None,
+    feature_names: ArrayLike | None = None,
     feature_set: Sequence[str] | None = None,
 ) -> str:
     """Write a ranker as a model of the Learning to Rank plugin of OpenSearch.
@@ -178,7 +179,7 @@ def _tree(tree: Tree, names: list[str], numbers: Any = None, depth: int = 0) -> 
     }
 
 
-def to_engine(ranker: Any) -> str:
+def to_engine(ranker: Estimator) -> str:
     """Write the trees of a ranker as the library has them.
 
     Parameters

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..data.types import ArrayLike, Estimator
 from ..stacking import scorer_of
 from ._folding import folded
 from ._score_tree import unwrapped
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 
 def to_sql(
-    ranker: Any,
+    ranker: Estimator,
     *,
     table: str | None = None,
     qid: str | None = None,
     keep: Sequence[str] = (),
-    feature_names: Any = None,
+    feature_names: ArrayLike | None = None,
     quote: str = '"',
 ) -> str:
     """Write a ranker as SQL: a statement that scores a table, or an expression to order by.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError
@@ -11,7 +9,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.arrays import num_samples
-from ..data.types import ArrayLike, Floats, Matrix, Self
+from ..data.types import ArrayLike, Estimator, Floats, Matrix, Self
 
 
 class FixedQueries(RegressorMixin, BaseEstimator):
@@ -52,7 +50,7 @@ class FixedQueries(RegressorMixin, BaseEstimator):
     (1, 5)
     """
 
-    def __init__(self, ranker: Any, qid: ArrayLike) -> None:
+    def __init__(self, ranker: Estimator, qid: ArrayLike) -> None:
         self.ranker = ranker
         self.qid = qid
 

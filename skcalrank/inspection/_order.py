@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from numbers import Number
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy.sparse import issparse
 from ..boosting import has_tree_parts
 from ..data import MissingQidError, check, is_missing, tables
 from ..data.arrays import num_samples
-from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
+from ..data.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
 from ._explanation import Explanation
 from ._parts import (
     check_linear,
@@ -26,13 +27,13 @@ from ._parts import (
 
 
 def explain_order(
-    ranker: Any,
+    ranker: Estimator,
     X: Matrix,
-    first: Any,
-    second: Any = None,
+    first: Hashable,
+    second: Hashable = None,
     *,
     qid: ArrayLike | None = None,
-    instance: Any = None,
+    instance: Hashable = None,
     feature_names: ArrayLike | None = None,
 ) -> Explanation:
     r"""Explain why a document is ranked above another, or above the mean of its query.
@@ -238,7 +239,7 @@ def _mean(rows: list[Any]) -> float | None:
 
 
 def _of_items(
-    ranker: Any, steps: list[Any], X: Any, first: int, second: Any, instance: int | None, names: Any
+    ranker: Any, steps: list[Any], X: Any, first: Any, second: Any, instance: Any, names: Any
 ) -> Explanation:
     if instance is None:
         raise ValueError(

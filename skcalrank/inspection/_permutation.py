@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..data import Queries, arrays, check, tables, texts
-from ..data.types import ArrayLike, Floats, Ints, Labels, Seed
+from ..data.types import ArrayLike, Estimator, Floats, Ints, Labels, Seed
+from ..measures import Measure
 from ..metrics import measure_score, predict_with_queries
 
 
@@ -61,12 +62,12 @@ class PermutationImportance(NamedTuple):
 
 
 def query_permutation_importance(
-    ranker: Any,
+    ranker: Estimator,
     X: Any,
     y: Labels,
     qid: ArrayLike | None = None,
     *,
-    measure: Any = "ndcg@10",
+    measure: str | Measure = "ndcg@10",
     groups: Mapping[Any, Iterable[Any]] | None = None,
     n_repeats: int = 5,
     random_state: Seed = None,

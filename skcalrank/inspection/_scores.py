@@ -10,7 +10,7 @@ import numpy as np
 from ..boosting import has_tree_parts
 from ..data import MissingQidError, check, tables
 from ..data.arrays import num_samples
-from ..data.types import ArrayLike, Floats, Matrix
+from ..data.types import ArrayLike, Estimator, Floats, Matrix
 from ._parts import check_linear, names_of, parts_of, refuse_lazy_rows, rows_behind, unwrapped
 
 
@@ -70,7 +70,7 @@ class ScoreExplanation:
 
 
 def explain_scores(
-    ranker: Any,
+    ranker: Estimator,
     X: Matrix,
     qid: ArrayLike | None = None,
     *,

@@ -9,6 +9,8 @@ from typing import Any
 
 from ._base import Measure, PairMeasure, PositionalMeasure
 from ._conventions import CONVENTIONS, get_convention
+from ._families import Discount as Discount
+from ._families import Gain as Gain
 from ._hits import F1, RBP, RPrecision
 from ._of_targets import OfTargets as OfTargets
 from ._options import warn_unless_grades as warn_unless_grades

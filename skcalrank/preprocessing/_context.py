@@ -78,7 +78,7 @@ class QueryContext(QueryTransformer):
     def __init__(self, statistics: Sequence[str] = ("mean", "std", "max", "size")) -> None:
         self.statistics = statistics
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns of :meth:`transform`.
 
         Parameters

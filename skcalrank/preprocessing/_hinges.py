@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import all_or_nothing, check, lazy_transformer, limits, workers_of_fit
 from ..data.arrays import check_feature_names_in
-from ..data.types import Floats, Labels, Matrix, Self
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ._quantiles import quantiles, quantiles_of_all
 
 # Number of columns whose values are sorted at a time.
@@ -148,7 +148,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         out /= self.ends_ / 2 - self.starts_ / 2
         return np.clip(out, 0.0, 1.0, out=out)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the columns, such as ``x0_hinge1`` for the second interval of x0.
 
         Parameters

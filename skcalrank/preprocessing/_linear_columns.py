@@ -234,7 +234,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         else:
             curve.fit(self._filled(matrix), None, **handed_to(curve, "fit", qid=qid))
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns, such as ``brand_x`` for an indicator.
 
         Parameters

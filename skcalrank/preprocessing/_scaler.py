@@ -99,7 +99,7 @@ class QueryScaler(QueryTransformer):
         tags.input_tags.string = tags.input_tags.categorical = self.append
         return tags
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Any:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns of :meth:`transform`.
 
         Parameters

@@ -462,7 +462,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for name, kind, about in lines
         )
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns of the matrix.
 
         Parameters

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from .._solvers import is_closed_form
 from ..data import Queries, QuerySizes
+from ..data.types import Estimator
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
 from ._calibrated import Calibration, calibration, unknown
@@ -25,7 +26,7 @@ def measure_of(estimator: Any) -> Any:
     return estimator._measure() if is_ranker(estimator) else None
 
 
-def calibration_of(ranker: Any, measure: str | Measure | None = None) -> Calibration:
+def calibration_of(ranker: Estimator, measure: str | Measure | None = None) -> Calibration:
     """Tell whether a ranker is calibrated for a measure, under which condition, and why.
 
     Calibrated means Fisher-consistent: minimizing the surrogate over functions of the whole query

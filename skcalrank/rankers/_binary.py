@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..data import limits
+from ..data.types import Estimator
 from ..measures import AUC, RBP, Precision, Recall
 from ._positional import CONSTRAINTS, CUTOFF, TARGETS
 from ._score import ScoreRanker
@@ -20,7 +21,7 @@ class _BinaryRanker(ScoreRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         k: int | None = 10,
         alpha: float | str = "auto",
@@ -150,7 +151,7 @@ class RecallRanker(_BinaryRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         k: int | None = 10,
         targets: str = "measure",
@@ -235,7 +236,7 @@ class RBPRanker(ScoreRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         k: int | None = None,
         p: float = 0.8,
@@ -316,7 +317,7 @@ class AUCRanker(ScoreRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         targets: str = "measure",
         alpha: float | str = "auto",

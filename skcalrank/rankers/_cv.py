@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
@@ -16,9 +16,9 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import Moments, check_features
 from ..data import Rows, all_or_nothing, arrays, check, lazy_aware, limits, timed, warn
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
+from ..data.types import CV, ArrayLike, Floats, Labels, Matrix, Self
 from ..linear_model import GramRidge, add_moments
-from ..measures import OfTargets, PositionalMeasure
+from ..measures import Measure, OfTargets, PositionalMeasure
 from ._folds import held_out_scores, make_splits, training_moments
 from ._penalty import AUTO, gram_ridge, penalty
 from ._positional import LeastSquaresRanker, positional
@@ -151,10 +151,10 @@ class LeastSquaresRankerCV(ScoreRanker):
 
     def __init__(
         self,
-        measure: Any = "ndcg@10",
+        measure: str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure] = "ndcg@10",
         *,
         alphas: ArrayLike | None = None,
-        cv: Any = None,
+        cv: CV | None = None,
         loss: str | None = None,
         query_weight: str | None = None,
         verbose: int = 0,

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..aggregation import cascade
 from ..data import ClickSessions, RankingTarget, Rows, check, limits
-from ..data.types import Floats
-from ..measures import ERR, Measure
+from ..data.types import ArrayLike, Estimator, Floats
+from ..measures import ERR, Discount, Gain, Measure
 from ._score import ScoreRanker
 
 if TYPE_CHECKING:
@@ -98,11 +98,11 @@ class ERRRanker(ScoreRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         max_grade: float | None = None,
-        gain: Any = "exponential",
-        discount: Any = None,
+        gain: Gain | ArrayLike = "exponential",
+        discount: Discount | ArrayLike | None = None,
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data import Rows, limits
-from ..data.types import Floats, Ints, Seed
+from ..data.types import Estimator, Floats, Ints, Seed
 from ..measures import PairMeasure
 from ..preds import TIME_LIMIT, Pred
 from ._pair_base import PairRanker
@@ -94,7 +94,7 @@ class LeastSquaresPairRanker(PairRanker):
         self,
         measure: str | PairMeasure = "neg_pairwise_disagreement",
         *,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         surrogate: str = "pairwise",
         pred: str | Pred | Callable[..., Any] | None = None,
         pair_features: str | Callable[..., Any] = "bilinear",

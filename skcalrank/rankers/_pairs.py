@@ -10,7 +10,7 @@ import numpy as np
 
 from .._solvers import is_affine, is_closed_form
 from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems, Rows, arrays, limits
-from ..data.types import Floats, Ints, Seed
+from ..data.types import Estimator, Floats, Ints, Seed
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import TIME_LIMIT, Pred
 from ._pair_base import PairRanker
@@ -135,7 +135,7 @@ class AveragePrecisionRanker(PairRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         k: int | None = None,
         divisor: str = "relevant",
@@ -310,7 +310,7 @@ class PairwiseDisagreementRanker(PairRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         surrogate: str = "score",
         score_function: str | Callable[..., Any] = "net_preference",

@@ -6,7 +6,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from ..data import limits
-from ..measures import DCG, ERU, NDCG, PositionalMeasure, Spearman, get_measure
+from ..data.types import ArrayLike, Estimator
+from ..measures import DCG, ERU, NDCG, Discount, Gain, PositionalMeasure, Spearman, get_measure
 from ._score import ScoreRanker
 
 CONSTRAINTS = ScoreRanker._parameter_constraints
@@ -167,7 +168,7 @@ class LeastSquaresRanker(ScoreRanker):
         self,
         measure: str | PositionalMeasure = "ndcg@10",
         *,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
@@ -247,11 +248,11 @@ class DCGRanker(ScoreRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         k: int | None = None,
-        gain: Any = "exponential",
-        discount: Any = None,
+        gain: Gain | ArrayLike = "exponential",
+        discount: Discount | ArrayLike | None = None,
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
@@ -344,11 +345,11 @@ class NDCGRanker(ScoreRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         k: int | None = 10,
-        gain: Any = "exponential",
-        discount: Any = None,
+        gain: Gain | ArrayLike = "exponential",
+        discount: Discount | ArrayLike | None = None,
         targets: str = "measure",
         alpha: float | str = "auto",
         loss: str | None = None,
@@ -421,7 +422,7 @@ class ExpectedRankUtilityRanker(ScoreRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         neutral: float = 0.0,
         half_life: float = 5.0,

@@ -32,7 +32,7 @@ from ..data import (
     tables,
     warn,
 )
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
+from ..data.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..linear_model import learn_moments
 from ._base import planned
 from ._penalty import ALPHA, AUTO, gram_ridge, warn_of_many_columns
@@ -181,7 +181,7 @@ class ScoreRanker(TargetRanker):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         alpha: float | str = "auto",
         loss: str | None = None,

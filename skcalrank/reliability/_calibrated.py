@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from ..data import Rows, all_or_nothing, available_if, check, limits, query_factors
-from ..data.types import ArrayLike, Bools, Floats, Labels, Matrix, Seed, Self
-from ..measures import get_measure
+from ..data.types import CV, ArrayLike, Bools, Estimator, Floats, Labels, Matrix, Seed, Self
+from ..measures import Measure, get_measure
 from ..preprocessing import encoded, fit_encoded
 from ._around import RankerAround, ranker_scores, test_folds
 from ._map import QueryMap, covariates, isotonic, levels
@@ -124,13 +124,13 @@ class CalibratedRankerCV(RankerAround):
 
     def __init__(
         self,
-        ranker: Any = None,
-        target: Any = "relevant",
+        ranker: Estimator | None = None,
+        target: str | Measure = "relevant",
         *,
-        relevance_level: float | None = 1,
-        level: Any = "auto",
+        relevance_level: float | None = None,
+        level: str | Estimator | None = "auto",
         method: str = "sigmoid",
-        cv: Any = 5,
+        cv: CV = 5,
         query_weight: str = "equal",
         random_state: Seed = None,
     ) -> None:

@@ -22,7 +22,8 @@ from ..data import (
     tables,
     warn,
 )
-from ..data.types import ArrayLike, Bools, Floats, Ints, Labels, Matrix, Seed, Self
+from ..data.types import CV, ArrayLike, Bools, Estimator, Floats, Ints, Labels, Matrix, Seed, Self
+from ..measures import Measure
 from ._around import RankerAround, ranker_scores, test_folds
 from ._calibrated import CalibratedRankerCV
 from ._masses import OTHERS, Judged, depths, masses, shares_of
@@ -164,14 +165,14 @@ class GuaranteedCutoff(RankerAround):
 
     def __init__(
         self,
-        ranker: Any = None,
-        loss: Any = "recall",
+        ranker: Estimator | None = None,
+        loss: str | Measure = "recall",
         alpha: float = 0.1,
         *,
         confidence_level: float | None = None,
         by: str = "target",
-        relevance_level: float | None = 1,
-        cv: Any = None,
+        relevance_level: float | None = None,
+        cv: CV | None = None,
         random_state: Seed = None,
     ) -> None:
         self.ranker = ranker

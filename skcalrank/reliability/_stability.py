@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..boosting import adapted, scores_of
 from ..data import check, positions
-from ..data.types import ArrayLike, Ints, Labels, Matrix, Seed
+from ..data.types import ArrayLike, Estimator, Ints, Labels, Matrix, Seed
 
 
 def rank_stability(
-    ranker: Any,
+    ranker: Estimator,
     X: Matrix,
     y: Labels,
     qid: ArrayLike,

@@ -29,7 +29,7 @@ from ..data import (
     takes_eval_set,
     workers_of_fit,
 )
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Seed, Self
+from ..data.types import CV, ArrayLike, Estimator, EvalSets, Floats, Labels, Matrix, Seed, Self
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded, fit_encoded
 from ..rankers import BaseRanker
@@ -181,10 +181,10 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
     def __init__(
         self,
-        rankers: Sequence[tuple[str, Any]] | None = None,
+        rankers: Sequence[tuple[str, Estimator]] | None = None,
         *,
         measure: str | Measure = "ndcg@10",
-        cv: Any = None,
+        cv: CV | None = None,
         normalize: str = "pooled",
         targets: str = "measure",
         columns: Mapping[Any, str] | None = None,
@@ -297,7 +297,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        eval_set: Any = None,
+        eval_set: EvalSets | None = None,
     ) -> Self:
         """Fit the rankers, and their weights on held-out queries.
 
@@ -358,7 +358,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
-        eval_set: Any = None,
+        eval_set: EvalSets | None = None,
     ) -> Self:
         """Fit the rankers and their weights to targets in place of labels.
 

@@ -134,7 +134,7 @@ class TabularRanker(StackingRanker):
         self,
         measure: str | Measure = "ndcg@10",
         *,
-        trees: Any = "auto",
+        trees: str | BoostedRanker | None = "auto",
         normalize: str = "pooled",
         columns: Mapping[Any, str] | None = None,
         random_state: Seed = None,

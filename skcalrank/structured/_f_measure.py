@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length
 
 from ..data import PART_CELLS, all_or_nothing, arrays, check, limits, refuse_lazy
-from ..data.types import Array, ArrayLike, Bools, Floats, Ints, Matrix
+from ..data.types import Array, ArrayLike, Bools, Estimator, Floats, Ints, Matrix
 from ._decisions import LeastSquaresDecisions
 from ._factors import Factors
 from ._sets import indicators
@@ -209,7 +209,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
         *,
         beta: float = 1.0,
         empty: Literal["one", "zero"] = "one",

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import all_or_nothing, arrays, check, limits, refuse_lazy
-from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
+from ..data.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
 from ._decisions import LeastSquaresDecisions, factorize
 
 
@@ -95,7 +95,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         *,
         factors: tuple[ArrayLike, ArrayLike] | None = None,
         classes: ArrayLike | None = None,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
     ) -> None:
         self.loss_matrix = loss_matrix
         self.factors = factors

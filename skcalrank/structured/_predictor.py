@@ -10,7 +10,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import all_or_nothing, arrays, check, limits, refuse_lazy
-from ..data.types import Array, ArrayLike, Floats, Ints, Matrix
+from ..data.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
 from ._decisions import LeastSquaresDecisions, factorize
 from ._factors import Factors
 from ._registry import get_factors
@@ -119,7 +119,7 @@ class StructuredPredictor(LeastSquaresDecisions):
         factors: str | Factors | tuple[Any, Any] | None = None,
         candidates: ArrayLike | None = None,
         argmin: Callable[[Floats], Array] | None = None,
-        estimator: Any = None,
+        estimator: Estimator | None = None,
     ) -> None:
         self.loss = loss
         self.factors = factors

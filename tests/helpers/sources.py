@@ -99,6 +99,8 @@ def calls(tree, *functions):
 def at_import(tree):
     """Nodes that run when the module is imported."""
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and getattr(node.test, "id", None) == "TYPE_CHECKING":
+            node = ast.Module(node.orelse, [])  # the body is for type checkers
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             yield node
             yield from at_import(node)

@@ -64,6 +64,23 @@ def test_what_is_public_is_annotated():
     assert {name: missing for name, missing in offenders.items() if missing} == {}
 
 
+#: Parameters that `skcalrank.data.types` or `skcalrank.measures` has a type for.
+WITH_A_TYPE = {"ax", "cv", "discount", "eval_set", "feature_names", "gain", "input_features"}
+
+# What checks an estimator of any kind, also one that does not predict.
+OF_ANY_KIND = "skcalrank.testing.expected_failed_checks"
+
+
+def test_what_has_a_type_is_not_annotated_as_any():
+    offenders = [
+        f"{name}: {parameter}"
+        for name, function in FUNCTIONS.items()
+        for parameter, kind in inspect.unwrap(function).__annotations__.items()
+        if parameter in WITH_A_TYPE | {"estimator"} and kind in (Any, "Any")
+    ]
+    assert offenders == [f"{OF_ANY_KIND}: estimator"]
+
+
 def test_public_functions_are_seen():
     # What the test above rests on.
     assert {
