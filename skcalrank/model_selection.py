@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import BaseCrossValidator, KFold, ShuffleSplit
 from sklearn.utils import check_consistent_length
-from sklearn.utils.metadata_routing import MetadataRequest
 
 from .data import MissingQidError, Queries, Target, check, check_qid
 from .data.arrays import num_samples, safe_indexing
@@ -247,7 +246,8 @@ def train_test_query_split(
         raise ValueError("arrays must hold at least one array, got none.")
     check.row_order(qid=qid)
     if qid is not None:
-        check_qid(qid, num_samples(arrays[0]))
+        names = check_qid(qid, num_samples(arrays[0]))
+        qid = names if np.ndim(qid) == 0 else qid
     check_consistent_length(*arrays, qid)
     # By convention the second array is y; if it is a matrix, it is in the label-ranking form.
     second = arrays[1] if len(arrays) > 1 else None

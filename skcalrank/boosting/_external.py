@@ -184,8 +184,7 @@ class ExternalRanker(BaseRanker):
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
         qid : array-like of shape (n_rows,) or scalar, default=None
-            Query of each row, of any hashable type, in any order. A scalar is the only query.
-            More than 200 rows without a qid are an error.
+            Query of each row, or a scalar, as in :meth:`LeastSquaresRanker.fit`.
         sample_weight : array-like of shape (n_rows,), default=None
             Weights of the rows, in the sense of the estimator.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data import check
 from ..data.types import ArrayLike, Estimator, Floats, Matrix
-from ..preds import Pred, PredResult, get_pred, preds_for, sort_positions
+from ..preds import TIME_LIMIT, Pred, PredResult, get_pred, preds_for, sort_positions
 from ..rankers import PairRanker, measure_of
 from ._conditions import CONDITIONS, score_condition
 
@@ -92,7 +92,7 @@ def noise_report(
     *,
     pred: str | Pred | Callable[..., Any] | None = None,
     score_ranker: Estimator | None = None,
-    time_limit: float = 10.0,
+    time_limit: float | None = TIME_LIMIT,
 ) -> NoiseReport:
     """Report how often a cheap prediction map is as good as the exact one, for a fitted ranker.
 

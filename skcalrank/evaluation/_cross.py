@@ -28,7 +28,7 @@ from ..data import (
 )
 from ..data.arrays import safe_indexing
 from ..data.types import CV, ArrayLike, Estimator, Floats, Ints, Labels, Matrix, Unpack
-from ..measures import Measure, warn_of_amounts
+from ..measures import Measure, warn_unless_grades
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries
 from ..model_selection import QueryKFold
 from ._compare import named_measures, named_systems, query_names

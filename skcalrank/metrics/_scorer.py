@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from sklearn.utils.metadata_routing import MetadataRequest
+from sklearn import get_config
+from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from ..data import arrays, check, is_lazy
 from ..data.arrays import num_samples
-from ..data.types import ArrayLike, Floats, Labels, Matrix
+from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import evaluated
 from ._values import RowPolicies

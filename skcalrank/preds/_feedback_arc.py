@@ -67,8 +67,7 @@ def feedback_arc_positions(
         "local_search" moves single documents to their best place until no move improves the value.
         "auto" is exact on components of up to 20 documents and uses local search on larger ones.
     time_limit : float, default=10.0
-        Seconds for each query after which the exact method returns the best order found, with a
-        bound; a `ConvergenceWarning` counts such queries. If None, there is no limit.
+        Seconds for each query, as in :func:`map_positions`.
     random_state : int, RandomState instance or None, default=0
         Seed of the search for orders before they are proven, the same for every query.
 

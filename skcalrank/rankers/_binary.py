@@ -54,7 +54,7 @@ class PrecisionRanker(_BinaryRanker):
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
@@ -110,7 +110,7 @@ class RecallRanker(_BinaryRanker):
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
@@ -193,7 +193,7 @@ class RBPRanker(ScoreRanker):
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
@@ -272,7 +272,7 @@ class AUCRanker(ScoreRanker):
         Ridge penalty, as in :class:`LeastSquaresRanker`.
     loss, n_passes, query_weight
         Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes

@@ -52,13 +52,10 @@ class AveragePrecisionRanker(PairRanker):
     pred : {"diagonal", "exact", "beam", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate, see :func:`skcalrank.preds.map_positions`. If
         None, "auto". A callable maps the (r, r) matrix of a query to positions.
-    pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
+    pair_features, alpha, loss, n_passes, query_weight, time_limit, n_jobs, random_state, verbose
         Options of the fit and of the map, as in :class:`~skcalrank.rankers.PairRanker`.
-    relevance_level : float, default=None
+    relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
-    time_limit : float, default=None
-        Seconds for the exact map of one query. When it is reached, the best order so far is used,
-        and a warning reports the number of such queries.
 
     Attributes
     ----------
@@ -223,7 +220,7 @@ class PairwiseDisagreementRanker(PairRanker):
         (:func:`skcalrank.preds.topological_positions`), or a method of
         :func:`skcalrank.preds.feedback_arc_positions`. If None, "auto". A callable maps the (r, r)
         matrix of a query to positions.
-    pair_features, alpha, loss, n_passes, query_weight, n_jobs, random_state, verbose
+    pair_features, alpha, loss, n_passes, query_weight, time_limit, n_jobs, random_state, verbose
         Options of the fit and of the map, as in :class:`~skcalrank.rankers.PairRanker`.
     pair_targets : {"preferences", "differences"}, default="preferences"
         What the pairwise surrogate regresses: the preferences :math:`y_{ij}` of all
@@ -232,9 +229,6 @@ class PairwiseDisagreementRanker(PairRanker):
         in a row, regressors that are linear in the targets predict the same orders. With features
         of pairs, both orders of a pair are regressed, and half the difference of their predictions
         is its value.
-    time_limit : float, default=None
-        Seconds for the exact map of one query. When it is reached, the best order so far is used,
-        and a warning reports the number of such queries. Local search goes on until then.
 
     Attributes
     ----------

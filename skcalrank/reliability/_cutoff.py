@@ -171,7 +171,7 @@ class GuaranteedCutoff(RankerAround):
         *,
         confidence_level: float | None = None,
         by: str = "target",
-        relevance_level: float | None = None,
+        relevance_level: float | None = 1,
         cv: CV | None = None,
         random_state: Seed = None,
     ) -> None:
@@ -225,8 +225,7 @@ class GuaranteedCutoff(RankerAround):
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.
         qid : array-like of shape (n_rows,) or scalar, default=None
-            Query of each row, of any hashable type, in any order. A scalar is the only query.
-            More than 200 rows without a qid are an error.
+            Query of each row, or a scalar, as in :meth:`LeastSquaresRanker.fit`.
         groups : array-like of shape (n_rows,), default=None
             Category of the query of each row, known before the query is ranked, such as its size
             class or language. Each category has its own threshold, and the promise holds within it.

@@ -289,11 +289,11 @@ def test_what_is_meant_does_not_depend_on_the_order_of_parameters():
     owners = [cls for cls in CLASSES if "estimator" in inspect.signature(cls).parameters]
     assert len(owners) > 10
     for cls, value in product(owners, [10, 0.5, -4, "squared", "pairwise", "exponential", "dcg"]):
-        told = refusal(lambda cls=cls, value=value: check.regressor(cls(), value))
-        other = refusal(lambda cls=cls, value=value: check.regressor(backwards(cls)(), value))
+        told = refusal(lambda cls=cls, value=value: check.params(cls(estimator=value)))
+        other = refusal(lambda cls=cls, value=value: check.params(backwards(cls)(estimator=value)))
         assert told == other
     assert "PairRanker(loss='squared')" in refusal(
-        lambda: check.regressor(LeastSquaresPairRanker(), "squared")
+        lambda: check.params(LeastSquaresPairRanker(estimator="squared"))
     )
 
 
