@@ -164,7 +164,8 @@ def test_an_exact_fit_that_knows_the_query_has_no_regret(ranker):
     rows, queries = FOUR_KINDS.rows()
     ranker.set_params(estimator=DecisionTreeRegressor(random_state=0))
     # Sums of one-hot rows in tenths are rounded, of shares of four documents not.
-    pipe = make_pipeline(QueryContext(["mean", "size"]), ranker)
+    asked = ranker.set_fit_request(sample_weight=True)
+    pipe = make_pipeline(QueryContext(["mean", "size"]), clone(asked))
     pipe.fit(X, y, qid=qid, sample_weight=weight)
     measure = pipe[-1].record_.measure
     assert FOUR_KINDS.regret(measure, pipe.predict(rows, qid=queries)) < 1e-12

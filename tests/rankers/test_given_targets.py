@@ -363,8 +363,9 @@ def test_clicks_over_examinations_estimate_precision(examined, problem, rng):
     np.testing.assert_allclose(targets.mean(axis=0), y)
     coefs = [PrecisionRanker().fit_targets(X, t, qid).coef_ for t in targets]
     np.testing.assert_allclose(np.mean(coefs, axis=0), PrecisionRanker().fit(X, y, qid).coef_)
+    fractions = targets[targets.max(axis=1) > 1][0]
     with pytest.raises(ValueError, match=r"y must hold 0 and 1 .* pass them to fit_targets"):
-        PrecisionRanker().fit(X, targets[targets.max(axis=1) > 1][0], qid)
+        PrecisionRanker(relevance_level=None).fit(X, fractions, qid)
 
 
 def test_labels_that_are_estimates_are_told_where_to_go(problem):

@@ -62,10 +62,13 @@ def test_a_fitted_ranker_reads_rows_as_its_record_says(data):
     assert np.array_equal(ranker.predict(X), expected)
 
 
-def test_an_invalid_estimator_is_named_after_fit_too(data):
-    ranker = NDCGRanker().fit(*data).set_params(estimator=5)
+def test_an_invalid_estimator_is_named_by_the_next_fit_and_not_read_before(data):
+    ranker = NDCGRanker().fit(*data)
+    before = ranker.predict(data[0])
+    ranker.set_params(estimator=5)
+    np.testing.assert_array_equal(ranker.predict(data[0]), before)
     with pytest.raises(ValueError, match="estimator must be a regressor"):
-        ranker.predict(data[0])
+        ranker.fit(*data)
 
 
 def test_what_can_be_updated_is_an_ability_of_the_plan():
