@@ -16,6 +16,7 @@ from skcalrank import (
     QueryKFold,
     train_test_query_split,
 )
+from skcalrank.data import CutQueriesWarning
 from skcalrank.measures import DCG, Precision
 from skcalrank.metrics import measure_score
 from skcalrank.pipeline import make_query_pipeline
