@@ -215,7 +215,10 @@ class _Fold(NamedTuple):
         first, of_first, counts = np.unique(
             is_same.argmax(axis=1), return_inverse=True, return_counts=True
         )
-        shares = nnls(units[:, first], self.triangle[:, 0])[0] / counts
+        targets = self.triangle[:, 0]
+        shares = nnls(units[:, first], targets)[0] / counts
+        # What the order of the rows rounds to 0 or to more would decide between all and none.
+        shares[shares <= ROUNDING * np.linalg.norm(targets)] = 0.0
         out = np.zeros(len(self.members))
         out[self.members] = shares[of_first] / sizes
         return out

@@ -190,6 +190,6 @@ def test_weights_count_as_rows(tmp_path):
         target = PreferenceTarget.from_orders(data.positions)
         ranker = PairwiseDisagreementRanker(surrogate="pairwise")
         ranker.fit(data.X, target, sample_weight=data.weights)
-        fitted.append(ranker.decision_function(data.X[:1]))
+        fitted.append(ranker.surrogate_values(data.X[:1]))
     np.testing.assert_allclose(*fitted, atol=1e-12)
     assert fitted[0][0, 0, 3] == pytest.approx(2 / 3)

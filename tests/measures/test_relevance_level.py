@@ -20,7 +20,7 @@ from skcalrank import (
 from skcalrank.boosting import lightgbm_metric, lightgbm_objective
 from skcalrank.data import NotGradesWarning
 from skcalrank.datasets import sample_sessions
-from skcalrank.evaluation import compare, cross_compare, evaluate_run
+from skcalrank.evaluation import Policies
 from skcalrank.measures import MEASURES, Measure, get_measure
 from skcalrank.metrics import get_scorer, measure_score
 from skcalrank.testing import all_rankers
@@ -76,8 +76,9 @@ def test_the_level_is_1_everywhere():
     of_measures = [getattr(metrics, name) for name in metrics.__all__ if name.endswith("_score")]
     functions = [f for f in of_measures if getattr(f, "measure", Measure).is_binary]
     assert len(functions) == len(BINARY)
-    for function in [*functions, compare, cross_compare, evaluate_run]:
+    for function in functions:
         assert signature(function).parameters["relevance_level"].default == 1
+    assert Policies().relevance_level == 1  # of compare, cross_compare and evaluate_run
 
 
 @every_measure

@@ -1,6 +1,7 @@
 """Stacks: weights, held-out rows, and the kinds of rankers that can be mixed."""
 
 import pickle
+from datetime import date
 
 import numpy as np
 import pytest
@@ -568,3 +569,18 @@ def test_a_boosted_ranker_is_compared_like_for_like(data):
     assert isinstance(stack.rankers_[0], BoostedRanker)
     assert len(stack.rankers_[0].validation_scores_) > 0
     np.testing.assert_array_equal(stack.rankers_[0].predict(X), alone.predict(X))
+
+
+def test_weights_that_are_rounding_errors_count_as_none():
+    # The best weights of these held-out scores are 0, which rows in another order round to 5e-17.
+    X = np.full((14, 2), -1.0)
+    X[0, 1] = X[6, 0] = X[6, 1] = X[13, 1] = 0.0
+    y = np.array([0, 0, 0, 0, 1, 0, 2, 0, 0, 0, 0, 0, 0, 1.0])
+    qid = [date(2024, 1, 1 + code) for code in (3, 4, 0, 0, 3, 1, 3, 4, 4, 2, 2, 2, 2, 2)]
+    rows, scores = np.roll(np.arange(14), -1), []
+    for order in (np.arange(14), rows):
+        params = {"min_samples_leaf": 1, "n_estimators": 3, "n_iter_no_change": 5, "n_jobs": 1}
+        trees = boosted("lightgbm", **params)
+        ranker = TabularRanker(trees=trees).fit(X[order], y[order], [qid[i] for i in order])
+        scores.append(ranker.predict(X, qid))
+    np.testing.assert_allclose(*scores, rtol=2e-4, atol=2e-4)
