@@ -57,5 +57,6 @@ frame = regret_curve(
 )
 means = frame.pivot_table("regret", "n_samples", "estimator")
 print(means.round(4))
-means.plot(logx=True, marker="o", xlabel="people", ylabel="regret of Kendall's tau")
+ax = means.plot(logx=True, marker="o", xlabel="people", ylabel="regret of Kendall's tau")
+ax.set_title("Regret by the number of people, with cyclic preferences")
 plt.show()
