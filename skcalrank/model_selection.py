@@ -188,12 +188,8 @@ class QueryShuffleSplit(_QuerySplitter):
 
     def _splitter(self) -> Any:
         # By name, as set_split_request adds an attribute.
-        return ShuffleSplit(
-            self.n_splits,
-            test_size=self.test_size,
-            train_size=self.train_size,
-            random_state=self.random_state,
-        )
+        names = ("n_splits", "test_size", "train_size", "random_state")
+        return ShuffleSplit(**{name: getattr(self, name) for name in names})
 
 
 def train_test_query_split(

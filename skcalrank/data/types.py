@@ -20,21 +20,14 @@ Labels: TypeAlias = ArrayLike
 class Estimator(Protocol):
     """A ranker, regressor, pipeline or search, of any library."""
 
-    @property
-    def fit(self) -> Callable[..., Any]:
-        """Learn from rows."""
-
-    @property
-    def predict(self) -> Callable[..., Any]:
-        """Return the prediction of rows."""
+    fit: Callable[..., Any]
+    predict: Callable[..., Any]
 
 
 class Splitter(Protocol):
     """An object that yields folds, as those of :mod:`sklearn.model_selection`."""
 
-    @property
-    def split(self) -> Callable[..., Any]:
-        """Return the training and test rows of each fold."""
+    split: Callable[..., Any]
 
 
 #: What makes folds: their number, a splitter, or the training and test rows of each.
