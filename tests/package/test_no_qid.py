@@ -213,6 +213,7 @@ def test_other_forms_need_no_qid(problem):
 
 
 def test_arrays_displays_and_transformers_warn_at_any_size(problem):
+    pytest.importorskip("matplotlib")
     X, y, _ = problem
     calls = [
         lambda: ndcg_score(y, X[:, 10]),
