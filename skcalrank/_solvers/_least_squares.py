@@ -161,6 +161,8 @@ def transformed(pipeline: Pipeline, X: Any, targets: Array) -> tuple[Any, Any]:
         before, last = pipeline[:-1], pipeline[-1]
         X = before.fit_transform(X, targets) if before.steps else X
         pipeline.steps = [*before.steps, pipeline.steps[-1]]
+        if type(last) is Pipeline:
+            return transformed(last, X, targets)
         return last, check.features(last, X, accept_sparse="csr", dtype=(np.float64, np.float32))
 
 

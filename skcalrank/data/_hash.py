@@ -5,7 +5,7 @@ Equal values have equal hashes, in every process.
 
 import re
 from collections.abc import Iterable
-from datetime import date, datetime, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from hashlib import blake2b
 from numbers import Real
@@ -98,7 +98,9 @@ def hash_names(names: Iterable[Any]) -> Array:
 
 def is_repeatable(name: Any) -> bool:
     """Return whether another process writes a name alike: without an address, and no set."""
-    return isinstance(name, (str, Real)) or _OF_PROCESS.search(repr(name)) is None
+    if isinstance(name, tuple):
+        return all(map(is_repeatable, name))
+    return isinstance(name, (str, bytes, Real)) or _OF_PROCESS.search(repr(name)) is None
 
 
 def _bits(name: Any) -> int:
@@ -114,6 +116,11 @@ def _text(name: Any) -> int | str:
     """Return an integer of 64 bits unchanged, and a distinct string for any other name."""
     if isinstance(name, str):
         return f"str {name}"
+    if isinstance(name, bytes):
+        return f"bytes {bytes(name)!r}"
+    if isinstance(name, (timedelta, np.timedelta64)):  # which numpy counts among the integers
+        exact = name.to_timedelta64() if hasattr(name, "to_timedelta64") else np.timedelta64(name)
+        return f"duration {_seconds(exact)}"
     if isinstance(name, (Real, Decimal, np.bool_)):
         return _number(name)
     if isinstance(name, tuple):
@@ -125,7 +132,9 @@ def _text(name: Any) -> int | str:
 
 def _number(name: Any) -> int | str:
     """Return an integral number of 64 bits as int, and a distinct string for other numbers."""
-    if name % 1 != 0:  # true for NaN and infinity too
+    # The remainder of a long decimal is beyond the usual context.
+    exact = isinstance(name, Decimal) and name.is_finite()
+    if (name != name.to_integral_value()) if exact else (name % 1 != 0):  # NaN and infinity too
         return f"float {float(name)!r}"
     number = int(name)
     return number if -_WORD // 2 <= number < _WORD // 2 else f"int {number}"
@@ -137,6 +146,11 @@ def _instant(name: Any) -> str:
         name = name.astimezone(timezone.utc).replace(tzinfo=None)
     # Those of pandas have nanoseconds.
     exact = name.to_datetime64() if hasattr(name, "to_datetime64") else np.datetime64(name)
-    seconds = exact.astype("datetime64[s]")
+    return f"time {_seconds(exact)}"
+
+
+def _seconds(exact: Any) -> str:
+    """Return the whole seconds of a time of numpy, and the nanoseconds beyond."""
+    seconds = exact.astype(f"{exact.dtype.kind}8[s]")
     rest = (exact - seconds).astype("timedelta64[ns]")
-    return f"time {seconds.astype(np.int64)} {rest.astype(np.int64)}"
+    return f"{seconds.astype(np.int64)} {rest.astype(np.int64)}"

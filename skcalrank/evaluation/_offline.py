@@ -296,7 +296,8 @@ def _sensitivity(
 ) -> tuple[Sensitivity, float]:
     """Return values for powers of propensities, and the smallest effective sample size."""
     exponents = np.atleast_1d(arrays.as_array(exponents, "exponents")).astype(float)
-    if exponents.ndim != 1 or not ((exponents >= 0) & (exponents < np.inf)).all():
+    are_valid = exponents.ndim == 1 and len(exponents) > 0
+    if not are_valid or not ((exponents >= 0) & (exponents < np.inf)).all():
         raise ValueError(f"exponents must be finite numbers >= 0, got {exponents}.")
     values, sizes = np.empty((4, len(exponents))), []
     for i, powers in enumerate(theta ** exponents[:, None]):

@@ -83,7 +83,32 @@ def imported(name):
         return None
 
 
-@pytest.mark.parametrize("kinds", [numbers, texts, instants])
+def durations():
+    values = [dt.timedelta(seconds=v) for v in (0, 1, 90_000)]
+    yield values
+    for unit in ("s", "ms", "ns"):
+        exact = np.array(values, dtype=f"m8[{unit}]")
+        yield from (exact, list(exact))
+    pd, pl = map(imported, ("pandas", "polars"))
+    if pd:
+        yield pd.Series(values)
+    if pl:
+        yield pl.Series(values)
+
+
+def bytes_of_one_kind():
+    values = [b"a", b"{b}", b"b c"]
+    yield from (values, np.array(values), np.array(values, dtype=object))
+
+
+def long_decimals():
+    values = [10**30, 10**30 + 1, -(10**40)]
+    yield from (values, [Decimal(v) for v in values])
+
+
+@pytest.mark.parametrize(
+    "kinds", [numbers, texts, instants, durations, bytes_of_one_kind, long_decimals]
+)
 def test_equal_names_have_equal_hashes_in_all_types(kinds):
     first, *others = kinds()
     expected = hashes(first)
@@ -115,6 +140,11 @@ class Plain:
 @dataclass(frozen=True)
 class Holder:
     held: Plain
+
+
+def test_braces_in_bytes_and_tuples_are_no_sets():
+    for names in ([b"{a}", b"{b}"], [("{a}", 1), ("{b}", 2)]):
+        assert hash_names(names).tolist() == hash_names(names[::-1]).tolist()[::-1]
 
 
 @pytest.mark.parametrize("make", [Plain, lambda: (1, Plain()), lambda: Holder(Plain())])

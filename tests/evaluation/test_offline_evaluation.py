@@ -251,6 +251,7 @@ def test_measures_that_are_not_linear_are_refused(log, measure):
         ({"baseline": None}, "baseline must be one of 'logged', got None"),
         ({"baseline": [1.0]}, "baseline must hold a finite number for each of 1200 rows"),
         ({"exponents": [-1]}, "exponents must be finite"),
+        ({"exponents": []}, "exponents must be finite"),
     ],
 )
 def test_options_out_of_range(log, options, message):

@@ -176,6 +176,16 @@ def test_sums_over_partitions_are_no_fit_of_a_subclass(data):
 
 # -- pipelines -------------------------------------------------------------------------------
 
+
+def test_a_pipeline_in_a_pipeline_is_fitted_as_a_flat_one(data):
+    X, y, qid = data
+    flat = NDCGRanker(make_pipeline(StandardScaler(), PCA(2), Ridge())).fit(X, y, qid)
+    for inner in (make_pipeline(PCA(2), Ridge()), make_pipeline(make_pipeline(PCA(2), Ridge()))):
+        nested = NDCGRanker(make_pipeline(StandardScaler(), inner)).fit(X, y, qid)
+        assert nested.loss_ == flat.loss_ == "pairwise_squared"
+        np.testing.assert_allclose(nested.predict(X), flat.predict(X), rtol=1e-9, atol=1e-12)
+
+
 STEPS = {
     "none": [],
     "identity": [FunctionTransformer()],
