@@ -101,9 +101,8 @@ def one_query(
         chunks = " Chunks of partial_fit need different ones, such as qid=i." * ("fit(" in call)
         raise MissingQidError(
             f"{caller} got {name} of more than {_MOST_ROWS} rows and no qid, which would make one "
-            "query of all rows (groups of a splitter do not reach rankers and scorers, and tools "
-            "that unwrap y, such as Bagging, need metadata routing). Pass the query of each row:"
-            f"\n    {call.format(f'{name}, qid')}\n    "
+            "query of all rows (groups of a splitter do not reach rankers; Bagging needs metadata "
+            f"routing). Pass the query of each row:\n    {call.format(f'{name}, qid')}\n    "
             f"{tool.format(f'{name}, qid=qid' if is_routed else carried)}\n"
             f"If all rows are one query, pass a scalar, qid=0.{chunks}"
         )
