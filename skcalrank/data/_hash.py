@@ -120,7 +120,8 @@ def _text(name: Any) -> int | str:
         return f"bytes {bytes(name)!r}"
     if isinstance(name, (timedelta, np.timedelta64)):  # which numpy counts among the integers
         exact = name.to_timedelta64() if hasattr(name, "to_timedelta64") else np.timedelta64(name)
-        return f"duration {_seconds(exact)}"
+        is_exact = np.datetime_data(exact.dtype)[0] not in ("Y", "M", "generic")
+        return f"duration {_seconds(exact) if is_exact else exact!r}"
     if isinstance(name, (Real, Decimal, np.bool_)):
         return _number(name)
     if isinstance(name, tuple):

@@ -142,6 +142,12 @@ class Holder:
     held: Plain
 
 
+@pytest.mark.parametrize("dtype", ["m8[M]", "m8[Y]", "m8"])
+def test_durations_without_a_number_of_seconds_are_names(dtype):
+    names = np.arange(4).astype(dtype)
+    assert len(set(hash_names(names).tolist())) == 4
+
+
 def test_braces_in_bytes_and_tuples_are_no_sets():
     for names in ([b"{a}", b"{b}"], [("{a}", 1), ("{b}", 2)]):
         assert hash_names(names).tolist() == hash_names(names[::-1]).tolist()[::-1]
