@@ -21,15 +21,14 @@ from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data import (
-    ALONE,
     CACHE_CELLS,
     PART_CELLS,
     Queries,
-    Workers,
     arrays,
     each,
     one_blas_thread,
     warn,
+    workers_of_fit,
 )
 from ..data.types import Floats
 from ._moments import WithinQueries, merge_all, pooled_moments
@@ -96,7 +95,6 @@ def fit_scorer(
     units: Units | None = None,
     curved: Callable[..., Any] | None = None,
     queries: Queries | None = None,
-    workers: Workers = ALONE,
     n_outputs: int | None = None,
     fit_intercept: bool = True,
     max_iter: int = 1000,
@@ -117,15 +115,15 @@ def fit_scorer(
     all scores zero, as penalties of squared losses are. The curvature is that of the objective, or
     of the function `curved` if it is given.
 
-    The objective is a sum over the rows of all `workers`, which take the same steps.
+    The objective is a sum over the rows of all workers of the fit, which take the same steps.
     """
-    rows = _Rows(X, queries, fit_intercept, workers)
+    rows = _Rows(X, queries, fit_intercept)
     shape = (X.shape[1] + fit_intercept, n_outputs or 1)
     at_zero = _value_and_gradient(objective, rows, np.zeros(shape))[1]
     curvature, scale = _curvature(rows, objective, at_zero), np.ones(rows.d)
     if units is not None:
         measured = objective if curved is None else curved
-        scale = penalty_scale(measured, units, rows.scores, rows.back, shape, workers)
+        scale = penalty_scale(measured, units, rows.scores, rows.back, shape)
     penalty = alpha * scale
     penalized = partial(_penalized, objective, rows, penalty[:, None])
     basis = _basis(rows, curvature, penalty)
@@ -149,7 +147,7 @@ def fit_scorer(
         first.ravel(),
         jac=True,
         method="L-BFGS-B",
-        callback=_printer(scaled, size) if verbose and workers.size == 1 else None,
+        callback=_printer(scaled, size) if verbose and workers_of_fit().size == 1 else None,
         options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, **_OPTIONS},
     )
     _warn_if_unfinished(result, tol)
@@ -164,7 +162,7 @@ def _value_and_gradient(objective: Any, rows: _Rows, w: Floats) -> tuple[float, 
         value, slope = objective(rows.scores(w).ravel())
         return value, rows.back(slope.reshape(-1, w.shape[1]))
 
-    return rows.workers.total(of_rows, _sums)
+    return workers_of_fit().total(of_rows, _sums)
 
 
 def _sums(parts: list[tuple[float, Floats]]) -> Any:
@@ -181,9 +179,7 @@ def _penalized(objective: Any, rows: _Rows, penalty: Floats, w: Floats) -> tuple
     return value + np.sum(penalty * coef**2), gradient + slope
 
 
-def penalty_scale(
-    objective: Any, units: Units, scores: Any, back: Any, shape: Any, workers: Workers = ALONE
-) -> Floats:
+def penalty_scale(objective: Any, units: Units, scores: Any, back: Any, shape: Any) -> Floats:
     """Return the unit of the penalty of each feature, 1 for features that do not vary.
 
     The unit is half the curvature of the objective per square of a feature, times the squares of
@@ -191,7 +187,7 @@ def penalty_scale(
     features. `scores` maps coefficients of shape `shape` to scores, and `back` maps a gradient in
     the scores to the gradient in the coefficients.
     """
-    squares, weight = units.squares, units.weight
+    squares, weight, workers = units.squares, units.weight, workers_of_fit()
     zero, along = np.zeros(shape), np.zeros(shape)
 
     @cache
@@ -265,10 +261,10 @@ class _Rows:
     objective in double precision, and a converted copy would be larger than X.
     """
 
-    def __init__(self, X: Any, queries: Any, fit_intercept: bool, workers: Workers) -> None:
+    def __init__(self, X: Any, queries: Any, fit_intercept: bool) -> None:
         self.X, self.d, self.queries, self.fit_intercept = X, X.shape[1], queries, fit_intercept
-        self.workers, self.mean = workers, np.zeros(self.d)
-        self.n_rows = workers.total(lambda: X.shape[0], sum)
+        self.mean = np.zeros(self.d)
+        self.n_rows = workers_of_fit().total(lambda: X.shape[0], sum)
         self.gram = self._learn_gram()
         # For features far from zero, scores would be differences of large numbers unless rows are
         # centered first.
@@ -344,7 +340,7 @@ class _Rows:
         X is centered within the queries if the objective depends on them, else about its mean if
         there is an intercept.
         """
-        X, none, workers = self.X, np.zeros((self.X.shape[0], 0)), self.workers
+        X, none, workers = self.X, np.zeros((self.X.shape[0], 0)), workers_of_fit()
         if self.d > _MOST_FEATURES:
             squares, mean = workers.total(self._squares_and_mean, _sums)
             if self.fit_intercept:
@@ -406,7 +402,7 @@ def _curvature(rows: _Rows, objective: Callable[..., Any], at_zero: Floats) -> f
     def step() -> Floats:
         return rows.scores(direction).ravel()
 
-    furthest = rows.workers.total(lambda: np.abs(step()).max(), max)
+    furthest = workers_of_fit().total(lambda: np.abs(step()).max(), max)
     if not 0.0 < furthest < np.inf:
         return 1.0
 
@@ -414,7 +410,7 @@ def _curvature(rows: _Rows, objective: Callable[..., Any], at_zero: Floats) -> f
         by = step() / furthest
         return (objective(by)[1] - objective(np.zeros_like(by))[1]) @ by
 
-    actual = rows.workers.total(rise, sum)
+    actual = workers_of_fit().total(rise, sum)
     along = direction / furthest
     expected = np.sum(along * (gram @ along if gram.ndim == 2 else (gram * along.T).T))
     return float(actual / expected) if expected > 0 and 0.0 < actual < np.inf else 1.0

@@ -113,7 +113,6 @@ from ._ranker import (
     TreeScores,
     check_fit_part,
     fit_held_out,
-    fit_part,
     naming_ranker,
 )
 from ._reading import forest_of

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from ..data import Rows, Workers, arrays
+from ..data import Rows, Workers, arrays, workers_of_fit
 from ..data.types import Floats
 from ._callbacks import LightGBMRounds, Rounds
 from ._engine import Engine, Growing, threads
@@ -55,7 +55,7 @@ class _GrowingLightGBM(Growing):
         params = {name: value for name, value in params.items() if name not in network}
         params["objective"] = objective if by_name else "none"
         options = {"categorical_feature": kinds or "auto"}
-        self._is_part = train.workers.size > 1
+        self._is_part = workers_of_fit().size > 1
         if self._is_part:
             options = {"reference": self._bins(train, params, options)}
         data = self._data(train, starts[0], params, by_name, **options)
@@ -74,7 +74,7 @@ class _GrowingLightGBM(Growing):
         LightGBM itself would have each worker make the bins of some columns from its own rows, and
         miss categories that only others have.
         """
-        step = -(-train.workers.reduce(train.n_rows, sum) // _MOST_ROWS)
+        step = -(-workers_of_fit().reduce(train.n_rows, sum) // _MOST_ROWS)
 
         def first_row(samples: list[Floats]) -> bytes:
             X = arrays.stacked(samples)
@@ -86,7 +86,7 @@ class _GrowingLightGBM(Growing):
                 rows.subset([0]).construct().save_binary(path)
                 return path.read_bytes()
 
-        row = train.workers.reduce(_as_csr(train.X[::step]), first_row)
+        row = workers_of_fit().reduce(_as_csr(train.X[::step]), first_row)
         with TemporaryDirectory() as folder:
             path = Path(folder, "bins")
             path.write_bytes(row)

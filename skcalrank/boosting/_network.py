@@ -43,7 +43,7 @@ class Place(NamedTuple):
     time_limit: float = float("inf")
 
     @contextmanager
-    def workers(self) -> Iterator[Workers]:
+    def connected(self) -> Iterator[Workers]:
         """Connect the workers, all of which must enter this context, until it ends."""
         if len(self.hosts) == 1:
             yield Workers()

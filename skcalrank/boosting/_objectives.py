@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ALONE, QUERY_WEIGHTS, Queries, Workers, check, in_memory, lazy_property
+from ..data import QUERY_WEIGHTS, Queries, check, in_memory, lazy_property
 from ..data.types import ArrayLike, Floats, Self
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import MEASURES, Measure, get_measure, warn_unless_grades
@@ -48,12 +48,11 @@ def make_problem(
     queries: Queries,
     weight: Floats | None,
     query_weight: str | None,
-    workers: Workers = ALONE,
 ) -> Problem:
-    """Return the problem of boosting targets in grouped order; `workers` have other queries."""
+    """Return the problem of boosting targets in grouped order, for all workers of the fit."""
     if measure.shape == "pairs":
         targets = loss.standardize(targets, queries)
-    loss = scaled_to_all(loss, targets, queries, weight, workers)
+    loss = scaled_to_all(loss, targets, queries, weight)
     return Problem(targets, queries, loss.document_weights(queries, query_weight, weight), loss)
 
 

@@ -19,8 +19,8 @@ from ..data import (
     EvalSet,
     QuerySizes,
     Rows,
-    Workers,
     all_or_nothing,
+    among,
     check,
     eval_sets,
     lazy_aware,
@@ -408,33 +408,25 @@ class BoostedRanker(TargetRanker):
         *,
         reset: bool = True,
         name: str = "y",
-        workers: Any = ALONE,
         **_: Any,
     ) -> tuple[Any, Rows]:
-        measure = plan.measure
         arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
         refuse_lazy(type(self).__name__, **arguments)
         check.row_order(**arguments)
         if reset:
-            X = fit_encoded(X, self.columns, y, qid, workers)
+            X = fit_encoded(X, self.columns, y, qid)
             self.encoder_: Any = getattr(X, "encoder", None)
         else:
             X = self._encoded(X)
-        is_silent = workers.size > 1 and sample_weight is not None and not np.any(sample_weight)
+        several = workers_of_fit().size > 1
+        is_silent = several and sample_weight is not None and not np.any(sample_weight)
         weight = None if is_silent else sample_weight
-        alone = workers.size == 1
-        plan, rows = super()._check_problem(
-            plan, X, y, qid, weight, reset=reset, name=name, whole=alone
-        )
-        if not alone:
-            check.warn_of_equal_labels(rows.y, rows.queries, name, workers=workers)
-            largest = workers.reduce(rows.y.max(), max)
-            plan = replace(plan, measure=measure.scaled_to(np.array([largest])))
-            if workers.reduce(is_silent, all):
-                check.sample_weight(sample_weight, rows.n_rows)  # raises
+        plan, rows = super()._check_problem(plan, X, y, qid, weight, reset=reset, name=name)
+        if several and workers_of_fit().reduce(is_silent, all):
+            check.sample_weight(sample_weight, rows.n_rows)  # raises
         if is_silent:
             rows = replace(rows, weight=np.zeros(rows.n_rows))
-        rows = replace(rows, table=getattr(X, "table", None), workers=workers)
+        rows = replace(rows, table=getattr(X, "table", None))
         return plan, self._without_unseen(rows)
 
     def _encoded(self, X: Any) -> Any:
@@ -516,13 +508,7 @@ class BoostedRanker(TargetRanker):
         """
         evals = eval_sets(eval_set, X_val, y_val, qid_val)
         callbacks = check_callbacks(self._check_params(bool(evals)), callbacks)
-        return self._fit_part(ALONE, EvalSet(X, y, qid, sample_weight), evals, callbacks)
-
-    def _fit_part(
-        self, workers: Any, given: EvalSet, evals: dict[str, EvalSet], callbacks: Sequence[Any] = ()
-    ) -> BoostedRanker:
-        """Grow trees with other workers, each of which has whole queries."""
-        plan, rows = self._check_problem(self._plan(), *given, workers=workers)
+        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight)
         return self._train(plan, rows, plan.measure, evals, callbacks)
 
     @all_or_nothing
@@ -596,10 +582,7 @@ class BoostedRanker(TargetRanker):
         """
         self._check_params()
         name = "y" if method == "fit" else "targets"
-        workers = workers_of_fit()
-        plan, rows = self._check_problem(
-            self._plan(), X, y, qid, sample_weight, name=name, workers=workers
-        )
+        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, name=name)
         measure = plan.measure
         if name == "targets":
             check_without_labels(self, measure, False)
@@ -620,7 +603,7 @@ class BoostedRanker(TargetRanker):
         """Return rows sorted by names, the seed, the engine, and sizes of queries."""
         engine = engine_of(self)
         # Of several workers none knows the names of all queries.
-        is_whole = rows.named and rows.workers.size == 1
+        is_whole = rows.named and workers_of_fit().size == 1
         sizes = QuerySizes.of(rows.queries) if is_whole else None
         rows = rows.weighted().shared().by_names()
         of_table = self.encoder_ is not None
@@ -647,7 +630,7 @@ class BoostedRanker(TargetRanker):
         if len(models) > 1:
             kinds, n_jobs = categories_of(self), self.n_jobs
             scores = [model.scores(engine, kinds, rows, rows.codes, n_jobs) for model in models]
-            spreads = [rows.queries.spread(of, rows.weight, rows.workers) for of in scores]
+            spreads = [rows.queries.spread(of, rows.weight) for of in scores]
             weights = 1.0 / np.array(spreads)
         self.engine_, self.model_weights_ = engine.name, weights
         for name, values in zip(_OF_MODELS, zip(*models)):
@@ -658,7 +641,7 @@ class BoostedRanker(TargetRanker):
         """Return the rows of evaluation sets by name, read as those of fit."""
         out = {}
         for name, given in evals.items():
-            with naming_eval_set(name):
+            with naming_eval_set(name), among(ALONE):  # all workers have all of its rows
                 plan, checked = self._check_problem(self._plan(), *given, reset=False)
                 plan.measure.labels(checked.y)
             if checked.named:
@@ -913,10 +896,3 @@ def check_fit_part(ranker: BoostedRanker, has_eval_set: bool, callbacks: Any) ->
             "callbacks must be None for dask collections, whose trees grow in other processes, got "
             f"{callbacks!r}: leave it out, or pass X.compute()."
         )
-
-
-def fit_part(
-    ranker: BoostedRanker, workers: Workers, given: EvalSet, evals: dict[str, EvalSet]
-) -> BoostedRanker:
-    """Fit a ranker together with other workers, of which each has whole queries."""
-    return ranker._fit_part(workers, given, evals)

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import Rows, hash_rows, warn
+from ..data import Rows, hash_rows, warn, workers_of_fit
 from ..data.types import Array, Bools, Floats
 from ..losses import get_loss
 from ..measures import Measure, OfTargets
@@ -99,7 +99,7 @@ def held_out(rows: Rows, measure: Measure, share: float, seed: int, n_folds: int
     if rows.weight is not None:
         informative &= queries.max(rows.weight) > 0
     informative &= ~measure.undefined(labels, queries)
-    share = min(share, _MOST_HELD_OUT / rows.workers.reduce(rows.n_rows, sum))
+    share = min(share, _MOST_HELD_OUT / workers_of_fit().reduce(rows.n_rows, sum))
     return rows.held_out(share, seed, n_folds=n_folds, informative=informative)
 
 
@@ -118,7 +118,7 @@ def warn_of_training_queries(
         # Without the square, values that two rows of a query exchange would not change the sum.
         return rows.queries.sum(of_row**2)
 
-    known = training.workers.reduce(np.isin(keys(rows), keys(training)), np.logical_or.reduce)
+    known = workers_of_fit().reduce(np.isin(keys(rows), keys(training)), np.logical_or.reduce)
     if 2 * known.sum() > len(known):
         remedy = (
             "Pass other queries, or leave eval_set out: a share of the queries is then held out."
@@ -177,7 +177,7 @@ def _settings(ranker: BoostedRanker) -> dict[str, float | list[int | list[int]] 
 def _split(ranker: BoostedRanker, rows: Rows, mask: Bools) -> tuple[Rows, dict[str, Rows]]:
     """Return the training rows, and the held-out rows by name."""
     fraction = ranker.validation_fraction
-    n_out, n_in = rows.workers.reduce((mask.sum(), (~mask).sum()), _sums)
+    n_out, n_in = workers_of_fit().reduce((mask.sum(), (~mask).sum()), _sums)
     if not n_in or not n_out:
         raise ValueError(
             f"validation_fraction={fraction!r} of n_samples={n_in + n_out} rows must leave rows "
@@ -257,7 +257,7 @@ class _Training:
 
     def _grow(self, start: Any = None, scale: float = 0.0, scores: Any = (None, None)) -> Model:
         """Return trees added to `scale` times the scores of `start`, or to 0 without a start."""
-        with self.engine.connected(self.train.workers) as network:
+        with self.engine.connected(workers_of_fit()) as network:
             trees = self.engine.growing(
                 self.engine,
                 self.params | network,
@@ -277,7 +277,7 @@ class _Training:
     def _derivatives(self, scores: Floats) -> tuple[Floats, Floats]:
         derivatives = self.problem.derivatives(scores)
         # The libraries would wait for a worker without end that has failed up to here.
-        self.train.workers.gather(None)
+        workers_of_fit().gather(None)
         return derivatives
 
     def _labeled(self, rows: Rows | None) -> Rows | None:
@@ -326,7 +326,7 @@ class _Training:
 
     def _agreed(self, value: Any, what: str) -> Any:
         """Return the value of the first worker, from which those of others differ by rounding."""
-        values = self.train.workers.gather(value)
+        values = workers_of_fit().gather(value)
         close: dict[str, Any] = {"rtol": _ROUNDING, "atol": _ROUNDING, "equal_nan": True}
         if len(values) > 1 and not np.allclose(values, values[0], **close):
             raise RuntimeError(
@@ -336,7 +336,7 @@ class _Training:
         return values[0]
 
     def _tell(self, number: int, values: dict[str, list[float]]) -> None:
-        every = self.train.workers.rank == 0 and int(self.ranker.verbose)
+        every = workers_of_fit().rank == 0 and int(self.ranker.verbose)
         if every and number % every == 0:
             told = f"{self.name} " if self.ranker.n_models > 1 else ""
             told += f"round {number}"
@@ -352,9 +352,7 @@ def _problem(measure: Measure, rows: Rows, loss: Any, targets: str, query_weight
     Options of the libraries that are compared with sums of curvatures then count documents.
     """
     values = _targets(measure, rows, targets)
-    problem = make_problem(
-        measure, loss, values, rows.queries, rows.weight, query_weight, rows.workers
-    )
+    problem = make_problem(measure, loss, values, rows.queries, rows.weight, query_weight)
     _, curvature = problem.derivatives(np.zeros(len(values)))
     mean = _mean_of_used(curvature, rows)
     if not mean > np.finfo(np.float32).tiny * 2:
@@ -367,7 +365,7 @@ def _mean_of_used(values: Floats, rows: Rows) -> float:
     """Return the mean of grouped values over the rows of positive weight of all workers, or 0."""
     if rows.weight is not None:
         values = values[rows.queries.group(rows.weight) > 0]
-    total, n = rows.workers.reduce((values.sum(), len(values)), _sums)
+    total, n = workers_of_fit().reduce((values.sum(), len(values)), _sums)
     return total / n if n else 0.0
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..boosting import Place, check_fit_part, fit_part
+from ..boosting import Place, check_fit_part
 from ..data import EvalSet, among, check, eval_sets, in_memory
 from . import _rankers
 from ._blocks import check_disjoint, compute, join, names_of
@@ -104,14 +104,11 @@ def _train(given: Any, place: Place, blocks: list[dict[str, Any]]) -> tuple[Any,
     ranker.set_params(**dict.fromkeys(_numbers_of_threads(ranker), _n_threads()))
     blocks = [block for block in blocks if block["X"].shape[0]]
     # Inside of the context others know if this worker fails.
-    with place.workers() as workers, warnings.catch_warnings(record=True) as told:
+    with place.connected() as workers, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         columns = {name: _joined([block[name] for block in blocks]) for name in blocks[0]}
-        if _asks_workers(ranker):
-            with among(workers):
-                ranker.fit(**columns, eval_set=evals or None)
-        else:
-            fit_part(ranker, workers, EvalSet(**columns), evals)
+        with among(workers):
+            ranker.fit(**columns, eval_set=evals or None)
     told = {(str(warning.message), warning.category) for warning in told}
     return (None if place.rank else ranker), told
 

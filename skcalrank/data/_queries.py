@@ -29,7 +29,7 @@ from scipy.sparse import csr_matrix
 from . import arrays
 from ._hash import hash_names
 from ._memory import CACHE_CELLS
-from ._workers import ALONE, Workers
+from ._workers import workers_of_fit
 from .types import Array, ArrayLike, Bools, Floats, Ints
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -241,10 +241,11 @@ class Queries:
         """Return values minus the (weighted) mean of their query."""
         return values - self.levels(values, weight)
 
-    def spread(
-        self, values: Floats, weight: Floats | None = None, workers: Workers = ALONE
-    ) -> float:
-        """Return the root mean square of centered values; 1 if they vary by rounding at most."""
+    def spread(self, values: Floats, weight: Floats | None = None) -> float:
+        """Return the root mean square of centered values; 1 if they vary by rounding at most.
+
+        Values are those of all workers of the fit.
+        """
         values = self.group(values)
         weight = None if weight is None or not weight.any() else self.group(weight)
         squares = (values - self.repeat(self.mean(values, weight))) ** 2
@@ -252,7 +253,7 @@ class Queries:
             squares = squares * weight
         total = float(len(values) if weight is None else weight.sum())
         terms = squares.sum(), total, np.abs(values).max(initial=0.0)
-        sums, totals, sizes = zip(*workers.gather(terms))
+        sums, totals, sizes = zip(*workers_of_fit().gather(terms))
         spread = float(np.sqrt(sum(sums) / sum(totals)))
         return spread if spread > _ROUNDING * max(sizes) else 1.0
 

@@ -13,7 +13,7 @@ import numpy as np
 from . import arrays, check, tables
 from ._hash import mixed
 from ._queries import Queries, join_qids
-from ._workers import ALONE, Workers
+from ._workers import workers_of_fit
 from .arrays import safe_indexing
 from .types import Array, Bools, Floats, Ints
 
@@ -51,8 +51,9 @@ class Rows:
     * `numbers` (n_rows,): number of each row among those that the user passed; None if these are
       all of them.
     * `items`: names of the items in the label-ranking form; None if they have none.
-    * `workers`: who holds the other rows. What is drawn then is drawn from all of them, and must be
-      asked for by all workers.
+
+    What is drawn is drawn from the rows of all workers of the fit, and must be asked for by all of
+    them.
     """
 
     X: Any
@@ -64,7 +65,6 @@ class Rows:
     table: Any = None
     numbers: Ints | None = None
     items: tuple[str, ...] | None = None
-    workers: Workers = ALONE
 
     @property
     def n_rows(self) -> int:
@@ -148,15 +148,16 @@ class Rows:
 
     def of_all(self) -> Rows:
         """Return the rows of all workers, sorted by the names of queries."""
-        if self.workers.size == 1:
+        if workers_of_fit().size == 1:
             return self
-        bare = replace(self, table=None, numbers=None, workers=ALONE)
-        rows: Rows = self.workers.reduce(bare, Rows.joined)
+        bare = replace(self, table=None, numbers=None)
+        rows: Rows = workers_of_fit().reduce(bare, Rows.joined)
         return replace(rows, named=self.named).by_names()
 
     def shared(self) -> Rows:
         """Return the rows, of a worker without rows the first query of another one."""
-        sizes = self.workers.gather(self.queries.n_queries)
+        workers = workers_of_fit()
+        sizes = workers.gather(self.queries.n_queries)
         giver, takers = int(np.argmax(sizes)), [n for n, size in enumerate(sizes) if not size]
         if not takers:
             return self
@@ -167,15 +168,13 @@ class Rows:
             )
         is_given = self.queries.codes < len(takers)
         gift = None
-        if self.workers.rank == giver:
-            bare = replace(self, table=None, numbers=None, workers=ALONE)
+        if workers.rank == giver:
+            bare = replace(self, table=None, numbers=None)
             gift = [bare.take(self.queries.codes == n) for n in range(len(takers))]
-        gifts = self.workers.gather(gift)[giver]
-        if self.workers.rank == giver:
+        gifts: list[Rows] = workers.gather(gift)[giver]
+        if workers.rank == giver:
             return self.take(~is_given)
-        if self.workers.rank in takers:
-            return replace(gifts[takers.index(self.workers.rank)], workers=self.workers)
-        return self
+        return gifts[takers.index(workers.rank)] if workers.rank in takers else self
 
     def weighted(self) -> Rows:
         """Return the rows without queries of weight 0, or without rows if each is a query."""
@@ -216,7 +215,7 @@ class Rows:
         """
         of_row, hashes = self._units()
         deal = partial(_dealt, n_folds, seed, "rows" if self._units_are_rows else "queries")
-        n, of_unit = self.workers.deal(lambda: (hashes, self.n_rows), deal)
+        n, of_unit = workers_of_fit().deal(lambda: (hashes, self.n_rows), deal)
         fold = of_unit[of_row]
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n)]
 
@@ -244,19 +243,20 @@ class Rows:
         if informative is None or len(informative) != len(hashes):
             informative = np.ones(len(hashes), dtype=bool)
         draw = partial(_drawn, share, n_folds, seed)
-        masks = self.workers.deal(lambda: (hashes, informative), draw)
+        masks = workers_of_fit().deal(lambda: (hashes, informative), draw)
         return [mask[of_row] for mask in masks]
 
     @property
     def _units_are_rows(self) -> bool:
         """Whether rows are held out, and not queries."""
-        return self.n_items is not None or (self.queries.n_queries, self.workers.size) == (1, 1)
+        return self.n_items is not None or (self.queries.n_queries, workers_of_fit().size) == (1, 1)
 
     def _units(self) -> tuple[Ints, Array]:
         """Return the unit of each row that can be held out, and the hash of each unit."""
         if not self._units_are_rows:
             return self.queries.codes, self.queries.hashes
-        first, n_rows = sum(self.workers.gather(self.n_rows)[: self.workers.rank]), self.n_rows
+        workers, n_rows = workers_of_fit(), self.n_rows
+        first = sum(workers.gather(n_rows)[: workers.rank])
         return np.arange(n_rows), np.arange(first, first + n_rows, dtype=np.uint64)
 
 

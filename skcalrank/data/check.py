@@ -29,7 +29,7 @@ from ._query_sizes import QuerySizes
 from ._row_order import index_of as index_of
 from ._row_order import row_order as row_order
 from ._targets import Judgments, Target
-from ._workers import ALONE, Workers
+from ._workers import workers_of_fit
 from .types import Array, ArrayLike, Floats
 
 # Queries per row from which on a qid seems to be of documents.
@@ -151,11 +151,7 @@ def warn_of_single_documents(queries: Queries) -> None:
 
 
 def warn_of_equal_labels(
-    y: Floats,
-    queries: Queries,
-    name: str = "y",
-    level: float | None = None,
-    workers: Workers = ALONE,
+    y: Floats, queries: Queries, name: str = "y", level: float | None = None
 ) -> None:
     """Warn if y, in grouped order, has one value in each query, and in those of other workers.
 
@@ -165,7 +161,7 @@ def warn_of_equal_labels(
     # Items that a row does not rank are NaN. Single documents have a warning of their own.
     differs = (np.fmax.reduceat(y, starts) > np.fmin.reduceat(y, starts)).any()
     single = not differs and (queries.sum(1 - np.isnan(y)) < 2).all()
-    if not workers.reduce(bool(differs or single), any):
+    if not workers_of_fit().reduce(bool(differs or single), any):
         read = "" if level is None else f", read with relevance_level={level:g},"
         tell_equal_labels(name + read)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import ALONE, Queries, Workers, each, query_factors
+from ..data import Queries, each, query_factors, workers_of_fit
 from ..data.types import Floats
 
 # Gradient and curvature, of scores.
@@ -357,18 +357,16 @@ class LossInParts(Loss):
         return joined
 
 
-def scaled_to_all(
-    loss: Loss, v: Floats, queries: Queries, weight: Floats | None = None, workers: Workers = ALONE
-) -> Loss:
+def scaled_to_all(loss: Loss, v: Floats, queries: Queries, weight: Floats | None = None) -> Loss:
     """Return a loss, scaled to the targets of the documents of all workers.
 
     Documents of weight 0 have no effect on the scale.
     """
     told = v if weight is None else v * (weight > 0)
     loss = loss.scaled_to(told, queries)
-    if workers.size > 1 and hasattr(loss, "eta"):
+    if workers_of_fit().size > 1 and hasattr(loss, "eta"):
         # Without a positive target the scale is 1, which then counts on no worker or on all.
-        eta = workers.reduce(loss.eta if told.any() else 0.0, max)
+        eta = workers_of_fit().reduce(loss.eta if told.any() else 0.0, max)
         loss = replace(loss, eta=eta or loss.eta)  # type: ignore[type-var]
     return loss
 

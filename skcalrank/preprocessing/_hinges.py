@@ -113,11 +113,11 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
 
     def _learn(self, blocks: Blocks) -> Self:
         """Compute the quantiles of features that come some at a time."""
-        workers, shares = workers_of_fit(), np.linspace(0.0, 1.0, self.n_knots)
-        if workers.size == 1:
+        shares = np.linspace(0.0, 1.0, self.n_knots)
+        if workers_of_fit().size == 1:
             knots = np.vstack([quantiles(block.T / 2, shares) for block in blocks()])
         else:
-            knots = quantiles_of_all(partial(_halves, blocks), shares, workers)
+            knots = quantiles_of_all(partial(_halves, blocks), shares)
         starts, ends = knots[:, :-1], knots[:, 1:]
         there = ends > starts
         self.features_ = np.nonzero(there)[0]

@@ -136,7 +136,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         check.params(self)
         check.row_order(X=X, y=y, qid=qid)
         qid = check.carried_qid(y, qid)
-        X = fit_encoded(X, self.columns, y, qid, workers_of_fit())
+        X = fit_encoded(X, self.columns, y, qid)
         fit_together([self], X, qid)
         return self
 

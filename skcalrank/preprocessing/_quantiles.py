@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import Workers
+from ..data import workers_of_fit
 from ..data.types import Bools, Floats, Ints
 
 # Number of ranges that a range is cut into.
@@ -52,7 +52,7 @@ def _interpolated(n_known: Ints, shares: Floats, at: Callable[[Ints], Floats]) -
     return np.where(n_known[:, None] > 0, found, 0.0)
 
 
-def quantiles_of_all(columns: Columns, shares: Floats, workers: Workers) -> Floats:
+def quantiles_of_all(columns: Columns, shares: Floats) -> Floats:
     """Return the quantiles of each column, of the rows of all workers; 0 of no value.
 
     * `columns`: function that returns the columns of this worker, with NaN for missing values.
@@ -60,13 +60,11 @@ def quantiles_of_all(columns: Columns, shares: Floats, workers: Workers) -> Floa
 
     Returns `quantiles` (n_columns, n_quantiles).
     """
-    known: _Counted = workers.total(lambda: _known(columns()), _added)
-    return _interpolated(
-        known.counts, shares, lambda ranks: _values_at(ranks, columns, known, workers)
-    )
+    known: _Counted = workers_of_fit().total(lambda: _known(columns()), _added)
+    return _interpolated(known.counts, shares, lambda ranks: _values_at(ranks, columns, known))
 
 
-def _values_at(ranks: Ints, columns: Columns, known: _Counted, workers: Workers) -> Floats:
+def _values_at(ranks: Ints, columns: Columns, known: _Counted) -> Floats:
     """Return the values of each column at its ranks, counted from 0."""
     low, high = (np.where(known.counts > 0, ends, 0.0)[:, None] for ends in known[1:])
     is_last = ranks == known.counts[:, None] - 1
@@ -74,7 +72,8 @@ def _values_at(ranks: Ints, columns: Columns, known: _Counted, workers: Workers)
     before = np.zeros_like(ranks)  # number of values below the range
     while (searched := low < high).any():
         edges = _edges(low[searched], high[searched])
-        found: _Counted = workers.total(partial(_counted, columns, searched, edges), _added)
+        part = partial(_counted, columns, searched, edges)
+        found: _Counted = workers_of_fit().total(part, _added)
         ends = before[searched][:, None] + np.cumsum(found.counts, axis=1)
         chosen = (ends <= ranks[searched][:, None]).sum(axis=1)
         at = np.arange(len(chosen)), chosen

@@ -14,8 +14,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import (
-    ALONE,
-    Workers,
     all_or_nothing,
     check,
     check_qid,
@@ -24,6 +22,7 @@ from ..data import (
     refuse_lazy,
     tables,
     warn,
+    workers_of_fit,
 )
 from ..data.arrays import check_feature_names_in
 from ..data.types import Array, ArrayLike, Floats, Ints, Matrix, Self
@@ -191,9 +190,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self._fit(X, y, qid)
 
     @all_or_nothing
-    def _fit(
-        self, X: Any, y: Any, qid: Any, workers: Workers = ALONE, *, by_rows: bool = False
-    ) -> Any:
+    def _fit(self, X: Any, y: Any, qid: Any, *, by_rows: bool = False) -> Any:
         check.params(self)
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid)
         check.row_order(X=X, y=y, qid=qid)
@@ -210,7 +207,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if qid is not None:
             qid = check_qid(qid, tables.n_rows_of(X))
         summaries = summarized(self.names_, values, self.columns, qid)
-        self._set_columns(workers.reduce(summaries, merged))
+        self._set_columns(workers_of_fit().reduce(summaries, merged))
         if by_rows:
             values = list(X.T) if _is_numeric(X) else values
             out = TableMatrix(self._used, compress(values, self._is_used), tables.n_rows_of(X))
@@ -218,7 +215,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             out = self._read(X, tables.columns_of(X, None, self._is_used))
         else:
             out = self._read(X, compress(values, self._is_used))
-        if workers.size == 1:
+        if workers_of_fit().size == 1:
             self._warn_of_labels(out, y, qid)
         return out
 
@@ -520,16 +517,15 @@ def merged(parts: list[list[Summary]]) -> list[Summary]:
     return parts[0] if len(parts) == 1 else list(map(Summary.merge, zip(*parts)))
 
 
-def fit_encoded(
-    X: Any, columns: Any, y: Any, qid: Any, workers: Workers = ALONE, *, by_rows: bool = False
-) -> Any:
+def fit_encoded(X: Any, columns: Any, y: Any, qid: Any, *, by_rows: bool = False) -> Any:
     """Return X as a new encoder reads it: tables, and arrays of which `columns` sets a kind.
+
+    The encoder is fitted to the rows of all workers of the fit.
 
     * `X`: arrays of numbers, sparse matrices and a table that has been read are returned as they
       are.
     * `columns`: kinds of columns by name, as :class:`TableEncoder` takes them.
     * `y`, `qid`: as in :meth:`TableEncoder.fit`.
-    * `workers`: who holds the other rows, which the encoder is fitted to as well.
     * `by_rows`: whether the matrix is a :class:`TableMatrix`, whose rows are made when they are
       read.
 
@@ -538,7 +534,7 @@ def fit_encoded(
     if isinstance(X, tables.EncodedTable) or not (columns or tables.has_columns(X)):
         return X
     encoder = TableEncoder(columns)
-    matrix = encoder._fit(X, y, qid, workers, by_rows=by_rows)  # noqa: SLF001
+    matrix = encoder._fit(X, y, qid, by_rows=by_rows)  # noqa: SLF001
     table = tables.EncodedTable(matrix, encoder, X)
     if not table.shape[1]:
         kinds = ", ".join(f"{name!r} ({kind})" for name, kind in encoder.kinds_.items())

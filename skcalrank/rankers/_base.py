@@ -22,7 +22,6 @@ from ..data import (
     Queries,
     QuerySizes,
     Rows,
-    Workers,
     arrays,
     check,
     check_qid,
@@ -207,7 +206,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
         refuse_lazy(type(self).__name__, **arguments)
         check.row_order(**arguments)
-        labels, table, qid, workers = y, X, check.carried_qid(y, qid), workers_of_fit()
+        labels, table, qid = y, X, check.carried_qid(y, qid)
         plan = replace(plan, reads=self._reads(plan))
         checks = plan.reads.checks() | {"reset": reset}
         if isinstance(y, Judgments):
@@ -233,7 +232,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             if name == "y":
                 check.warn_of_positions(y)
             if n_items is None:
-                workers.require_qid(qid)
+                workers_of_fit().require_qid(qid)
             queries = Queries.equal(len(y), n_items) if n_items else check.queries(qid, len(y))
             y = queries.group(y.ravel())
             _check_size(y, name)
@@ -248,11 +247,11 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 if not measure.is_scaled:
                     measure.labels(y)  # also those that set no scale
                     y = counted
-                plan = replace(plan, measure=_scaled(measure, y, workers))
+                plan = replace(plan, measure=_scaled(measure, y))
             if reset and whole:
                 self._warn_of_equal_labels(measure, counted, queries, name)
         check.warn_of_cut_queries(labels, type(self).__name__)
-        rows = Rows(X, y, queries, weight, n_items, qid is not None, table, workers=workers)
+        rows = Rows(X, y, queries, weight, n_items, qid is not None, table)
         return plan, rows if n_items is None else replace(rows, items=check.item_names(labels))
 
     def _warn_of_equal_labels(
@@ -331,7 +330,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             names=names,
             varied=varied,
         )
-        return record.of_all(rows.workers, rows.queries.hashes)
+        return record.of_all(rows.queries.hashes)
 
     def _targets(self, plan: Plan, rows: Rows) -> Floats:
         """Return the targets to be learned, in grouped order."""
@@ -576,12 +575,12 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return self.record_.measure, y
 
 
-def _scaled(measure: Measure, y: Floats, workers: Workers) -> Measure:
+def _scaled(measure: Measure, y: Floats) -> Measure:
     """Return a measure with the scale of the labels of all workers, of which y are some."""
     scaled = measure.scaled_to(y)
-    if measure.is_scaled or workers.size == 1:
+    if measure.is_scaled or workers_of_fit().size == 1:
         return scaled
-    return measure.scaled_to(workers.total(lambda: y[[y.argmax()]], np.concatenate))
+    return measure.scaled_to(workers_of_fit().total(lambda: y[[y.argmax()]], np.concatenate))
 
 
 def _check_size(y: Floats, name: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._solvers import Moments, merge_all
-from ..data import ALONE, Queries, Rows, among
+from ..data import ALONE, Queries, Rows, among, workers_of_fit
 from ..data.types import Floats, Self
 from ._positional import LeastSquaresRanker
 from ._record import FitRecord
@@ -26,7 +26,8 @@ def learns_in_chunks(ranker: Any, n_rows: int, n_columns: int) -> bool:
     plan = ranker._check_params()
     rows = Rows(np.broadcast_to(0.0, (n_rows, n_columns)), None, Queries.equal(1, n_rows))
     in_chunks = plan.regressor is None and plan.loss == "pairwise_squared"
-    return in_chunks and not is_wide(rows, plan.loss)
+    with among(ALONE):
+        return in_chunks and not is_wide(rows, plan.loss)
 
 
 class Learned(NamedTuple):
@@ -52,20 +53,21 @@ class FitInChunks:
         # Others may hold rows if this worker has none.
         if rows.n_rows:
             with among(ALONE):
-                self._prepare(rows, method)
+                record = self._prepare(rows, method)
+            # Several workers number their queries themselves.
+            several = workers_of_fit().size > 1
+            self._record = replace(record, names=frozenset()) if several else record
 
-    def _prepare(self, rows: Rows, method: str) -> None:
+    def _prepare(self, rows: Rows, method: str) -> FitRecord:
         is_fit = method == "fit"
         # A column stands for those to come, beside which everything else is validated.
         beside = np.zeros((rows.n_rows, 1)), rows.in_order(rows.y), rows.qid, rows.weight
-        name, workers = "y" if is_fit else "targets", rows.workers
+        name = "y" if is_fit else "targets"
         self._plan, rows = self._ranker._check_problem(self._plan, *beside, name=name)
         self._targets = self._ranker._targets(self._plan, rows) if is_fit else rows.y
-        self._record = self._ranker._record_of(self._plan, rows, self._targets)
-        if workers.size > 1:  # which number their queries themselves
-            self._record = replace(self._record, names=frozenset())
         self._weight = self._plan.weighed(rows).weight
         self._sum: Any = None
+        return self._ranker._record_of(self._plan, rows, self._targets)
 
     @classmethod
     def of(cls, rankers: list[Any], rows: Rows, method: str = "fit") -> list[Self]:

@@ -25,6 +25,7 @@ from ..data import (
     each,
     qid_array,
     warn,
+    workers_of_fit,
 )
 from ..data.types import Floats, Ints
 from ._plan import Plan
@@ -59,7 +60,7 @@ def _given(cv: Any, rows: Rows, qid: Any) -> Iterator[Any] | list[tuple[Any, Any
         raise ValueError(
             f"cv must be a number of folds, a splitter or a list of (train, test), got {cv!r}."
         )
-    if rows.workers.size > 1:
+    if workers_of_fit().size > 1:
         raise ValueError(
             f"cv must be a number of folds for dask collections, got {cv!r}: a splitter needs all "
             "rows in memory."
@@ -140,7 +141,7 @@ def training_moments(
 
     The plan weighs queries. If `relative`, penalties are in units of the features.
     """
-    if rows.workers.size > 1:
+    if workers_of_fit().size > 1:
         return _trained(_outside(_totals(rows, splits, measures, plan, relative), merge_all))
     moments = all_moments(plan.weighed(rows), measures, plan.loss, relative)
     fold = _disjoint_folds(splits, rows)
@@ -168,7 +169,7 @@ def _totals(rows: Rows, splits: Any, measures: Any, plan: Plan, relative: Any) -
         moments = all_moments(plan.weighed(rows), measures, plan.loss, relative)
         return [moments(split.test) if len(split.test) else None for split in splits]
 
-    totals: list[Moments] = rows.workers.total(of_folds, _added)
+    totals: list[Moments] = workers_of_fit().total(of_folds, _added)
     return totals
 
 
@@ -221,7 +222,7 @@ def held_out_scores(
     def of_rows() -> Floats:
         return _held_out_sums(rows, splits, training, measures, alphas, relative)
 
-    gained, counted = rows.workers.total(of_rows, partial(np.sum, axis=0))
+    gained, counted = workers_of_fit().total(of_rows, partial(np.sum, axis=0))
     with np.errstate(invalid="ignore"):
         scores: np.ndarray = gained / counted
     return scores

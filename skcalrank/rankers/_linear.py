@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
-from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, lazy_aware, limits
+from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, lazy_aware, limits, workers_of_fit
 from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ._base import BaseRanker
 from ._penalty import ALPHA, AUTO, Seen, penalty, seen_in, warn_of_many_columns
@@ -153,7 +153,7 @@ class LinearScorer(BaseRanker):
     def _alpha(self, rows: Rows) -> float:
         """Return the penalty as a number."""
         warn_of_many_columns(self.alpha, rows)
-        seen = rows.workers.total(lambda: seen_in(rows), partial(reduce, Seen.add))
+        seen = workers_of_fit().total(lambda: seen_in(rows), partial(reduce, Seen.add))
         return penalty(self.alpha, seen, rows.n_items)
 
     @property
@@ -205,7 +205,6 @@ class LinearScorer(BaseRanker):
             units=units,
             curved=None if curved is None else in_row_order(curved),
             queries=queries if within else None,
-            workers=rows.workers,
             n_outputs=rows.n_items,
             fit_intercept=bool(self.fit_intercept) and not within,
             max_iter=self.max_iter,

@@ -14,7 +14,7 @@ from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression
 
 from .._solvers import ScorerFit, fit_rows, penalty_scale
-from ..data import Rows, limits
+from ..data import Rows, limits, workers_of_fit
 from ..data.types import Floats
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import Measure
@@ -150,17 +150,17 @@ class OrderPreservingRanker(TargetScorer):
 
     def _solve_targets(self, plan: Any, rows: Rows, start: Any, targets: Floats) -> ScorerFit:
         queries, weight = rows.queries, rows.document_weights()
-        if rows.workers.size > 1 and rows.n_items is not None:
+        if workers_of_fit().size > 1 and rows.n_items is not None:
             raise ValueError(
                 "y must be one number for each row for dask collections of several partitions, got "
                 f"{rows.n_items} columns (the label-ranking form), whose columns of X are centered "
                 "over all rows: pass X.compute()."
             )
-        self.loss_ = loss = scaled_to_all(self._loss(), targets, queries, weight, rows.workers)
+        self.loss_ = loss = scaled_to_all(self._loss(), targets, queries, weight)
         if loss.family == "squared":
             return self._solve_squares(rows, targets)
         # The Newton steps of scikit-learn need all rows.
-        may_step = rows.workers.size == 1 and rows.X.shape[1] <= _NEWTON_FEATURES
+        may_step = workers_of_fit().size == 1 and rows.X.shape[1] <= _NEWTON_FEATURES
         if loss.family == "logistic" and may_step:
             fit = self._solve_logistic(rows, targets, start)
             if fit is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import MissingQidError, QuerySizes, Workers, are_alike, hash_names, is_repeatable
+from ..data import MissingQidError, QuerySizes, are_alike, hash_names, is_repeatable, workers_of_fit
 from ..measures import Measure
 from ._penalty import NOTHING_SEEN, Seen, penalty
 from ._plan import Plan
@@ -110,14 +110,14 @@ class FitRecord:
         hashes = hash_names(filter(is_repeatable, self.names))
         return replace(self, names=frozenset(), hashes=np.union1d(self.hashes, hashes))
 
-    def of_all(self, workers: Workers, hashes: np.ndarray) -> FitRecord:
+    def of_all(self, hashes: np.ndarray) -> FitRecord:
         """Return the record of the queries of all workers, with hashes in place of names."""
-        if workers.size == 1:
+        if workers_of_fit().size == 1:
             return self
         # The plan is that of all workers, and may hold a loss or measure that pickle cannot name.
         part: Any = {"plan": None, "sizes": None, "names": frozenset()}
         part["hashes"] = hashes if self.names else self.hashes
-        record = workers.total(lambda: replace(self, **part), _of_several)
+        record = workers_of_fit().total(lambda: replace(self, **part), _of_several)
         return replace(record, plan=self.plan)
 
     def add(self, chunk: FitRecord) -> FitRecord:

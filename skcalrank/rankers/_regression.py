@@ -26,7 +26,7 @@ from .._solvers import (
     pooled_moments,
     transformed,
 )
-from ..data import MOST_CELLS, Queries, Rows
+from ..data import MOST_CELLS, Queries, Rows, workers_of_fit
 from ..data.types import Floats, Ints
 from ..linear_model import GramRidge, add_moments
 
@@ -82,7 +82,7 @@ def _fit_moments(
         # The rows are centered within queries, so there is no intercept.
         regressor.set_params(fit_intercept=False)
     relative = regressor.penalty_scale is not None
-    moments = rows.workers.total(
+    moments = workers_of_fit().total(
         lambda: moments_of(rows, rows.columns(targets), loss, relative)(), merge_all
     )
     goes_on = method == "partial_fit" and hasattr(regressor, "coef_")
@@ -130,7 +130,7 @@ def is_wide(rows: Rows, loss: str) -> bool:
     Sums over the rows of several workers need one.
     """
     n, d = rows.X.shape
-    if rows.workers.size > 1:
+    if workers_of_fit().size > 1:
         return False
     if issparse(rows.X) and (rows.n_items is not None or loss != "pairwise_squared"):
         n = min(n, _FEW_FEATURES)
@@ -173,7 +173,7 @@ def units_of(rows: Rows, loss: str) -> Units:
     if rows.n_items is None and loss != "squared":
         weight = within.weight()
     of_row = np.ones(n) if weight is None else weight
-    squares = rows.workers.total(lambda: within.squares(weight), sum)
+    squares = workers_of_fit().total(lambda: within.squares(weight), sum)
     return Units(squares, of_row, center)
 
 

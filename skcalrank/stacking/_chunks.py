@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..data import Queries, Rows, among, each
+from ..data import Queries, Rows, among, each, workers_of_fit
 from ..data.tables import EncodedTable
 from ..data.types import Bools, Floats, Ints
 from ..preprocessing import LinearColumns, TableMatrix, curve_of, fit_together, transform_together
@@ -24,7 +24,7 @@ _ROWS = 2048
 
 def fitted_together(members: list[tuple[str, Any]], rows: Rows) -> list[int]:
     """Return the numbers of the rankers that one pass over rows of several queries can fit."""
-    n_rows = rows.workers.reduce(rows.n_rows, sum)
+    n_rows = workers_of_fit().reduce(rows.n_rows, sum)
     numbers = [k for k, (_, ranker) in enumerate(members) if _fits_in_chunks(ranker, rows, n_rows)]
     limits = {members[k][1].steps[0][1].max_categories for k in numbers}
     return numbers if len(limits) == 1 else []
@@ -109,7 +109,7 @@ class _Chunks:
             self._read(scorers, scores, learns=True)
             return [fit.learned() for fit in self._fits]
 
-        learned = self._rows.workers.total(of_rows, FitInChunks.merged)
+        learned = workers_of_fit().total(of_rows, FitInChunks.merged)
         if scorers and not is_read:  # the moments were known already
             self._read(scorers, scores, learns=False)
         return [fit.fitted(of) for fit, of in zip(self._fits, learned)], list(scores)

@@ -22,6 +22,7 @@ from ..data import (
     takes_eval_set,
     timed,
     warning_once_in_jobs,
+    workers_of_fit,
 )
 from ..data.types import Bools, Floats, Ints
 from ._chunks import fit_views
@@ -70,7 +71,7 @@ def fit_members(
     if views:
         tasks.append(fit_together(verbose, [members[k] for k in views], plan))
     # Several workers fit the same ranker at a time.
-    fits = Parallel(n_jobs=n_jobs if plan.rows.workers.size == 1 else None)(tasks)
+    fits = Parallel(n_jobs=n_jobs if workers_of_fit().size == 1 else None)(tasks)
     if views:
         fits = [*fits[:-1], *fits[-1]]
     if plan.sample is not None:
@@ -108,7 +109,7 @@ def _timed_fit(verbose: bool, name: str, ranker: Any, plan: Plan, folds: tuple[i
     if not n_folds:
         evals = plan.evals if takes_eval_set(ranker) else {}
         with timed(verbose, "StackingRanker", f"{name} of {rows.n_rows} rows"):
-            if rows.workers.size > 1:
+            if workers_of_fit().size > 1:
                 return _fit_to_sums(ranker, rows, *plan.splits[0], plan.method)
             return _fit_in_parts(ranker, rows, plan.splits, evals, plan.method)
     # It is stopped early on its own folds, and not fitted again.
@@ -121,7 +122,7 @@ def _scaled(ranker: Any, scores: Floats, plan: Plan, by_query: bool) -> tuple[Fl
     """Return out-of-fold scores, scaled, and their spread; 0 and 1 if they are rounding errors."""
     known = ~np.isnan(scores)
     queries, weight = plan.held_out(known)
-    spread = queries.spread(scores[known], weight, plan.rows.workers)
+    spread = queries.spread(scores[known], weight)
     if spread < _NO_SIGNAL and _is_rounding(ranker, spread, known, plan):
         scores[known], spread = 0.0, 1.0
     scores[known] = scaled(scores[known], queries, spread, by_query)
@@ -135,14 +136,14 @@ def _is_rounding(ranker: Any, spread: float, held_out: Bools, plan: Plan) -> boo
     rows, scores = plan.rows.take(held_out), np.empty(0)
     if isinstance(ranker, LinearView):  # its scores have the unit of the targets
         targets = plan.targets[held_out]
-        of_targets = rows.queries.spread(targets, rows.weight, plan.rows.workers)
+        of_targets = rows.queries.spread(targets, rows.weight)
         if spread < _NO_REGRESSION * of_targets:
             return True
     if rows.table is None and not rows.X.shape[1]:
         rows = replace(rows, X=plan.X[rows.numbers])
     if rows.n_rows:  # other workers may hold them all
         scores = scores_of(ranker, rows_for(ranker, rows), rows.queries, True)
-    return spread < _NO_SIGNAL * rows.queries.spread(scores, rows.weight, plan.rows.workers)
+    return spread < _NO_SIGNAL * rows.queries.spread(scores, rows.weight)
 
 
 def _fit(ranker: Any, rows: Rows, evals: dict[str, Any], method: str) -> Any:
@@ -196,7 +197,7 @@ def _fit_to_sums(
         own.record_ = replace(own.record_, names=frozenset())
         return own
 
-    parts = [rows.workers.total(partial(fitted, mask), _merged) for mask in (train, test)]
+    parts = [workers_of_fit().total(partial(fitted, mask), _merged) for mask in (train, test)]
     scores, tested = np.full(rows.n_rows, np.nan), rows.take(test)
     if test.any():
         scores[test] = scores_of(parts[0], rows_for(parts[0], tested), tested.queries, True)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ..boosting import BoostedRanker, check_fit_part, held_out
-from ..data import EvalSet, Queries, Rows, Workers, has_method, tables
+from ..data import EvalSet, Queries, Rows, has_method, tables, workers_of_fit
 from ..data.types import Bools, Floats, Ints
 from ..rankers import BaseRanker, check_partitions, make_splits
 from ._chunks import fitted_together
@@ -65,10 +65,9 @@ def make_plan(
     streamed = streamed if isinstance(streamed, Streamed) else None
     rows = given if streamed is None else given.without_features()
     rows = rows if cv is not None else rows.weighted()
-    workers = rows.workers
-    alone = workers.size == 1 and rows.queries.n_queries == 1
+    alone = workers_of_fit().size == 1 and rows.queries.n_queries == 1
     together = [] if cv is not None or alone else fitted_together(members, given)
-    if workers.size > 1:
+    if workers_of_fit().size > 1:
         _refuse_others([members[k] for k in range(len(members)) if k not in together], evals, cv)
     rows = rows.by_names(with_features=streamed is not None or len(together) < len(members))
     targets = given.in_order(targets)[rows.numbers]
@@ -82,12 +81,12 @@ def make_plan(
     ]
     most_rows = np.inf if streamed is None else streamed.most_rows
     folds, sampled = _folds(rows, measure, max(sum(counts), 1), seed, most_rows)
-    all_held_out, any_held_out = _amount_of(folds, workers)
+    all_held_out, any_held_out = _amount_of(folds)
     if all_held_out and sum(counts) > 1:
         # Of so few queries, one fold is held out of all rankers, which stop early within the rest.
         counts = [0] * len(members)
         folds, sampled = _folds(rows, measure, 1, seed, most_rows)
-        all_held_out, any_held_out = _amount_of(folds, workers)
+        all_held_out, any_held_out = _amount_of(folds)
     if all_held_out or not any_held_out:
         raise ValueError(
             f"n_samples={len(folds)} rows of n_queries={rows.queries.n_queries} are too few to "
@@ -161,9 +160,9 @@ def _folds(
     return folds, np.logical_or.reduce(drawn) | (of_sample == 1.0)
 
 
-def _amount_of(folds: Ints, workers: Workers) -> tuple[bool, bool]:
+def _amount_of(folds: Ints) -> tuple[bool, bool]:
     """Return whether all rows of all workers are held out, and whether any is."""
-    all_of, any_of = zip(*workers.gather(((folds >= 0).all(), (folds >= 0).any())))
+    all_of, any_of = zip(*workers_of_fit().gather(((folds >= 0).all(), (folds >= 0).any())))
     return all(all_of), any(any_of)
 
 
@@ -185,7 +184,7 @@ def weights_of(scores: Floats, plan: Plan) -> Floats:
     averaged over the folds. If none is positive, all rankers get the same weight. Scores of shape
     (n_rows, n_members) are NaN if the ranker was trained on the row.
     """
-    folds = plan.rows.workers.total(lambda: _held_out_folds(scores, plan), _of_several)
+    folds = workers_of_fit().total(lambda: _held_out_folds(scores, plan), _of_several)
     weights = np.mean([fold.weights() for fold in folds if fold.has_rows], axis=0)
     return weights if weights.any() else np.full(scores.shape[1], 1.0 / scores.shape[1])
 

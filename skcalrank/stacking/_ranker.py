@@ -390,8 +390,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
             )
         check.row_order(**{"X": X, name: y, "qid": qid, "sample_weight": sample_weight})
         if any(reads_encoded(ranker) for _, ranker in members):
-            workers = workers_of_fit()
-            X = fit_encoded(X, self.columns, y, qid, workers, by_rows=workers.size == 1)
+            X = fit_encoded(X, self.columns, y, qid, by_rows=workers_of_fit().size == 1)
         elif self.columns is not None:
             raise ValueError(
                 f"columns must be None, because none of the rankers reads tables, got "
@@ -408,7 +407,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         )
         self.normalize_ = self.normalize
         by_query = self._scores_by_query
-        verbose = bool(self.verbose) and rows.workers.rank == 0
+        verbose = bool(self.verbose) and workers_of_fit().rank == 0
         fits = fit_members(members, parts, by_query, self._n_at_once(), verbose)
         self.rankers_, scores, spreads = map(list, zip(*fits))
         settle_views(self)

@@ -13,8 +13,8 @@ import pytest
 from boosting_cases import ENGINES, boosted, made_queries
 from sklearn.base import clone
 
-from skcalrank.boosting import LostWorkerError, Place, fit_part, free_port
-from skcalrank.data import EvalSet, Queries, Rows
+from skcalrank.boosting import LostWorkerError, Place, free_port
+from skcalrank.data import Queries, Rows, among, workers_of_fit
 from skcalrank.losses import PairwiseSquared
 
 LIBRARIES = [name for name in ENGINES if name != "sklearn"]
@@ -23,13 +23,13 @@ KEY, LIMIT = b"secret of a test", 20.0
 
 
 def on_workers(work, n, limit=LIMIT, most=60):
-    """What ``work(rank, workers)`` returns or raises on each of n workers."""
+    """What ``work(rank)`` returns or raises on each of n workers."""
     hosts, port = ["127.0.0.1"] * n, free_port()
 
     def run(rank):
         try:
-            with Place(rank, hosts, port, KEY, limit).workers() as workers:
-                return work(rank, workers)
+            with Place(rank, hosts, port, KEY, limit).connected() as workers, among(workers):
+                return work(rank)
         except Exception as error:
             return error
 
@@ -40,10 +40,10 @@ def on_workers(work, n, limit=LIMIT, most=60):
 def fitted(ranker, columns, of_row, **options):
     """Rankers of workers that have the rows of their number in `of_row`."""
 
-    def work(rank, workers):
+    def work(rank):
         rows = of_row == rank
         taken = [c[rows] if isinstance(c, np.ndarray) else c.loc[rows] for c in columns]
-        return fit_part(clone(ranker), workers, EvalSet(*taken), options)
+        return clone(ranker).fit(*taken, eval_set=options or None)
 
     results = on_workers(work, int(of_row.max()) + 1)
     for result in results:
@@ -97,7 +97,7 @@ def test_the_same_queries_are_drawn(weights, dtype, rng):
     whole = Rows(X, y * 1.0, Queries.from_qid(qid), weight)
     masks = whole.held_out(0.2, 5, n_folds=2, informative=informative)
 
-    def draw(rank, workers):
+    def draw(rank):
         rows = qid % 3 // 2 == rank
         queries = Queries.from_qid(qid[rows])
         part = Rows(
@@ -105,7 +105,6 @@ def test_the_same_queries_are_drawn(weights, dtype, rng):
             y[rows] * 1.0,
             queries,
             None if weight is None else weight[rows],
-            workers=workers,
         )
         return part.held_out(0.2, 5, n_folds=2, informative=informative[queries.names])
 
@@ -121,9 +120,9 @@ def test_several_models_have_the_weights_of_all_rows(engine):
     np.testing.assert_array_equal(parts[0].model_weights_, parts[1].model_weights_)
     values, queries = X[:, 0] * qid, Queries.from_qid(qid)
 
-    def spread(rank, workers):
+    def spread(rank):
         rows = qid % 2 == rank
-        return Queries.from_qid(qid[rows]).spread(values[rows], y[rows] + 0.5, workers)
+        return Queries.from_qid(qid[rows]).spread(values[rows], y[rows] + 0.5)
 
     expected = queries.spread(values, y + 0.5)
     assert on_workers(spread, 2) == [pytest.approx(expected)] * 2
@@ -213,8 +212,8 @@ def test_queries_to_stop_on_are_the_same_for_all_workers():
     X, y, qid = made_queries(60, seed=0)
     stop, train = qid >= 40, qid < 40
     sets = {
-        "one": EvalSet(X[train], y[train], qid[train]),
-        "new": EvalSet(X[stop], y[stop], qid[stop]),
+        "one": (X[train], y[train], qid[train]),
+        "new": (X[stop], y[stop], qid[stop]),
     }
     rows = [X[train], y[train], qid[train]]
     parts = fitted(squared(LIBRARIES[0]), rows, qid[train] % 2, **sets)
@@ -253,10 +252,11 @@ def failed(engine, failing, *how, limit):
     """What two workers raise of which one fails."""
     X, y, qid = made_queries(60, seed=0)
 
-    def work(rank, workers):
+    def work(rank):
         rows = qid % 2 == rank
-        workers = Failing(workers, *how) if rank == failing else workers
-        return fit_part(boosted(engine), workers, EvalSet(X[rows], y[rows], qid[rows]), {})
+        workers = workers_of_fit()
+        with among(Failing(workers, *how) if rank == failing else workers):
+            return boosted(engine).fit(X[rows], y[rows], qid[rows])
 
     results = on_workers(work, 2, limit=limit, most=60)
     assert isinstance(results[failing], MemoryError)
@@ -287,10 +287,10 @@ def test_a_worker_that_fails_inside_of_xgboost_is_lost(failing):
 
 
 def test_who_does_not_answer_is_lost():
-    def work(rank, workers):
+    def work(rank):
         if rank == 1:
             silence.wait()
-        return workers.gather(rank)
+        return workers_of_fit().gather(rank)
 
     silence = Event()
     Timer(3, silence.set).start()
@@ -304,7 +304,7 @@ def test_who_does_not_answer_is_lost():
 def test_who_does_not_begin_is_lost(rank):
     place = Place(rank, ["127.0.0.1"] * 2, free_port(), KEY, 0.3)
     message = f"Worker {1 - rank} on 127.0.0.1 did not begin within 0.3 seconds"
-    with pytest.raises(LostWorkerError, match=message), place.workers():
+    with pytest.raises(LostWorkerError, match=message), place.connected():
         pass
 
 
@@ -320,7 +320,7 @@ def test_strangers_are_no_workers():
         elif rank == 1:
             began.wait()
         if rank < 2:
-            with Place(rank, ["127.0.0.1"] * 2, port, KEY, LIMIT).workers() as workers:
+            with Place(rank, ["127.0.0.1"] * 2, port, KEY, LIMIT).connected() as workers:
                 return workers.gather(rank)
 
     began = Event()

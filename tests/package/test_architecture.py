@@ -328,6 +328,42 @@ def test_one_class_holds_features_labels_and_queries():
     assert [node.name for path in FILES for node in carriers(nodes(path))] == ["Rows"]
 
 
+# -- workers -----------------------------------------------------------------------------------
+
+
+def workers_handed_on(tree):
+    """Parameters, fields and attributes that hold the workers of a fit."""
+    for node in tree:
+        names = {ast.arg: "arg", ast.Attribute: "attr"}
+        named = getattr(node, names.get(type(node), ""), None)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            named = node.target.id
+        if named in ("workers", "_workers"):
+            yield named
+
+
+def test_the_workers_of_a_fit_are_those_of_its_context():
+    engines = {"boosting/_engine.py", "boosting/_lightgbm.py", "boosting/_xgboost.py"}
+    found = {
+        path.relative_to(ROOT).as_posix() for path in FILES if any(workers_handed_on(nodes(path)))
+    }
+    assert found == engines | {"data/_workers.py"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(rows, workers=ALONE): pass",
+        "lambda workers: 0",
+        "class Rows:\n    workers: Workers = ALONE",
+        "rows.workers.total(part, add)",
+        "self._workers = workers",
+    ],
+)
+def test_workers_that_are_handed_on_are_seen(code):
+    assert len(list(workers_handed_on(parsed(code)))) == 1
+
+
 def defaults_asked_for(tree):
     """Calls of getattr that say what is meant where self has no such attribute."""
     for call in calls(tree, "getattr"):
