@@ -9,6 +9,9 @@ from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
+
+from joblib import Parallel
 
 _PACKAGE = os.path.join(Path(__file__).parents[1], "")
 
@@ -18,6 +21,9 @@ _ISSUED: ContextVar[set[Any] | None] = ContextVar("issued", default=None)
 
 # Warnings that are kept in a context of `keeping_warnings`; None outside.
 _KEPT: ContextVar[set[tuple[str, type[Warning]]] | None] = ContextVar("kept", default=None)
+
+# What was told in calls of joblib that run in this thread: texts, or the category for cut queries.
+_TOLD: WeakKeyDictionary[Parallel, set[Any]] = WeakKeyDictionary()
 
 
 class MissingQidError(ValueError):
@@ -71,7 +77,8 @@ class CutQueriesWarning(UserWarning):
     ``fit`` and ``score`` for a part of a target that carries its queries, by ``score``, scorers and
     `eval_set` for queries of ``fit`` that come back with another number of rows, by
     :class:`~skcalrank.LeastSquaresRankerCV` and :class:`~skcalrank.StackingRanker` for their `cv`,
-    and for regressors that set rows of their own choice aside for early stopping.
+    and for regressors that set rows of their own choice aside for early stopping. It comes once a
+    call of cross-validation, and not with each fold, unless other processes fit the folds.
     """
 
 
@@ -178,7 +185,12 @@ def keeping_warnings() -> Iterator[set[tuple[str, type[Warning]]]]:
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning that points to the line outside the package that led to it."""
+    """Issue a warning that points to the line outside the package that led to it.
+
+    The folds of a cross-validation, which are jobs of one call of joblib, issue it once: each of
+    them changes the filters of warnings, so that Python forgets what it has told. Fits and scores
+    of cut queries, whose texts differ, count as one.
+    """
     kept, issued = _KEPT.get(), _ISSUED.get()
     if is_settled(category):
         return
@@ -189,10 +201,16 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
         if message in issued:
             return
         issued.add(message)
-    frame, level, outside = inspect.currentframe(), 1, 1
+    frame, level, outside, call = inspect.currentframe(), 1, 1, None
     while frame is not None:
         # Other packages stand between, such as joblib between a stack and its rankers.
         if frame.f_code.co_filename.startswith(_PACKAGE):
             outside = level + 1
+        if frame.f_code is Parallel.__call__.__code__:
+            call = frame.f_locals["self"]
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=outside)
+    told = set() if call is None else _TOLD.setdefault(call, set())
+    key = category if category is CutQueriesWarning else message
+    if key not in told:
+        warnings.warn(message, category, stacklevel=outside)
+        told.add(key)  # not where a filter makes it an error, so that all folds fail alike

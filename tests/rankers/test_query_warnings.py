@@ -34,7 +34,9 @@ from sklearn.model_selection import (
     GroupKFold,
     HalvingGridSearchCV,
     KFold,
+    cross_val_predict,
     cross_val_score,
+    cross_validate,
     learning_curve,
     train_test_split,
 )
@@ -216,6 +218,38 @@ def test_a_part_of_a_target_knows_what_is_missing(kind, many):
         ranker.score(X[20:25], y[part][-5:])
     joined = y[whole][np.random.default_rng(0).permutation(30)]
     assert not warned(lambda: ranker.score(X[whole], joined))
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        partial(cross_validate, NDCGRanker()),
+        partial(cross_validate, NDCGRanker(), scoring={k: get_scorer(k) for k in ("ndcg", "map")}),
+        partial(cross_val_predict, NDCGRanker()),
+        lambda *args, cv: GridSearchCV(NDCGRanker(), {"k": [1, 2]}, cv=cv, refit=False).fit(*args),
+    ],
+    ids=["scores", "scorers", "predictions", "search"],
+)
+def test_a_cross_validation_tells_of_cut_queries_once(run, many):
+    X, y, qid = many
+    cut = KFold(5, shuffle=True, random_state=0)
+
+    def told():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            run(X, RankingTarget(np.minimum(y, 1), qid), cv=cut)
+        return [one for one in caught if one.category is CutQueriesWarning]
+
+    # The next call tells again.
+    assert [len(told()) for _ in range(2)] == [1, 1]
+
+
+def test_cut_queries_as_an_error_end_every_fit(many):
+    X, y, qid = many
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CutQueriesWarning)
+        with pytest.raises(ValueError, match=r"All the 5 fits failed"):
+            cross_validate(NDCGRanker(), X, RankingTarget(y, qid), cv=KFold(5, shuffle=True))
 
 
 @pytest.mark.parametrize(
