@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import signature
 from typing import Any, TypeVar
+
+import numpy as np
 
 from ..data import check, texts
 
@@ -67,14 +69,23 @@ class Display:
     ax_: Any
     figure_: Any
 
-    def _open(self, ax: Any) -> Any:
-        """Return the axes to plot on, `ax` or new ones, and store them."""
+    def _open(self, ax: Any, values: Iterable[Any], title: str | None = None) -> Any:
+        """Return the axes to plot on, `ax` or new ones, and store them.
+
+        Set their title, if there is one. Raise a ValueError if no number of the arrays to draw is
+        finite.
+        """
         check_matplotlib_support(f"{type(self).__name__}.plot")
         import matplotlib.pyplot as plt
 
+        if not any(np.isfinite(of).any() for of in values):
+            kind = type(self).__name__
+            raise ValueError(f"{kind} must have a finite value to draw, got none: pass other rows.")
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
+        if title is not None:
+            ax.set_title(title)
         return ax
 
 
@@ -92,6 +103,18 @@ def styled(artist: type, style: dict[str, Any] | None, **defaults: Any) -> dict[
     from matplotlib.cbook import normalize_kwargs
 
     return defaults | normalize_kwargs(style or {}, artist)
+
+
+def name_band(ax: Any, band: Any, text: str) -> None:
+    """Name a band, or intervals, in the legend, once for all bands of the axes with this name."""
+    if band.get_label().startswith("_") and text not in ax.get_legend_handles_labels()[1]:
+        band.set_label(text)
+    ax.legend()
+
+
+def spanned(counts: Any) -> str:
+    """Return the smallest and the largest count, or the only one."""
+    return " to ".join(map(str, sorted({int(np.min(counts)), int(np.max(counts))})))
 
 
 def draw_line(ax: Any, x: Any, y: Any, style: dict[str, Any] | None, **defaults: Any) -> Any:

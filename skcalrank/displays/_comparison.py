@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import check
 from ..data.types import Axes, Floats
-from ._base import Display, drawn, literal, styled
+from ._base import Display, drawn, literal, name_band, spanned, styled
 
 
 def _measure_of(comparison: Any, measure: str | None) -> str:
@@ -34,6 +34,8 @@ class ComparisonDisplay(Display):
         Name of the measure, for the label of the axis.
     baseline : str, default=None
         Name of the system that is subtracted. If None, the values are means.
+    interval_name : str, default=None
+        Level, sample and kind of the intervals, for the legend. If None, there is no legend.
     name : str, default=None
         Title. If None, there is no title.
 
@@ -70,6 +72,7 @@ class ComparisonDisplay(Display):
     high: Floats
     measure_name: str | None = None
     baseline: str | None = None
+    interval_name: str | None = None
     name: str | None = None
 
     def plot(
@@ -97,7 +100,7 @@ class ComparisonDisplay(Display):
         -------
         display : ComparisonDisplay
         """
-        ax = self._open(ax)
+        ax = self._open(ax, [self.value], self.name if name is None else name)
         from matplotlib.collections import LineCollection
         from matplotlib.lines import Line2D
 
@@ -108,6 +111,8 @@ class ComparisonDisplay(Display):
         known = np.isfinite(self.low) & np.isfinite(self.high)
         ends = place[known], np.asarray(self.low)[known], np.asarray(self.high)[known]
         self.intervals_ = ax.hlines(*ends, **lines)
+        if self.interval_name is not None:
+            name_band(ax, self.intervals_, self.interval_name)
         self.zero_ = None
         if self.baseline is not None:
             self.zero_ = ax.axvline(0, color="0.6", linewidth=1, zorder=0)
@@ -117,9 +122,6 @@ class ComparisonDisplay(Display):
         names = list(map(literal, self.systems))
         ax.set(xlabel=literal(of_what), yticks=place, yticklabels=names)
         ax.set_ylim(len(self.systems) - 0.5, -0.5)
-        title = self.name if name is None else name
-        if title is not None:
-            ax.set_title(title)
         return self
 
     @classmethod
@@ -160,7 +162,7 @@ class ComparisonDisplay(Display):
         means = kind == "means"
         baseline = None if means else comparison.baseline
         rows = [
-            (row.system, row.mean if means else row.difference, row.low, row.high)
+            (row.system, row.mean if means else row.difference, row.low, row.high, row.n)
             for row in (comparison.estimates if means else comparison.differences)
             if row.measure == measure and (means or row.other == baseline)
         ]
@@ -169,7 +171,9 @@ class ComparisonDisplay(Display):
                 "kind must be 'means' for a comparison of one system, got 'differences'."
             )
         systems, *ends = zip(*rows)
-        value, low, high = map(np.array, ends)
+        value, low, high, n = map(np.array, ends)
+        sample = f"{spanned(n)} {'queries' if comparison.fold_values is None else 'folds'}"
+        corrected = "" if means or len(rows) < 2 else ", not corrected"
         return cls(
             systems=list(systems),
             value=value,
@@ -177,6 +181,7 @@ class ComparisonDisplay(Display):
             high=high,
             measure_name=measure,
             baseline=baseline,
+            interval_name=f"{100 * comparison.confidence_level:g} % interval{corrected}, {sample}",
         )
 
 
@@ -256,7 +261,7 @@ class QueryDifferenceDisplay(Display):
         -------
         display : QueryDifferenceDisplay
         """
-        ax = self._open(ax)
+        ax = self._open(ax, [self.difference])
         from matplotlib.lines import Line2D
         from matplotlib.patches import Rectangle
 

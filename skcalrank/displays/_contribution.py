@@ -77,7 +77,7 @@ class ContributionDisplay(Display):
         display : ContributionDisplay
         """
         check.count("n_features", n_features)
-        ax = self._open(ax)
+        ax = self._open(ax, [self.explanation.contributions])
         from matplotlib.patches import Rectangle
 
         labels, widths = self._bars(n_features)

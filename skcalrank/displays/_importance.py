@@ -82,7 +82,7 @@ class ImportanceDisplay(Display):
         display : ImportanceDisplay
         """
         check.count("n_features", n_features)
-        ax = self._open(ax)
+        ax = self._open(ax, [self.importances], self.name if name is None else name)
         from matplotlib.patches import Rectangle
 
         shown = np.argsort(-self.importances, kind="stable")[:n_features]
@@ -92,8 +92,7 @@ class ImportanceDisplay(Display):
         ax.set_yticks(places, [literal(feature) for feature in names])
         left = len(self.importances) - len(shown)
         others = f"\nnot shown: {texts.others(left)}" if left else ""
-        title = self.name if name is None else name
-        ax.set(xlabel=f"mean absolute contribution to the score{others}", title=title)
+        ax.set_xlabel(f"mean absolute contribution to the score{others}")
         return self
 
     @classmethod

@@ -7,12 +7,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtr
 
 from ..data import PreferenceTarget, check
 from ..data.types import ArrayLike, Axes, Estimator, Floats, Ints, Labels, Matrix
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries, warn_of_queries
-from ._base import Display, draw_line, drawn, literal, styled
+from ._base import Display, draw_line, drawn, literal, name_band, styled
 
 
 def _curve(
@@ -40,8 +41,8 @@ def _curve(
     scores, weight = target.scores(scores), target.query_weight(sample_weight)
     ((_, *values),) = (of.values() for of in target.values(measures, [scores], policies))
     weight = np.ones(target.queries.n_queries) if weight is None else weight
-    value, error = _mean_and_error(np.column_stack(values), weight, empty)
-    return {"k": cutoffs, "value": value, "standard_error": error, "measure_name": measure.name}
+    of_mean = _mean_and_error(np.column_stack(values), weight, empty)
+    return {"k": cutoffs, **of_mean, "measure_name": measure.name}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -58,10 +59,12 @@ class MeasureAtKDisplay(Display):
         Mean of the measure over the queries at each cutoff.
     standard_error : ndarray of shape (n_cutoffs,), default=None
         Standard error of the mean. If None, there is no band.
+    n_queries : int, default=None
+        Number of queries of the mean, for the legend.
     measure_name : str, default=None
         Name of the measure, without cutoff, for the label of the axis.
     name : str, default=None
-        Name of the curve in the legend. If None, there is no legend.
+        Name of the curve in the legend, which names the band as well.
 
     Attributes
     ----------
@@ -98,6 +101,7 @@ class MeasureAtKDisplay(Display):
     k: Ints
     value: Floats
     standard_error: Floats | None = None
+    n_queries: int | None = None
     measure_name: str | None = None
     name: str | None = None
 
@@ -120,7 +124,7 @@ class MeasureAtKDisplay(Display):
             Name of the curve in the legend. If None, the name of the display.
         band : float, default=1.0
             Half width of the band, in standard errors over queries. With 0, or a single query,
-            there is no band.
+            there is no band. The legend has the level that Student's t gives it at one cutoff.
         curve_kwargs : dict, default=None
             Style of the curve, for matplotlib's ``plot``.
         band_kwargs : dict, default=None
@@ -130,7 +134,8 @@ class MeasureAtKDisplay(Display):
         -------
         display : MeasureAtKDisplay
         """
-        ax = self._open(ax)
+        ax = self._open(ax, [self.value])
+        from matplotlib.collections import PolyCollection
         from matplotlib.ticker import MaxNLocator
 
         label = self.name if name is None else name
@@ -142,13 +147,22 @@ class MeasureAtKDisplay(Display):
         self.band_ = None
         if band and self.standard_error is not None:
             low, high = self.value + np.outer([-band, band], self.standard_error)
-            self.band_ = _draw_band(self.line_, low, high, band_kwargs)
+            style = {"color": self.line_.get_color(), "linewidth": 0, "alpha": 0.15}
+            style = styled(PolyCollection, band_kwargs, **style)
+            self.band_ = ax.fill_between(self.k, low, high, **style)
+            name_band(ax, self.band_, self._about_band(band))
         ax.set(xlabel="k", ylabel=literal(f"{self.measure_name or 'measure'}@k"))
         ax.margins(x=0.02)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         if label is not None or "label" in (curve_kwargs or {}):
             ax.legend()
         return self
+
+    def _about_band(self, band: float) -> str:
+        n = self.n_queries
+        level = 2 * stdtr(np.inf if n is None else n - 1, band) - 1
+        sample = "" if n is None else f", {n} queries"
+        return f"± {band:g} standard error{'s' * (band != 1)} ({100 * level:.3g} %){sample}"
 
     @classmethod
     @drawn(plot, options_of=_curve)
@@ -239,14 +253,6 @@ class MeasureAtKDisplay(Display):
         return cls(**_curve(y_true, y_score, **options))
 
 
-def _draw_band(line: Any, low: Floats, high: Floats, style: Any) -> Any:
-    """Return a new shaded band between two edges, in the color of a line."""
-    from matplotlib.collections import PolyCollection
-
-    style = styled(PolyCollection, style, color=line.get_color(), linewidth=0, alpha=0.15)
-    return line.axes.fill_between(line.get_xdata(), low, high, **style)
-
-
 def _open_measure(measure: Any) -> Any:
     """Return the measure; raise unless it can have a cutoff and has none."""
     measure = get_measure(measure)
@@ -261,8 +267,8 @@ def _open_measure(measure: Any) -> Any:
     return measure
 
 
-def _mean_and_error(values: Floats, weight: Floats, empty: str) -> tuple[Floats, Floats | None]:
-    """Return the weighted mean over the queries (rows), and its standard error or None."""
+def _mean_and_error(values: Floats, weight: Floats, empty: str) -> dict[str, Any]:
+    """Return weighted mean, standard error or None, and number of the queries (rows)."""
     if empty == "skip":
         defined = ~np.isnan(values).any(axis=1)
         values, weight = values[defined], weight[defined]
@@ -273,7 +279,6 @@ def _mean_and_error(values: Floats, weight: Floats, empty: str) -> tuple[Floats,
         )
     share = weight / weight.sum()
     mean = share @ values
-    n = np.count_nonzero(weight)
-    if n < 2:
-        return mean, None
-    return mean, np.sqrt(n / (n - 1) * (share**2 @ (values - mean) ** 2))
+    n = int(np.count_nonzero(weight))
+    error = np.sqrt(n / (n - 1) * (share**2 @ (values - mean) ** 2)) if n > 1 else None
+    return {"value": mean, "standard_error": error, "n_queries": n}

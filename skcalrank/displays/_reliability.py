@@ -10,10 +10,10 @@ import numpy as np
 
 from ..data import Queries, check
 from ..data.types import ArrayLike, Axes, Estimator, Floats, Labels, Matrix, Seed
-from ..metrics import binned_means, predict_with_queries
+from ..metrics import Bins, checked_values, predict_with_queries
 from ..rankers import ranker_in
 from ..reliability import CalibratedRankerCV, GuaranteedCutoff, Judged, observed, on_halves
-from ._base import Display, draw_line, drawn, literal
+from ._base import Display, draw_line, drawn, literal, name_band, spanned, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -28,8 +28,10 @@ class ReliabilityDisplay(Display):
 
     Parameters
     ----------
-    documents, queries : ndarray of shape (2, n_bins)
-        Mean value, and mean of what is observed, of bins of documents, and of queries.
+    documents, queries : Bins
+        Named tuples of arrays of shape (n_bins,): mean ``value`` and mean ``observed`` of bins of
+        documents, and of queries, the ends ``low`` and ``high`` of 95 % intervals of what is
+        observed, and the ``counts`` of the bins.
     name : str, default=None
         Title of the axes. If None, there is no title.
 
@@ -37,6 +39,8 @@ class ReliabilityDisplay(Display):
     ----------
     lines_ : list of matplotlib Line2D
         The curves of documents and of queries.
+    intervals_ : list of matplotlib LineCollection
+        Their intervals.
     diagonal_ : matplotlib Line2D
         Where values are right.
     ax_, figure_ : matplotlib Axes and Figure
@@ -45,6 +49,13 @@ class ReliabilityDisplay(Display):
     --------
     skcalrank.metrics.document_calibration_error : One number for the curve of documents.
     sklearn.calibration.CalibrationDisplay : Documents alone.
+
+    Notes
+    -----
+    Intervals are Wilson's, with quantiles of Student's t, for the number of independent
+    observations that would have the variance of the mean of a bin between queries: documents of a
+    query may depend on each other. A bin of one query has none. Labels are taken for shares of the
+    largest.
 
     Examples
     --------
@@ -57,13 +68,13 @@ class ReliabilityDisplay(Display):
     >>> display = ReliabilityDisplay.from_estimator(
     ...     ranker, X[~train], y[~train], qid=qid[~train], n_bins=5
     ... )
-    >>> display.documents.shape
-    (2, 5)
+    >>> display.documents.counts
+    array([160, 160, 160, 160, 160])
     >>> plt.show()
     """
 
-    documents: Floats
-    queries: Floats
+    documents: Bins
+    queries: Bins
     name: str | None = None
 
     def plot(
@@ -72,6 +83,7 @@ class ReliabilityDisplay(Display):
         *,
         name: str | None = None,
         curve_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
     ) -> ReliabilityDisplay:
         """Plot the curves.
 
@@ -81,27 +93,31 @@ class ReliabilityDisplay(Display):
             As in :meth:`MeasureAtKDisplay.plot`; the name is the title of the axes.
         curve_kwargs : dict, default=None
             How matplotlib's ``plot`` draws documents and queries.
+        interval_kwargs : dict, default=None
+            Style of the intervals, for matplotlib's ``vlines``.
 
         Returns
         -------
         display : ReliabilityDisplay
         """
-        ax = self._open(ax)
-        ends = [min(of.min() for of in self._curves()), max(of.max() for of in self._curves())]
-        self.diagonal_ = draw_line(ax, ends, ends, None, color="gray", linestyle=":")
-        self.lines_ = [
-            draw_line(ax, means[0], means[1], curve_kwargs, marker=marker, label=label)
-            for means, marker, label in zip(self._curves(), "o^", ("documents", "queries"))
-        ]
-        ax.set(xlabel="mean value", ylabel="mean observed")
-        name = self.name if name is None else name
-        if name is not None:
-            ax.set_title(name)
-        ax.legend()
-        return self
+        curves = {"documents": self.documents, "queries": self.queries}
+        means = [part for bins in curves.values() for part in bins[:2]]
+        ax = self._open(ax, means, self.name if name is None else name)
+        from matplotlib.collections import LineCollection
 
-    def _curves(self) -> tuple[Floats, Floats]:
-        return self.documents, self.queries
+        ends = [min(map(np.min, means)), max(map(np.max, means))]
+        self.diagonal_ = draw_line(ax, ends, ends, None, color="gray", linestyle=":")
+        self.lines_, self.intervals_ = [], []
+        for (kind, bins), marker in zip(curves.items(), "o^"):
+            label = f"{kind}, {spanned(bins.counts)} in a bin"
+            line = draw_line(ax, *bins[:2], curve_kwargs, marker=marker, label=label)
+            style = styled(LineCollection, interval_kwargs, color=line.get_color(), alpha=0.4)
+            intervals = ax.vlines(bins.value, bins.low, bins.high, **style)
+            name_band(ax, intervals, f"95 % interval, {self.queries.counts.sum()} queries")
+            self.lines_.append(line)
+            self.intervals_.append(intervals)
+        ax.set(xlabel="mean value", ylabel="mean observed")
+        return self
 
     @classmethod
     @drawn(plot)
@@ -133,7 +149,7 @@ class ReliabilityDisplay(Display):
             masses in the queries that have some. Of other estimators, labels as they are.
         n_bins : int, default=10
             Number of bins of documents, and of queries.
-        ax, name, curve_kwargs
+        ax, name, curve_kwargs, interval_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -173,7 +189,7 @@ class ReliabilityDisplay(Display):
             Values with the unit of `y_true`.
         qid, n_bins
             As in :meth:`from_estimator`.
-        ax, name, curve_kwargs
+        ax, name, curve_kwargs, interval_kwargs
             As in :meth:`plot`.
 
         Returns
@@ -190,17 +206,12 @@ class ReliabilityDisplay(Display):
 
 
 def _means(labels: Floats, y_value: Any, queries: Queries, n_bins: int) -> dict[str, Any]:
-    check.count("n_bins", n_bins, "the number of bins")
-    values = check.labels(y_value, "y_value")
-    if values.shape != labels.shape:
-        raise ValueError(
-            f"y_value must have the shape {labels.shape} of y_true, (n_rows,), got {values.shape}."
-        )
+    labels, values = checked_values(labels, y_value, n_bins)
     values = queries.group(values)
-    of_queries = queries.mean(labels), queries.mean(values)
+    numbers = np.arange(queries.n_queries)
     return {
-        "documents": binned_means(labels, values, n_bins)[:2],
-        "queries": binned_means(*of_queries, n_bins)[:2],
+        "documents": Bins.of(labels, values, n_bins, queries.repeat(numbers)),
+        "queries": Bins.of(queries.mean(labels), queries.mean(values), n_bins, numbers),
     }
 
 
@@ -274,7 +285,7 @@ class CutoffDisplay(Display):
         -------
         display : CutoffDisplay
         """
-        ax = self._open(ax)
+        ax = self._open(ax, self.loss.values(), self.name if name is None else name)
         self.diagonal_ = draw_line(ax, self.alpha, self.alpha, None, color="gray", linestyle=":")
         self.loss_lines_, self.kept_lines_ = [], []
         for label, loss in self.loss.items():
@@ -284,9 +295,6 @@ class CutoffDisplay(Display):
             kept = draw_line(ax, self.alpha, self.kept[label], kept_kwargs, **style)
             self.kept_lines_.append(kept)
         ax.set(xlabel="promised loss", ylabel="loss (solid), kept share (dashed)")
-        name = self.name if name is None else name
-        if name is not None:
-            ax.set_title(name)
         ax.legend()
         return self
 

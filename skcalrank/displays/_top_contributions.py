@@ -14,11 +14,8 @@ from ..data.types import Array, ArrayLike, Axes, Estimator, Floats, Ints, Matrix
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, drawn, literal, styled
 
-# Most cells that are labeled by their numbers, and shares of the largest that are dark colors.
-_MOST_NUMBERS, _DARK = 150, 0.6
-
-# Numbers of more decimal places are written with exponents.
-_MOST_DIGITS = 4
+# Most rows and columns of cells with a number, and the share of the largest that is a dark color.
+_MOST_NUMBERS, _DARK = (25, 15), 0.6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -45,7 +42,7 @@ class TopContributionsDisplay(Display):
     im_ : matplotlib AxesImage
         The heat map.
     texts_ : list of matplotlib Text
-        Contributions as numbers, if there are few cells.
+        Contributions as numbers, in the unit below the columns, if there are few cells.
     colorbar_ : matplotlib Colorbar or None
     ax_, figure_ : matplotlib Axes and Figure
 
@@ -109,7 +106,7 @@ class TopContributionsDisplay(Display):
         display : TopContributionsDisplay
         """
         check.count("n_features", n_features)
-        ax = self._open(ax)
+        ax = self._open(ax, [self.contributions], self.name if name is None else name)
         from matplotlib.image import AxesImage
 
         cells, labels = self._cells(n_features)
@@ -123,8 +120,7 @@ class TopContributionsDisplay(Display):
             for item, total in zip(np.asarray(self.item_names, dtype=object), self.totals)
         ]
         ax.set_yticks(range(len(rows)), rows)
-        title = self.name if name is None else name
-        ax.set(ylabel="score minus the mean of the query", title=title)
+        ax.set_ylabel("score minus the mean of the query")
         label = "contribution to the score"
         self.colorbar_ = self.figure_.colorbar(self.im_, ax=ax, label=label) if colorbar else None
         return self
@@ -145,15 +141,17 @@ class TopContributionsDisplay(Display):
         from matplotlib.text import Text
 
         self.texts_ = []
-        if cells.size > _MOST_NUMBERS:
+        if (np.array(cells.shape) > _MOST_NUMBERS).any():
             return
-        # Two digits of the largest.
-        digits = 1 - int(np.floor(np.log10(largest)))
-        form = f"+.{max(digits, 0)}f" if digits < _MOST_DIGITS else "+.1e"
+        # One decimal place of the power of ten below the largest: more would not fit into a cell.
+        unit = 10.0 ** np.floor(np.log10(largest))
+        if unit != 1:
+            self.ax_.set_xlabel(f"numbers in units of {unit:g}")
         for (row, column), value in np.ndenumerate(cells):
             color = "white" if abs(value) > _DARK * largest else "black"
             options = {"color": color, "ha": "center", "va": "center", "size": "small"}
-            text = self.ax_.text(column, row, format(value, form), **styled(Text, style, **options))
+            number = f"{round(value / unit, 1) + 0.0:.1f}"  # no negative zero
+            text = self.ax_.text(column, row, number, **styled(Text, style, **options))
             self.texts_.append(text)
 
     @classmethod

@@ -87,7 +87,7 @@ class TrainingCurveDisplay(Display):
         -------
         display : TrainingCurveDisplay
         """
-        ax = self._open(ax)
+        ax = self._open(ax, self.values.values(), self.name if name is None else name)
         from matplotlib.ticker import MaxNLocator
 
         self.lines_, self.marks_ = [], []
@@ -100,9 +100,6 @@ class TrainingCurveDisplay(Display):
             self.lines_.append(line)
         ax.set(xlabel="round", ylabel=literal(self.measure_name or "measure"))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        name = self.name if name is None else name
-        if name is not None:
-            ax.set_title(name)
         ax.legend()
         return self
 

@@ -10,7 +10,7 @@ from ._scorer import (
     predict_with_queries,
     warn_of_queries,
 )
-from ._unit_errors import binned_means, document_calibration_error, query_calibration_error
+from ._unit_errors import Bins, checked_values, document_calibration_error, query_calibration_error
 from ._values import (
     EMPTY,
     CheckedTarget,

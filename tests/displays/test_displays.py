@@ -2,12 +2,15 @@
 
 import inspect
 import io
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from cases import make_data
+from pictures import legend_of
 
 from skcalrank import BoostedRanker, NDCGRanker, displays
 from skcalrank.displays import (
@@ -22,6 +25,7 @@ from skcalrank.displays import (
     TrainingCurveDisplay,
 )
 from skcalrank.evaluation import compare_values
+from skcalrank.metrics import Bins
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -117,6 +121,55 @@ def test_display_stores_its_arrays_and_artists(cls):
     assert len(plt.get_fignums()) == 1
     for name in set(vars(display)) - set(inspect.signature(cls).parameters):
         assert name.endswith("_"), name
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_bands_are_named_in_the_legend(cls):
+    """The legend says the level of each band or interval, and the number of queries."""
+    display = MADE[cls]()
+    bands = [artist for artist in display.ax_.collections if artist.get_paths()]
+    assert bool(bands) == (cls in (ComparisonDisplay, MeasureAtKDisplay, ReliabilityDisplay))
+    legend = display.ax_.get_legend()
+    texts = [] if legend is None else [text.get_text() for text in legend.get_texts()]
+    named = [text for text in texts if re.search(r"\d %.*, \d+ queries$", text)]
+    assert len(named) == bool(bands)
+
+
+@pytest.mark.filterwarnings("ignore:.*are defined on different queries:UserWarning")
+def test_counts_of_a_comparison_are_in_its_legend():
+    rng = np.random.default_rng(0)
+    values = {name: rng.random(9) for name in "abc"}
+    values["b"][2:4], values["c"][5] = np.nan, np.nan
+    comparison = compare_values({name: {"m": row} for name, row in values.items()})
+    for kind, text in (
+        ("means", "95 % interval, 7 to 9 queries"),
+        ("differences", "95 % interval, not corrected, 7 to 8 queries"),
+    ):
+        assert legend_of(comparison.plot(kind=kind).ax_) == [text]
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("kind", ["undefined", "empty"])
+def test_an_empty_picture_is_an_error(cls, kind):
+    def emptied(value):
+        if isinstance(value, dict):
+            return {name: emptied(part) for name, part in value.items()}
+        if isinstance(value, Bins):
+            return Bins(*map(emptied, value))
+        if not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+            return value
+        return np.full(value.shape, np.nan) if kind == "undefined" else value[:0]
+
+    display = MADE[cls]()
+    if cls is ContributionDisplay:
+        order = display.explanation
+        display.explanation = replace(order, parts=emptied(order.contributions))
+    for name in inspect.signature(cls).parameters:
+        setattr(display, name, emptied(getattr(display, name)))
+    n_figures = len(plt.get_fignums())
+    with pytest.raises(ValueError, match=f"{cls.__name__} must have a finite value to draw"):
+        display.plot()
+    assert len(plt.get_fignums()) == n_figures
 
 
 @pytest.mark.parametrize("cls", CLASSES)

@@ -116,7 +116,7 @@ def test_any_estimator_can_be_drawn(rng):
         display = MeasureAtKDisplay.from_estimator(estimator, X, y, qid=qid, k=3)
         expected = [get_scorer(f"ndcg@{k}")(estimator, X, y, qid=qid) for k in (1, 2, 3)]
         np.testing.assert_allclose(display.value, expected, rtol=1e-12)
-        assert legend_of(display.ax_) == [type(estimator).__name__]
+        assert legend_of(display.ax_)[0] == type(estimator).__name__
         carried = MeasureAtKDisplay.from_estimator(estimator, X, target, k=3)
         np.testing.assert_array_equal(carried.value, display.value)
 
@@ -124,14 +124,18 @@ def test_any_estimator_can_be_drawn(rng):
 def test_curves_share_axes_and_have_names(rng):
     y, scores = rng.integers(4, size=(12, 5)), rng.normal(size=(12, 5))
     display = MeasureAtKDisplay.from_predictions(y, scores)
-    assert display.ax_.get_legend() is None
+    named = "± 1 standard error (66.1 %), 12 queries"
+    assert legend_of(display.ax_) == [named]
     display.plot(display.ax_, name="again", curve_kwargs={"c": "red", "ls": ":"})
     assert display.line_.get_color() == "red"
     assert display.line_.get_linestyle() == ":"
     assert len(display.ax_.lines) == 2
-    assert legend_of(display.ax_) == ["again"]
+    # Both curves have the same kind of band.
+    assert legend_of(display.ax_) == [named, "again"]
     assert display.name is None
     np.testing.assert_allclose(display.band_.get_facecolor()[0, :3], [1, 0, 0])
+    display.plot(display.ax_, band=2, band_kwargs={"label": "mine"})
+    assert "mine" in legend_of(display.ax_)
 
 
 @pytest.mark.parametrize(

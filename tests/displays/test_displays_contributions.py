@@ -53,7 +53,8 @@ def test_cells_are_the_contributions_to_the_best_scores(fitted):
     np.testing.assert_allclose(cells.sum(axis=1), display.totals)
     assert np.abs(cells[:, 0]).max() == pytest.approx(np.abs(parts).max())
     numbers = [float(text.get_text()) for text in display.texts_]
-    np.testing.assert_allclose(numbers, cells.ravel(), atol=0.051 * np.abs(cells).max())
+    unit = 10.0 ** np.floor(np.log10(np.abs(cells).max()))
+    np.testing.assert_allclose(numbers, cells.ravel() / unit, atol=0.051)
 
 
 def test_rows_of_a_frame_have_their_labels(rng):
@@ -82,11 +83,27 @@ def test_explanations_of_one_query_are_drawn(fitted):
         TopContributionsDisplay.from_estimator(ranker, X, qid, query="none")
 
 
-@pytest.mark.parametrize(("scale", "written"), [(1e3, "+1500"), (1.0, "+1.5"), (1e-5, "+1.5e-05")])
-def test_numbers_have_two_digits(scale, written):
-    explanation = ScoreExplanation(np.array(["a"]), np.array([[1.5], [-0.3]]) * scale, np.zeros(2))
+@pytest.mark.parametrize("scale", [1e3, 1.0, 1e-5])
+def test_numbers_are_in_the_unit_of_the_largest(scale):
+    parts = np.array([[1.5], [-0.3], [-0.02]]) * scale
+    explanation = ScoreExplanation(np.array(["a"]), parts, np.zeros(3))
     display = TopContributionsDisplay.from_explanation(explanation)
-    assert display.texts_[0].get_text() == written
+    assert [text.get_text() for text in display.texts_] == ["1.5", "0.0", "-0.3"]
+    unit = "" if scale == 1 else f"numbers in units of {scale:g}"
+    assert display.ax_.get_xlabel() == unit
+
+
+@pytest.mark.parametrize("scale", [1.0, 9.99e-7])
+def test_numbers_of_cells_do_not_meet(scale):
+    parts = -scale * np.random.default_rng(0).uniform(0.5, 1, (10, 14))
+    names = np.array([f"feature {k}" for k in range(14)])
+    explanation = ScoreExplanation(names, parts, np.zeros(10))
+    display = TopContributionsDisplay.from_explanation(explanation)
+    display.figure_.canvas.draw()
+    boxes = np.array([text.get_window_extent().extents for text in display.texts_])
+    left, bottom, right, top = boxes.reshape(10, 11, 4).transpose(2, 0, 1)
+    assert (right[:, :-1] + 1 < left[:, 1:]).all()
+    assert (bottom[:-1] > top[1:]).all()
 
 
 def test_many_cells_have_no_numbers_and_sparse_rows_are_taken(rng):

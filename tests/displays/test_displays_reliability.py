@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 
 from skcalrank import CalibratedRankerCV, GuaranteedCutoff, RankingTarget
 from skcalrank.displays import CutoffDisplay, ReliabilityDisplay
-from skcalrank.metrics import document_calibration_error, query_calibration_error
+from skcalrank.metrics import Bins, document_calibration_error, query_calibration_error
 
 pytest.importorskip("matplotlib")
 
@@ -20,10 +20,12 @@ def test_documents_are_binned_as_by_sklearn(rng):
     rows = slice(0, len(y) // 8 * 8)
     display = ReliabilityDisplay.from_predictions(y[rows], p[rows], qid=qid[rows], n_bins=8)
     expected = calibration_curve(y[rows], p[rows], n_bins=8, strategy="quantile")
-    assert_allclose(display.documents, expected[::-1], rtol=1e-12)
+    assert_allclose(display.documents[:2], expected[::-1], rtol=1e-12)
     error = document_calibration_error(y[rows], p[rows], n_bins=8)
-    assert np.abs(np.diff(display.documents, axis=0)).mean() == pytest.approx(error)
-    assert_array_equal(display.lines_[0].get_xydata().T, display.documents)
+    assert np.abs(np.diff(display.documents[:2], axis=0)).mean() == pytest.approx(error)
+    assert_array_equal(display.lines_[0].get_xydata().T, display.documents[:2])
+    drawn = [lines.vertices for lines in display.intervals_[0].get_paths()]
+    assert_allclose(np.array(drawn)[:, :, 1].T, display.documents[2:4])
 
 
 def test_queries_are_means_of_their_documents(rng):
@@ -31,10 +33,10 @@ def test_queries_are_means_of_their_documents(rng):
     qid = np.repeat(np.arange(40), 5)
     display = ReliabilityDisplay.from_predictions(y, p, qid=qid, n_bins=10)
     order = np.argsort(p.reshape(40, 5).mean(axis=1)).reshape(10, 4)
-    for found, of in zip(display.queries, (p, y)):
+    for found, of in zip(display.queries[:2], (p, y)):
         assert_allclose(found, of.reshape(40, 5).mean(axis=1)[order].mean(axis=1))
     error = query_calibration_error(y, p, qid=qid, n_bins=10)
-    assert 5 * np.abs(np.diff(display.queries, axis=0)).mean() == pytest.approx(error)
+    assert 5 * np.abs(np.diff(display.queries[:2], axis=0)).mean() == pytest.approx(error)
 
 
 def test_the_level_is_that_of_the_estimator(rng):
@@ -45,9 +47,9 @@ def test_the_level_is_that_of_the_estimator(rng):
     assert_array_equal(shown.documents, given.documents)
     assert_array_equal(shown.queries, given.queries)
     other = ReliabilityDisplay.from_estimator(fitted, X, y, qid=qid, relevance_level=1)
-    assert (other.documents[1] >= shown.documents[1]).all()
+    assert (other.documents.observed >= shown.documents.observed).all()
     grades = fitted.set_params(target="grade").fit(X, y, qid)
-    assert ReliabilityDisplay.from_estimator(grades, X, y, qid=qid).documents.max() > 1
+    assert ReliabilityDisplay.from_estimator(grades, X, y, qid=qid).documents.value.max() > 1
 
 
 @pytest.mark.parametrize("target", ["gain", "recall"])
@@ -72,6 +74,34 @@ def test_values_that_do_not_fit_are_refused():
         ReliabilityDisplay.from_predictions([0, 1], [0.1])
     with pytest.raises(ValueError, match="n_bins must be an integer >= 1"):
         ReliabilityDisplay.from_predictions([0, 1], [0.1, 0.2], n_bins=0)
+
+
+@pytest.mark.parametrize("alike", [0.0, 0.3])
+@pytest.mark.parametrize("n", [20, 50, 200])
+def test_intervals_of_bins_cover(n, alike):
+    """95 % intervals hold the mean value of perfect probabilities, or of dependent documents."""
+    rng, qid, covered = np.random.default_rng(0), np.repeat(np.arange(n), 10), []
+    for _ in range(200):
+        p = 1 / (1 + np.exp(2 - rng.normal(size=n)[qid] - rng.normal(size=10 * n)))
+        same = rng.random(10 * n) < alike
+        y = np.where(same, rng.random(n)[qid], rng.random(10 * n)) < p
+        bins = Bins.of(y * 1.0, p, 10, qid)
+        assert bins.counts.sum() == 10 * n
+        covered.append(((bins.low <= bins.value) & (bins.value <= bins.high)).mean())
+    assert 0.94 < np.mean(covered) < 0.98
+
+
+def test_intervals_follow_the_unit_of_the_labels(rng):
+    y, p, qid = rng.integers(0, 2, 80) * 1.0, rng.random(80), np.repeat(np.arange(16), 5)
+    shares, grades = Bins.of(y, p, 4, qid), Bins.of(3 * y, 3 * p, 4, qid)
+    assert_allclose(grades[:4], 3 * np.array(shares[:4]))
+    assert (shares.low < shares.observed).all()
+    assert (shares.observed < shares.high).all()
+    none = Bins.of(0 * y, p, 4, qid)
+    assert (none.low == 0).all()
+    assert ((none.high > 0.1) & (none.high < 0.3)).all()
+    # A bin of one query tells nothing about others.
+    assert np.isnan(Bins.of(y, p, 1, 0 * qid).low).all()
 
 
 @pytest.mark.parametrize("by", ["score", "depth"])

@@ -67,6 +67,56 @@ def test_weights_and_relative_errors(law):
     assert np.isnan(query_calibration_error(0 * y, p, qid=qid, relative=True))
 
 
+@pytest.mark.parametrize("n", [20, 50, 200])
+@pytest.mark.parametrize("of_queries", [False, True])
+def test_expected_error_is_that_of_perfect_probabilities(n, of_queries):
+    """The mean over 1,000 draws of labels, by the definition: bins by their edges."""
+    rng, qid = np.random.default_rng(1), np.repeat(np.arange(n), 10)
+    p = 1 / (1 + np.exp(2 - rng.normal(size=n)[qid] - rng.normal(size=10 * n)))
+    drawn = (rng.random((1000, 10 * n)) < p) * 1.0
+    if of_queries:
+        found = query_calibration_error(drawn[0], p, qid=qid, return_expected=True)
+        v, y, n_bins = p.reshape(n, 10).sum(1), drawn.reshape(-1, n, 10).sum(2), 10
+    else:
+        found = document_calibration_error(drawn[0], p, return_expected=True)
+        v, y, n_bins = p, drawn, 15
+    order = np.argsort(v)
+    parts = np.array_split(order, n_bins)
+    if len(order) % n_bins:
+        bins = np.arange(len(order)) * n_bins // len(order)
+        parts = [order[bins == b] for b in range(n_bins)]
+    errors = sum(np.abs(y[:, part].sum(1) - v[part].sum()) for part in parts) / len(v)
+    assert found.error == pytest.approx(errors[0])
+    error = errors.std() * np.sqrt(1 / 1000 + 1 / 200)
+    assert found.expected == pytest.approx(errors.mean(), abs=2.6 * error)
+    assert error < 0.03 * errors.mean()
+
+
+def test_expected_errors_keep_order_weight_and_unit(law):
+    y, p, qid = law
+    rows = np.random.default_rng(1).permutation(len(y))
+    weight = 1.0 + (qid < 200)
+
+    def found(y, p, qid, weight, **options):
+        options["return_expected"] = True
+        yield document_calibration_error(y, p, sample_weight=weight, **options)
+        yield query_calibration_error(y, p, qid=qid, **options)
+
+    whole = list(found(y, p, qid, weight))
+    np.testing.assert_allclose(list(found(y[rows], p[rows], qid[rows], weight[rows])), whole)
+    assert document_calibration_error(y, p, sample_weight=weight) == whole[0].error
+    relative = query_calibration_error(y, p, qid=qid, relative=True, return_expected=True)
+    np.testing.assert_allclose(relative, np.array(whole[1]) / (y.sum() / 400))
+
+
+@pytest.mark.parametrize(
+    ("y", "p"), [([0, 2], [0.1, 0.5]), ([0, 1], [-0.1, 0.5]), ([0, 1], [0, 2])]
+)
+def test_labels_are_drawn_from_probabilities_alone(y, p):
+    with pytest.raises(ValueError, match="y_true must be 0 or 1 and y_value in"):
+        document_calibration_error(y, p, return_expected=True)
+
+
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="y_value must have the shape"):
         document_calibration_error([0, 1], [0.5])
