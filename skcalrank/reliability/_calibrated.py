@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from ..data import Rows, all_or_nothing, available_if, check, limits, query_factors
+from ..data import Rows, all_or_nothing, available_if, check, limits, query_factors, warn
 from ..data.types import CV, ArrayLike, Bools, Estimator, Floats, Labels, Matrix, Seed, Self
 from ..measures import Measure, get_measure
 from ..preprocessing import encoded, fit_encoded
@@ -24,8 +24,9 @@ _UNITS = ("relevant", "grade", "gain")
 # By how much the held-out log loss must fall for the level to be kept.
 _GAIN = 2e-4
 
-# An isotonic regression needs many queries, which are what is independent.
-_FEWEST = 500
+# An isotonic regression needs many queries, which are what is independent. Of fewer than the
+# second number of queries, the log loss was often worse than that of the base rate.
+_FEWEST, _FEW = 500, 10
 
 
 class CalibratedRankerCV(RankerAround):
@@ -95,8 +96,17 @@ class CalibratedRankerCV(RankerAround):
     The minimizer of the log loss of a target in [0, 1] is its conditional mean, so that any target
     of this kind goes through the same map; grades and gains are divided by the largest.
 
+    If all documents of n queries are relevant, or none is, the map is fitted to Platt's targets
+    :math:`(n + 1)/(n + 2)` or :math:`1/(n + 2)` [1]_, counted in queries, whose documents are not
+    independent.
+
     Values are strictly between 0 and 1. Where the map is flat in floating point numbers, or
     isotonic, documents of different scores differ by about 1e-6 divided by the number of documents.
+
+    References
+    ----------
+    .. [1] Platt: Probabilistic outputs for support vector machines and comparisons to regularized
+       likelihood methods, Advances in Large Margin Classifiers 1999.
 
     Examples
     --------
@@ -195,7 +205,8 @@ class CalibratedRankerCV(RankerAround):
         OneQueryWarning
             If y has 2 to 200 rows and no qid.
         UserWarning
-            If most queries seem to have trained the ranker of a FrozenEstimator.
+            If there are fewer than 10 queries to calibrate on, or most queries seem to have trained
+            the ranker of a FrozenEstimator.
         """
         self._fit_values(X, y, qid, sample_weight, names_are_given=True)
         return self
@@ -219,6 +230,11 @@ class CalibratedRankerCV(RankerAround):
         if names_are_given and self._is_frozen():
             self._warn_of_training_queries(given.queries)
         rows, values = self._fit_rows(given.without_table(), check.carried_qid(y, qid))
+        if names_are_given and rows.queries.n_queries < _FEW:
+            warn(
+                f"y should have at least {_FEW} queries to calibrate on, got "
+                f"{rows.queries.n_queries}: values can be worse than the mean of all labels."
+            )
         self.record_ = self._record(plan, given)
         out = np.zeros(given.n_rows)
         out[rows.numbers] = values
@@ -245,15 +261,14 @@ class CalibratedRankerCV(RankerAround):
         weight = weight if factors is None else weight * rows.queries.repeat(factors)
         self._read_level(rows)
         level = self._out_of_fold_level(rows, targets, tests)
+        aims = self._smoothed(targets, int(counts.sum()))
         counted = rows.queries.repeat(counts)
         folds = [rows.queries.group(test)[counted] for test in tests]
         folds = [test for test in folds if test.any() and not test.all()]
 
         def fitted(level: Floats | None) -> tuple[Floats, QueryMap]:
             columns = covariates(judged.scores, rows.queries, level)
-            return columns, QueryMap.fitted(
-                columns[counted], targets[counted], weight[counted], folds
-            )
+            return columns, QueryMap.fitted(columns[counted], aims[counted], weight[counted], folds)
 
         columns, self.map_ = fitted(None)
         self.level_ = None
@@ -264,7 +279,7 @@ class CalibratedRankerCV(RankerAround):
                 self.level_ = self._fitted_level(rows, targets)
         if self.method == "isotonic":
             logits = self.map_.logits(columns)[counted]
-            steps = isotonic(logits, targets[counted], weight[counted])
+            steps = isotonic(logits, aims[counted], weight[counted])
             self.map_ = replace(self.map_, isotonic=steps)
         return rows, self.map_.values(columns, judged.scores, rows.queries)
 
@@ -274,6 +289,12 @@ class CalibratedRankerCV(RankerAround):
                 f"method must be 'sigmoid' for fewer than {_FEWEST} queries, got 'isotonic' for "
                 f"{n_queries}."
             )
+
+    def _smoothed(self, targets: Floats, n_queries: int) -> Floats:
+        """Return Platt's targets for labels of one class, which prove no certainty."""
+        if self.target != "relevant" or np.ptp(targets) > 0:
+            return targets
+        return (n_queries * targets + 1) / (n_queries + 2)
 
     def _targets_of(self, judged: Judged) -> tuple[Floats, Bools]:
         """Return targets in [0, 1], and which queries count; set the unit of the values."""

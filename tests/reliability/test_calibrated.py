@@ -1,6 +1,7 @@
 """Scores with a unit: the order of the ranker, what the values mean, and what is refused."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -309,12 +310,41 @@ def test_rows_names_and_empty_queries_do_not_matter(loss, rng):
 
 @pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 @pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
+@pytest.mark.filterwarnings("ignore:y should have at least 10 queries:UserWarning")
 @parametrize_with_checks(
     [CalibratedRankerCV(relevance_level=1, level=None, cv=2)],
     expected_failed_checks=expected_failed_checks,
 )
 def test_checks_of_sklearn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("n", [6, 9, 10])
+def test_few_queries_are_warned_of(n, rng):
+    X, y, qid = drawn_law(rng, n, 12)
+    few = drawn_law(rng, 18, 12, empty=0.0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        calibrated().fit(X, y, qid)
+        # The promise of a cut-off does not rest on the map.
+        GuaranteedCutoff(frozen(), alpha=0.5, relevance_level=1).fit(*few)
+    match = f"at least 10 queries to calibrate on, got {n}: "
+    assert [match in str(one.message) for one in told] == [True] * (n < 10)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_class_proves_no_certainty(label, method, rng):
+    """A class of n queries has the probability (n + 1) / (n + 2), by Platt's targets."""
+    n = 500 if method == "isotonic" else 50
+    X, qid = rng.normal(size=(4 * n, 1)), np.repeat(np.arange(n), 4)
+    fitted = calibrated(method=method).fit(X, np.full(4 * n, label), qid)
+    expected = (n * label + 1) / (n + 2)
+    assert_allclose(fitted.predict(X, qid), expected, atol=1e-5)
+    # Targets other than a class are as they are.
+    if label and method == "sigmoid":
+        grades = calibrated(target="grade").fit(X, np.full(4 * n, 2.0), qid)
+        assert_allclose(grades.predict(X, qid), 2, atol=1e-4)
 
 
 def test_clones_pickles_and_shows(digits):

@@ -64,6 +64,7 @@ def test_containers_names_and_orders_change_no_threshold(data):
         cutoff.set_params(alpha=0.9)
 
 
+@pytest.mark.filterwarnings("ignore:y should have at least 10 queries:UserWarning")
 @examples(0.5)
 @given(data=st.data())
 def test_maps_keep_the_order_of_any_scores(data):
