@@ -21,7 +21,7 @@ FALLBACK_ALPHA = 0.1
 
 
 class Abilities(NamedTuple):
-    """Bradley-Terry scores and their standard errors."""
+    """Bradley-Terry scores and their posterior standard deviations."""
 
     scores: Floats
     std: Floats
@@ -76,16 +76,18 @@ def bradley_terry(
     max_iter : int, default=1000
         Maximum number of Newton iterations. A `ConvergenceWarning` names queries that need more.
     return_std : bool, default=False
-        Whether to return a named tuple of scores and standard errors ``std``, in memory and time
-        that grow with the square and the cube of the number of documents of a query.
+        Whether to return a named tuple of scores and posterior standard deviations ``std``, in
+        memory and time that grow with the square and the cube of the number of documents of a
+        query.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,) or (n, r)
         In units of the logit: j beats l with probability :math:`1/(1 + e^{s_l - s_j})`.
     std : ndarray of the same shape
-        With ``return_std=True``: standard errors of the scores less their mean over the query, from
-        the curvature of the penalized likelihood, for alpha as it is.
+        With ``return_std=True``: posterior standard deviation of the scores less their mean over
+        the query, from the curvature of the penalized likelihood, for alpha as it is. It is no
+        standard error, and 1.96 of it are no confidence interval, see the Notes.
 
     Warns
     -----
@@ -111,6 +113,14 @@ def bradley_terry(
     With ``alpha=0``, maximum likelihood, a maximum exists if and only if a chain of wins leads from
     every document of the query to every other one [1]_. Queries without a maximum get
     ``alpha=0.1``, so that no score is infinite, and a warning names the first of them.
+
+    The deviations ``std`` take the prior and alpha for known, and say nothing of how far the prior
+    has shrunk the scores: with few comparisons, or scores far from 0, less than 95 % of the true
+    scores are within 1.96 of them. Every comparison counts as independent. Ties, counted as two
+    halves of a win, say more than these tell, so that deviations are too wide; comparisons of one
+    judge of the same pair say less, so that they are too narrow. Standard errors of maximum
+    likelihood have ``alpha=0``, for queries that have a maximum. The deviation of a difference of
+    two scores does not follow from their two.
 
     Newton's method runs on all queries at once. Its linear systems, with sparse Laplacians, are
     solved by conjugate gradients. Each step is multiplied by :math:`\log(1 + R)/R`, where R is the
@@ -189,7 +199,7 @@ def _warn_of_groups(tally: Tally, y: PreferenceTarget) -> None:
 
 
 def _errors(tally: Tally, scores: Floats, penalty: Floats) -> Floats:
-    """Return the standard errors of scores less their means over the queries.
+    """Return the posterior deviations of scores less their means over the queries.
 
     The inverse of the curvature is computed without the constant, which has curvature alpha alone.
     """

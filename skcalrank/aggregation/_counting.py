@@ -130,37 +130,42 @@ def borda(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
     return tally.in_rows(tally.incidence.T @ (win - lose))
 
 
-def win_rate(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
-    r"""Return the probability of winning against a uniformly drawn opponent (DMJ13, section 5.1).
+def win_rate(y: PreferenceTarget, *, conditional: bool = True) -> Floats:
+    r"""Return the share of wins against an opponent, averaged over the opponents that were met.
 
-    .. math:: s_j = \frac{1}{m-1} \sum_{l \ne j} \hat P(j \succ l)
+    It is the probability of winning against a uniformly drawn one of them,
 
-    The order is that of :func:`borda` if every pair is compared equally often.
+    .. math:: s_j = \frac{1}{m_j} \sum_{l} \frac{w_{jl}}{w_{jl} + w_{lj}},
+
+    with the weight :math:`w_{jl}` of the preferences of j over l, over the :math:`m_j` documents
+    that j was compared with. An opponent counts alike, met once or a thousand times. The order is
+    that of :func:`borda` if every pair is compared equally often.
 
     Parameters
     ----------
     y : PreferenceTarget
         Comparisons of one or more queries.
-    conditional : bool, default=False
-        If False, the empirical probability refers to all k judgments of the query, and a pair that
-        is not compared counts 0; the scores are linear in the judgments. If True, the score is the
-        share of wins against an opponent, averaged over the opponents that the document was
-        compared with, or 1/2 without any.
+    conditional : bool, default=True
+        If False, the score is the mean over all m - 1 other documents of the weight of the wins
+        divided by the number k of judgments of the query (DMJ13, section 5.1). It is linear in the
+        judgments, and no rate of the games of a document: with 60 comparisons of single pairs of
+        five documents, one that wins 14 has 14 / 60 / 4 = .058.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,) or (n, r)
-        In [0, 1] if a judgment states a pair once, with a weight up to 1; higher is better.
+        In [0, 1], and 1/2 for documents without comparisons; higher is better. With
+        ``conditional=False``: in [0, 1] if a judgment states a pair once, with a weight up to 1.
 
     Examples
     --------
     >>> from skcalrank import PreferenceTarget
     >>> from skcalrank.aggregation import win_rate
     >>> y = PreferenceTarget.from_comparisons([0, 0, 1, 2], [1, 1, 0, 1], qid=[1, 1, 1])
-    >>> win_rate(y)
-    array([0.25 , 0.125, 0.125])
-    >>> win_rate(y, conditional=True).round(2)
+    >>> win_rate(y).round(2)
     array([0.67, 0.17, 1.  ])
+    >>> win_rate(y, conditional=False)
+    array([0.25 , 0.125, 0.125])
     """
     tally = tally_of(y, "win_rate")
     wins = tally.row_sums(*tally.law(conditional))

@@ -25,12 +25,15 @@ def thurstone_mosteller(
     tol: float = 1e-12,
     max_iter: int = 10_000,
 ) -> Floats:
-    r"""Return scores whose differences are closest to the observed preferences (DMJ13, eq. 22).
+    r"""Return scores whose differences are closest to the observed log-odds (DMJ13, eq. 22).
 
     .. math:: s = (D_\Omega - \Omega)^\dagger (\Omega \circ A) 1
 
     minimizes :math:`\sum_{jl} \Omega_{jl} (A_{jl} - (s_j - s_l))^2` for a skew-symmetric A, with
-    the mask :math:`\Omega` of the compared pairs. Pairs that are not compared do not contribute;
+    the mask :math:`\Omega` of the compared pairs. By default A is the log-odds; Thurstone's model
+    is ``link="probit"``. A pair counts alike, compared once or a thousand times, as in the paper:
+    :func:`bradley_terry` weighs pairs by their comparisons. Pairs that are not compared do not
+    contribute;
     even pairs favor equal scores. The scores of a query sum to 0. If the comparisons do not connect
     all documents of a query, the scores of every connected component sum to 0, and the order
     between components is not meaningful: a warning names the query. The scores of documents without

@@ -68,7 +68,9 @@ def mean_over_subsets(
         scores = structure_scores(structure, target, queries, options)
         return scores if targets is None else targets(scores, queries)
 
-    is_linear = structure in (borda, win_rate) and not options.get("conditional")
+    is_linear = structure in (borda, win_rate) and not options.get(
+        "conditional", structure is win_rate
+    )
     if order is None or (targets is None and is_linear):
         mean = evaluate(y, queries)
         error = np.zeros(len(mean))

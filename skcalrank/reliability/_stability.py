@@ -20,7 +20,7 @@ def rank_stability(
     X_new: Matrix,
     qid_new: ArrayLike,
     n_draws: int = 100,
-    random_state: Seed = None,
+    random_state: Seed = 0,
 ) -> Ints:
     """Return the positions of documents if other queries of the same kind had trained the ranker.
 
@@ -46,7 +46,7 @@ def rank_stability(
         Query of each row of `X_new`.
     n_draws : int, default=100
         Number of draws.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seed of the draws.
 
     Returns
@@ -72,7 +72,7 @@ def rank_stability(
     >>> train = qid < 39
     >>> places = rank_stability(
     ...     NDCGRanker(), X[train], y[train], qid[train],
-    ...     X_new=X[~train], qid_new=qid[~train], n_draws=20, random_state=0,
+    ...     X_new=X[~train], qid_new=qid[~train], n_draws=20,
     ... )
     >>> places.shape
     (20, 10)

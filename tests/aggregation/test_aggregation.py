@@ -159,7 +159,7 @@ def test_weight_zero_states_nothing(name):
     shorter = PreferenceTarget.from_comparisons(
         winner[:3], loser[:3], np.zeros(4), weight=weight[:3]
     )
-    share = 3 / 4 if name in ("borda", "win_rate") else 1
+    share = 3 / 4 if name == "borda" else 1
     np.testing.assert_allclose(RULES[name](y), share * RULES[name](shorter), atol=1e-12)
 
 
@@ -227,6 +227,15 @@ def test_borda_is_the_win_rate_when_all_pairs_are_compared_alike(rng):
     for conditional, total in ((False, 9), (True, 1)):
         b, w = (f(y, conditional=conditional)[0] for f in (borda, win_rate))
         np.testing.assert_allclose(w, total / 2 + b / 8)
+
+
+def test_win_rate_is_the_mean_share_of_wins_and_not_of_judgments():
+    # The first document wins 14 of 23 games: 5 of 9 against one opponent, 9 of 14 against another.
+    games = [(0, 1)] * 5 + [(1, 0)] * 4 + [(0, 2)] * 9 + [(2, 0)] * 5 + [(3, 4)] * 37
+    y = PreferenceTarget.from_comparisons(*np.array(games).T, np.zeros(6))
+    rate = win_rate(y)
+    np.testing.assert_allclose(rate, [(5 / 9 + 9 / 14) / 2, 4 / 9, 5 / 14, 1, 0, 0.5])
+    assert win_rate(y, conditional=False)[0] == pytest.approx(14 / 60 / 5)
 
 
 def test_borda_is_the_net_preference_over_the_judgments(rng, matrices):

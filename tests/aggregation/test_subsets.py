@@ -98,11 +98,12 @@ def test_order_of_all_judgments_is_complete_aggregation(name, order, y, rng):
 @pytest.mark.parametrize("structure", [borda, win_rate])
 def test_structures_linear_in_the_judgments_need_no_subsets(structure, y):
     # A wrapper is not known to be linear.
+    law = {"conditional": False}
     for order in (1, 2, 4):
-        listed = mean_over_subsets(y, lambda t: structure(t), order, n_draws=10)
-        shortcut = mean_over_subsets(y, structure, order, n_draws=1)
+        listed = mean_over_subsets(y, lambda t: structure(t, **law), order, n_draws=10)
+        shortcut = mean_over_subsets(y, structure, order, n_draws=1, **law)
         np.testing.assert_allclose(shortcut.mean, listed.mean, atol=1e-12)
-        np.testing.assert_allclose(shortcut.mean, structure(y), atol=1e-12)
+        np.testing.assert_allclose(shortcut.mean, structure(y, **law), atol=1e-12)
         assert not shortcut.standard_error.any()
     some = mean_over_subsets(y, structure, 2, n_draws=10, conditional=True)
     assert np.abs(some.mean - structure(y, conditional=True)).max() > 0.01

@@ -50,7 +50,7 @@ def dense_borda(Y, conditional=False):
     return (P - P.T).sum(axis=1)
 
 
-def dense_win_rate(Y, conditional=False):
+def dense_win_rate(Y, conditional=True):
     P = law(Y, conditional)
     if not conditional:
         return P.sum(axis=1) / max(len(P) - 1, 1)
@@ -106,7 +106,7 @@ def dense_empirical_bayes(Y, met):
 
 DEFINITIONS = {
     "borda": (dense_borda, [{}, {"conditional": True}]),
-    "win_rate": (dense_win_rate, [{}, {"conditional": True}]),
+    "win_rate": (dense_win_rate, [{}, {"conditional": False}]),
     "mean_log_odds": (
         dense_mean_log_odds,
         [{}, {"c": 0.3}, {"c": 0.3, "conditional": True}, {"conditional": True}],

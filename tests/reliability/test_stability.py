@@ -25,3 +25,12 @@ def test_positions_are_those_of_rankers_of_drawn_queries():
     assert_array_equal(again[0], places[0])
     with pytest.raises(ValueError, match="n_draws must be an integer >= 1"):
         rank_stability(NDCGRanker(), *data, **new, n_draws=0)
+
+
+def test_draws_are_the_same_by_default(rng):
+    X, y, qid = rng.normal(size=(30, 2)), rng.integers(3, size=30), np.repeat(range(6), 5)
+    options = {"X_new": X, "qid_new": qid, "n_draws": 4}
+    places = [rank_stability(NDCGRanker(), X, y, qid, **options) for _ in range(2)]
+    np.testing.assert_array_equal(*places)
+    seeded = rank_stability(NDCGRanker(), X, y, qid, **options, random_state=0)
+    np.testing.assert_array_equal(places[0], seeded)
