@@ -40,7 +40,7 @@ class ReliabilityDisplay(Display):
     lines_ : list of matplotlib Line2D
         The curves of documents and of queries.
     intervals_ : list of matplotlib LineCollection
-        Their intervals.
+        One collection of vertical lines for each curve.
     diagonal_ : matplotlib Line2D
         Where values are right.
     ax_, figure_ : matplotlib Axes and Figure
@@ -94,7 +94,7 @@ class ReliabilityDisplay(Display):
         curve_kwargs : dict, default=None
             How matplotlib's ``plot`` draws documents and queries.
         interval_kwargs : dict, default=None
-            Style of the intervals, for matplotlib's ``vlines``.
+            How matplotlib's ``vlines`` draws what bins may have observed.
 
         Returns
         -------

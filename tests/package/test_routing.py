@@ -77,6 +77,7 @@ def test_the_qid_is_requested_and_weights_are_not(name):
 
 @every_ranker
 @pytest.mark.usefixtures("routed")
+@pytest.mark.filterwarnings("ignore:y should have at least 10 queries:UserWarning")
 def test_users_choose_whether_a_search_passes_weights_on(name):
     ranker, y = RANKERS[name], labels_for(RANKERS[name], Y, QID)
     given = {"qid": QID, "sample_weight": WEIGHT}
