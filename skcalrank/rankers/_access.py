@@ -133,11 +133,14 @@ def check_partitions(ranker: ScoreRanker) -> Any:
     partitions, or the targets of a query depend on other queries.
     """
     plan = ranker._check_params()
-    if not is_closed_form(plan.regressor):
+    if plan.kernel != "linear" or not is_closed_form(plan.regressor):
+        name = (
+            f"kernel={plan.kernel!r}" if plan.regressor is None else type(plan.regressor).__name__
+        )
         raise ValueError(
-            f"estimator must be fitted by sums over rows if X is a dask collection, got "
-            f"{type(plan.regressor).__name__}: set estimator=GramRidge(alpha=...) of "
-            "skcalrank.linear_model, or compute X."
+            f"estimator must be fitted by sums over rows if X is a dask collection, got {name}: "
+            "set estimator=GramRidge(alpha=...) of skcalrank.linear_model with kernel='linear', or "
+            "compute X."
         )
     plan.check_chunks()
     return plan.regressor

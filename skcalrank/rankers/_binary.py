@@ -8,13 +8,12 @@ from typing import ClassVar
 from ..data import limits
 from ..data.types import Estimator
 from ..measures import AUC, RBP, Precision, Recall
-from ._positional import CONSTRAINTS, CUTOFF, TARGETS
-from ._score import ScoreRanker
+from ._positional import CONSTRAINTS, CUTOFF, TARGETS, PositionalRanker
 
 _LEVEL = [limits.FINITE, None]
 
 
-class _BinaryRanker(ScoreRanker):
+class _BinaryRanker(PositionalRanker):
     """Ranker of a measure of binary relevance with a cutoff."""
 
     _parameter_constraints: ClassVar = {**CONSTRAINTS, "k": CUTOFF, "relevance_level": _LEVEL}
@@ -25,6 +24,7 @@ class _BinaryRanker(ScoreRanker):
         *,
         k: int | None = 10,
         alpha: float | str = "auto",
+        kernel: str = "linear",
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
@@ -33,6 +33,7 @@ class _BinaryRanker(ScoreRanker):
         super().__init__(
             estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
         )
+        self.kernel = kernel
         self.k = k
         self.relevance_level = relevance_level
 
@@ -52,14 +53,14 @@ class PrecisionRanker(_BinaryRanker):
         Cutoff of :meth:`score`, as in :class:`DCGRanker`.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
-    loss, n_passes, query_weight
-        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
+    kernel, loss, n_passes, query_weight
+        Kernel, loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
     relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
-    estimator_, loss_, alpha_, penalty_scale_
+    estimator_, kernel_, loss_, alpha_, penalty_scale_
         As in :class:`LeastSquaresRanker`.
     n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
@@ -108,14 +109,14 @@ class RecallRanker(_BinaryRanker):
         regressors of single rows, which cannot see ``|y|_1``, under the condition in the Notes.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
-    loss, n_passes, query_weight
-        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
+    kernel, loss, n_passes, query_weight
+        Kernel, loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
     relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
-    estimator_, loss_, alpha_, penalty_scale_
+    estimator_, kernel_, loss_, alpha_, penalty_scale_
         As in :class:`LeastSquaresRanker`.
     n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
@@ -156,6 +157,7 @@ class RecallRanker(_BinaryRanker):
         k: int | None = 10,
         targets: str = "measure",
         alpha: float | str = "auto",
+        kernel: str = "linear",
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
@@ -166,6 +168,7 @@ class RecallRanker(_BinaryRanker):
             k=k,
             alpha=alpha,
             loss=loss,
+            kernel=kernel,
             n_passes=n_passes,
             query_weight=query_weight,
             relevance_level=relevance_level,
@@ -173,7 +176,7 @@ class RecallRanker(_BinaryRanker):
         self.targets = targets
 
 
-class RBPRanker(ScoreRanker):
+class RBPRanker(PositionalRanker):
     """Least-squares ranker for rank-biased precision (RBP).
 
     Use it for readers who go on from each result to the next with one probability. Regresses the
@@ -191,14 +194,14 @@ class RBPRanker(ScoreRanker):
         Changes :meth:`score` only.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
-    loss, n_passes, query_weight
-        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
+    kernel, loss, n_passes, query_weight
+        Kernel, loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
     relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
-    estimator_, loss_, alpha_, penalty_scale_
+    estimator_, kernel_, loss_, alpha_, penalty_scale_
         As in :class:`LeastSquaresRanker`.
     n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
@@ -241,6 +244,7 @@ class RBPRanker(ScoreRanker):
         k: int | None = None,
         p: float = 0.8,
         alpha: float | str = "auto",
+        kernel: str = "linear",
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
@@ -249,12 +253,13 @@ class RBPRanker(ScoreRanker):
         super().__init__(
             estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
         )
+        self.kernel = kernel
         self.k = k
         self.p = p
         self.relevance_level = relevance_level
 
 
-class AUCRanker(ScoreRanker):
+class AUCRanker(PositionalRanker):
     """Least-squares ranker for the area under the ROC curve (AUC) of each query.
 
     Use it for relevant and other documents where the whole list counts, its end as its top.
@@ -270,14 +275,14 @@ class AUCRanker(ScoreRanker):
         :class:`RecallRanker`.
     alpha : float or "auto", default="auto"
         Ridge penalty, as in :class:`LeastSquaresRanker`.
-    loss, n_passes, query_weight
-        Loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
+    kernel, loss, n_passes, query_weight
+        Kernel, loss, its passes, and the weight of a query, as in :class:`LeastSquaresRanker`.
     relevance_level : float or None, default=1
         Documents with ``y >= relevance_level`` are relevant. If None, labels must be 0 or 1.
 
     Attributes
     ----------
-    estimator_, loss_, alpha_, penalty_scale_
+    estimator_, kernel_, loss_, alpha_, penalty_scale_
         As in :class:`LeastSquaresRanker`.
     n_items_, item_names_in_, n_features_in_, feature_names_in_
         As in :class:`LeastSquaresRanker`.
@@ -321,6 +326,7 @@ class AUCRanker(ScoreRanker):
         *,
         targets: str = "measure",
         alpha: float | str = "auto",
+        kernel: str = "linear",
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
@@ -329,5 +335,6 @@ class AUCRanker(ScoreRanker):
         super().__init__(
             estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
         )
+        self.kernel = kernel
         self.targets = targets
         self.relevance_level = relevance_level

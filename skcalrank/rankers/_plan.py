@@ -42,6 +42,7 @@ class Plan:
     * `structure`: how judgments are aggregated; empty for rankers that do not aggregate.
     * `query_weight`: weight of a query of n documents.
     * `alpha`: ridge penalty parameter; None if a regressor has its own.
+    * `kernel`: kernel of a ridge regression, "linear", "gaussian" or "auto".
     * `n_passes`: number of fits of a regressor that is not linear, after the first one.
     * `regressor`: regressor passed by the user; None means ridge, or that there is none.
     * `sums_over`: what the loss sums over.
@@ -62,6 +63,7 @@ class Plan:
     structure: Any = ()
     query_weight: str | None = None
     alpha: float | str | None = None
+    kernel: str = "linear"
     n_passes: int = 1
     regressor: Any = None
     sums_over: str = "documents"
@@ -100,6 +102,8 @@ class Plan:
         """Why a sample weight differs from repeating the row in a single query; None if not."""
         if self.weights_note is not None:
             return self.weights_note
+        if self.kernel != "linear":
+            return "a repeated row may be in two folds"
         if self.surrogate == "pairwise":
             return _COUNTS_PAIRS
         if self.targets != "separable" and not self.measure.separable:
@@ -238,7 +242,7 @@ class RegressionPlan(Plan):
             able = self.measure.is_scaled and self.alpha is not None
         else:
             able = has_method(self.regressor, "partial_fit")
-        return able and self.surrogate == "score"
+        return able and self.surrogate == "score" and self.kernel not in ("gaussian", "auto")
 
     @property
     def merges(self) -> bool:
@@ -247,6 +251,12 @@ class RegressionPlan(Plan):
     def check(self, ranker: Any) -> None:
         if self.regressor is not None:
             check.refuse_second_penalty(ranker)
+            why = f"estimator={self.regressor!r}: choose one with a kernel, such as KernelRidge"
+            if self.kernel != "linear":
+                check.refuse_unread(ranker, ["kernel"], why)
+        elif self.kernel != "linear":
+            why = f"kernel={self.kernel!r}, which chooses it: set estimator=KernelRidge(alpha=...)"
+            check.refuse_unread(ranker, ["alpha"], why)
         if self.loss != "squared" and needs_non_negative(self.regressor):
             raise ValueError(
                 f"loss must be 'squared' for {self.regressor!r}, which needs non-negative targets, "

@@ -20,6 +20,7 @@ _SETTINGS = [
     "kind",
     "measure",
     "loss",
+    "kernel",
     "surrogate",
     "targets",
     "score_function",

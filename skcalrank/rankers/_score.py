@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -308,6 +309,13 @@ class ScoreRanker(TargetRanker):
         self, plan: RegressionPlan, rows: Rows, targets: Floats, method: str = "fit"
     ) -> Self:
         """Regress targets in grouped order, of the measure or given in their place."""
+        if plan.kernel != "linear":
+            from ._gaussian import with_kernel  # late, since few programs need it
+
+            plan = with_kernel(plan, rows, targets)
+            if plan.kernel == "gaussian":
+                rows = replace(rows, y=targets).weighted()
+                targets = rows.y
         goes_on = method == "partial_fit" and self._can_go_on()
         record = self._record_of(plan, rows, targets)
         record = self.record_.add(record) if goes_on else record

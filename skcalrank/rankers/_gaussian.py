@@ -1,0 +1,104 @@
+"""Choice of a ridge regression on a Gaussian kernel by folds, in closed form."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.sparse import issparse
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ..data import MOST_CELLS, Ranked, Rows, one_blas_thread
+from ..data.types import Floats
+from ._penalty import AUTO, penalty, seen_in
+from ._plan import RegressionPlan
+from ._regression import units_of
+
+# Largest number of rows for which "auto" tries a kernel, which takes a time of their cube.
+_MOST_ROWS = 5000
+
+# Multiples of 1 / d for the factor of squared distances, and penalties for weights of mean 1,
+# chosen on four of the sets of benchmarks/label_ranking.py.
+_WIDTHS = (0.25, 1.0, 4.0)
+_PENALTIES = (0.01, 0.1, 1.0)
+
+# Draws of folds, which cost little beside the inverse of the kernel matrix.
+_N_DRAWS = 4
+
+
+def with_kernel(plan: RegressionPlan, rows: Rows, targets: Floats) -> RegressionPlan:
+    """Return the plan with the kernel that is to be used, "linear" or "gaussian"."""
+    label_form = rows.n_items is not None and not issparse(rows.X)
+    if label_form and plan.kernel == "auto" and rows.n_rows > _MOST_ROWS:
+        return replace(plan, kernel="linear")
+    if not label_form or rows.n_rows**2 > MOST_CELLS:
+        raise ValueError(
+            "kernel must be 'linear' for documents, for sparse X and for rows whose pairs exceed "
+            f"2 GB, got {plan.kernel!r}: set kernel='linear', or another estimator."
+        )
+    rows = replace(rows, y=targets).weighted()
+    units_of(rows, "squared")  # raises where squares of features overflow
+    linear = penalty(AUTO, seen_in(rows), rows.n_items) if plan.kernel == "auto" else None
+    regressor = _best(rows, plan.measure, linear)
+    if regressor is None:
+        return replace(plan, kernel="linear")
+    # Kernel ridge commutes with centering over items, which have one kernel.
+    return replace(plan, kernel="gaussian", regressor=regressor, alpha=None, loss="centered")
+
+
+def _best(rows: Rows, measure: Any, linear: float | None = None) -> Any:
+    """Return the unfitted regressor that ranks rows best that are held out.
+
+    * `rows`: rows of positive weights in the label-ranking form, whose labels are targets.
+    * `linear`: penalty of a linear ridge in units of squares; the result is None where it is as
+      good.
+    """
+    (n, d), targets = rows.X.shape, rows.columns(rows.y)
+    targets = targets - targets.mean(axis=1, keepdims=True)
+    Z, level, weight = StandardScaler().fit_transform(rows.X), targets.mean(axis=0), np.ones(n)
+    size = 1.0 if rows.weight is None else float(rows.weight.mean())
+    weight = weight if rows.weight is None else rows.weight / size
+    seeds = range(_N_DRAWS if n > 1 else 0)
+    draws = [[fold for _, fold in rows.folds(seed=seed)] for seed in seeds]
+
+    def value(gram: Floats, alpha: float, level: Any = 0.0) -> float:
+        """Return the mean of the measure, up to a constant."""
+        held_out = held_out_by(draws, gram, weight, alpha, targets - level)
+        ranked = (Ranked((scores + level).ravel(), rows.queries) for scores in held_out)
+        values = [measure.evaluate_targets(rows.y, np.zeros(n), each) for each in ranked]
+        return float(np.average(np.mean(values, axis=0), weights=weight)) if values else 0.0
+
+    with one_blas_thread(n * n):
+        best = -np.inf if linear is None else value(Z @ Z.T, n * linear, level)
+        regressor = None
+        for gamma in (width / d for width in _WIDTHS):
+            gram = rbf_kernel(Z, gamma=gamma)
+            for alpha in _PENALTIES:
+                if (now := value(gram, alpha)) > best:
+                    best, regressor = now, KernelRidge(alpha * size, kernel="rbf", gamma=gamma)
+    return None if regressor is None else make_pipeline(StandardScaler(), regressor)
+
+
+def held_out_by(
+    draws: Any, gram: Floats, weight: Floats, alpha: float, targets: Floats
+) -> Iterator[Floats]:
+    """Yield for each draw of folds the predictions of each fold by kernel ridge on the others.
+
+    The residuals of a fold are its dual coefficients over its block of the inverse.
+    """
+    root = np.sqrt(weight)[:, None]
+    matrix = gram * root * root.T
+    matrix.flat[:: len(matrix) + 1] += alpha
+    factor, _ = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+    inverse = np.tril(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+    inverse += np.tril(inverse, -1).T
+    dual = inverse @ (root * targets)
+    for folds in draws:
+        held_out = targets.copy()
+        for fold in folds:
+            held_out[fold] -= np.linalg.solve(inverse[np.ix_(fold, fold)], dual[fold]) / root[fold]
+        yield held_out
