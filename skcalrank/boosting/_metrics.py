@@ -10,8 +10,8 @@ import numpy as np
 
 from ..data import check
 from ..data.types import Array, Floats, Ints
-from ..measures import Measure, warn_unless_grades
-from ..metrics import PreparedScore, get_scorer, undefined_mean
+from ..measures import Measure, get_measure, warn_unless_grades
+from ..metrics import PreparedScore, RowPolicies, undefined_mean
 from ._handed import Handed, Known, from_lightgbm, from_xgboost, workers
 
 
@@ -30,11 +30,8 @@ class _Metric:
 
     def score_of(self, handed: Handed) -> PreparedScore:
         """Return the mean of the measure over the queries, as a function of finite scores."""
-        if handed.is_part and not self.measure.is_scaled:
-            raise ValueError(
-                f"max_grade of {self.measure.name} must be a number if several workers train, got "
-                "None, which is the largest label of all workers: set max_grade."
-            )
+        if handed.is_part:
+            self.measure.require_scale("if several workers train", "all workers")
         if not np.isfinite(handed.scores).all():
             check.scores(handed.scores, handed.scores.shape)
         return self._known.of(handed, self._prepared)
@@ -49,8 +46,8 @@ class _Metric:
 def _parameters(
     measure: Any, ties: str, empty: str, name: Any, options: dict[str, int], prefix: str = ""
 ) -> tuple[Measure, str, str, str]:
-    made = get_scorer(measure, ties=ties, empty=empty, **options).measure
-    return made, ties, empty, prefix + made.full_name if name is None else name
+    policies, made = RowPolicies(ties, empty), get_measure(measure, **options)
+    return made, policies.ties, policies.empty, prefix + made.full_name if name is None else name
 
 
 class LightGBMMetric(_Metric):

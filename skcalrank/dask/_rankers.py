@@ -171,11 +171,7 @@ def score_by_partition(ranker: BaseRanker, X: Any, y: Any, qid: Any, sample_weig
     check_is_fitted(ranker)
     check.same_items(ranker, y)
     measure, y = scored_by(ranker, y)
-    if not measure.is_scaled:
-        raise ValueError(
-            f"max_grade of {measure.name} must be a number for dask collections, got None, which "
-            "is the largest label of all partitions: set max_grade."
-        )
+    measure.require_scale("for dask collections", "all partitions")
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     check_named(parts, y, qid)
     sums = tree(parts.map(_score_part, _light(ranker), measure), _add_scores)

@@ -20,20 +20,23 @@ class Origin(NamedTuple):
     * `place` (n_rows,): 0-based number of the row within its query. Distinguishes a row that is
       there twice from two different rows.
     * `size` (n_rows,): number of rows that the query of the row had.
+    * `total` (int): number of rows of all queries.
     """
 
     place: Ints
     size: Ints
+    total: int
 
     @classmethod
     def of(cls, queries: Queries) -> Origin:
         """Return the origin of the rows of complete queries."""
         place = np.arange(queries.n_rows) - queries.repeat(queries.ptr[:-1])
-        return cls(queries.ungroup(place), queries.ungroup(queries.repeat(queries.sizes)))
+        size = queries.ungroup(queries.repeat(queries.sizes))
+        return cls(queries.ungroup(place), size, queries.n_rows)
 
     def rows(self, rows: Ints) -> Origin:
         """Return the origin of the selected rows."""
-        return Origin(self.place[rows], self.size[rows])
+        return self._replace(place=self.place[rows], size=self.size[rows])
 
     def arrived(self, queries: Queries) -> tuple[Ints, Ints]:
         """Return the number of distinct rows left in each query, and its original size."""
@@ -81,6 +84,11 @@ class Target:
         if self.origin is None:
             self.origin = Origin.of(self.queries())
         return self.origin.rows(rows)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether rows of the target that these were taken from are missing."""
+        return self.origin is not None and len(self) < self.origin.total
 
     def _index_at(self, rows: Ints) -> Any:
         """Return the index of the selected rows; None without an index."""
@@ -278,7 +286,10 @@ def _rebuild_ranking_target(
 def _joined(origins: list[Origin | None]) -> Origin | None:
     """Return the origin of concatenated targets; empty targets have None as their origin."""
     known = [origin for origin in origins if origin is not None]
-    return Origin(*map(np.concatenate, zip(*known))) if known else None
+    if not known:
+        return None
+    place, size, total = zip(*known)
+    return Origin(np.concatenate(place), np.concatenate(size), max(total))
 
 
 class Judgments(Target, ABC):

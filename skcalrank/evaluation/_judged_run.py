@@ -46,6 +46,9 @@ class JudgedRun:
         )
         number = np.arange(self.queries.n_rows) - self.queries.repeat(self.queries.ptr[:-1])
         self._number, self._is_retrieved = number, number < self.queries.repeat(self._lengths)
+        # Of all judgments: the value of a list must not depend on what else is in the run.
+        highest = max(chain.from_iterable(of.values() for of in qrels.values()), default=0.0)
+        self._highest = np.array([max(highest, 0.0)])
         self.n_retrieved = int(self._lengths.sum())
         self.n_judged = int(self._is_judged[self._is_retrieved].sum())
         self._one_of_each = None if self.n_judged else _one_of_each(qrels, run, self.names)
@@ -69,7 +72,8 @@ class JudgedRun:
         """Return the value of a measure on each query."""
         y = np.maximum(self._relevance, 0.0)
         warn_unless_grades([measure], y)
-        labels = MeasuredLabels(measure.scaled_to(y), y, self.queries)
+        scaled = measure.scaled_to(self._highest)
+        labels = MeasuredLabels(scaled, y, self.queries)
         with np.errstate(invalid="ignore"):
             values = labels.values(self._ranked, empty)
         values[(self._lengths == 0) & ~labels.undefined] = 0.0

@@ -280,6 +280,25 @@ class Measure(ABC):
         """
         return self
 
+    def require_scale(self, when: str, whose: str) -> None:
+        """Raise if a parameter would be set from labels that are not all there.
+
+        Parameters
+        ----------
+        when, whose : str
+            For the message: in which call, and whose largest label would set the scale.
+
+        Raises
+        ------
+        ValueError
+            If the measure has a parameter that :meth:`scaled_to` would set.
+        """
+        if not self.is_scaled:
+            raise ValueError(
+                f"max_grade of {self.name} must be a number {when}, got None, which is the "
+                f"largest label of {whose}: set max_grade, the highest grade of the scale."
+            )
+
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         """Return for which queries the measure is undefined (0/0).
 

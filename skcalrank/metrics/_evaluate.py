@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, overload
 
 import numpy as np
 
-from ..data import NotGradesWarning, check, in_memory, keeping_warnings, warn
+from ..data import NotGradesWarning, Target, check, in_memory, keeping_warnings, warn
 from ..data.types import ArrayLike, Floats, Labels, Unpack
 from ..measures import Measure, get_measure
 from ._values import CheckedTarget, RowPolicies
@@ -212,6 +212,9 @@ def evaluated(
         y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight
     )
     qid = check.carried_qid(y_true, qid)
+    if isinstance(y_true, Target) and y_true.is_part:
+        for measure in measures.values():
+            measure.require_scale("if y_true is a part of a target", "each part")
     if caller is not None:
         check.one_query(y_true, qid, caller, "y_true", least=check.MANY_ROWS)
     target = CheckedTarget.of(y_true, qid)

@@ -32,6 +32,12 @@ class RankingScorer:
     ties, empty : str
         Policies, as in :func:`measure_score`.
 
+    Raises
+    ------
+    ValueError
+        If the scale of the measure would be that of each fold, as that of :class:`ERR` without
+        ``max_grade``, or a policy is unknown.
+
     Notes
     -----
     As scorers of scikit-learn, it returns NaN, with an ``UndefinedMetricWarning``, where it is
@@ -51,6 +57,7 @@ class RankingScorer:
     ) -> None:
         policies = RowPolicies(ties, empty)
         self.measure = get_measure(measure)
+        self.measure.require_scale("for a scorer", "each fold")
         self.ties, self.empty = policies.ties, policies.empty
         self._requests: dict[str, bool | str | None] = {"qid": True, "sample_weight": None}
 
@@ -217,7 +224,8 @@ def get_scorer(name: str | Measure, **metric_options: Any) -> RankingScorer:
     Raises
     ------
     ValueError
-        If a name or an option is unknown; the message lists the valid ones.
+        If a name or an option is unknown; the message lists the valid ones. Also for "err" without
+        ``max_grade``, whose scale would be that of each fold.
 
     See Also
     --------

@@ -22,6 +22,7 @@ from ..data import (
     Queries,
     QuerySizes,
     Rows,
+    Target,
     arrays,
     check,
     check_qid,
@@ -572,6 +573,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _scored_by(self, y: Any) -> tuple[Measure, Any]:
         """Return the measure that compares predictions with y, and y as the measure reads it."""
+        if isinstance(y, Target) and y.is_part:
+            self._measure().require_scale("if y is a part of a target", "the rows of each fit")
         return self.record_.measure, y
 
 

@@ -133,7 +133,7 @@ class JudgmentRanker(BaseRanker):
     def _fit_by(self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
         plan = self._check_params()
         if self._of_subsets or self.order is not None:
-            _check_scale(plan.measure)
+            plan.measure.require_scale("for estimates", "each subset of the judgments")
         goes_on = method == "partial_fit" and self._can_go_on()
         options: Any = {"reset": not goes_on, "whole": method == "fit"}
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight, **options)
@@ -191,16 +191,6 @@ class JudgmentRanker(BaseRanker):
             # The value of a ranking is linear in such targets.
             return OfTargets(measure), rows.in_order(plan.targets_of(rows))
         return measure, rows.in_order(plan.grades_of(rows))
-
-
-def _check_scale(measure: Any) -> None:
-    """Raise if the scale of the targets would depend on the subset of the judgments."""
-    if not measure.is_scaled:
-        raise ValueError(
-            f"measure must have a fixed scale, got {measure.name!r} without max_grade, whose "
-            "scale would differ between subsets of the judgments: set max_grade, as in "
-            "ERR(max_grade=1) or ERRRanker(max_grade=1)."
-        )
 
 
 def count_judgments(rows: Rows, judged: Judgments, alone: bool = True) -> Ints:

@@ -273,11 +273,7 @@ class RegressionPlan(Plan):
 
     def check_chunks(self) -> None:
         """Raise if the targets of a query depend on other queries."""
-        if not self.measure.is_scaled:
-            raise ValueError(
-                "max_grade must be a number if rows come in chunks, got None, which is the largest "
-                "label of all chunks: set max_grade."
-            )
+        self.measure.require_scale("if rows come in chunks", "all chunks")
 
     def weighed(self, rows: Rows) -> Rows:
         weighed = super().weighed(rows)

@@ -194,6 +194,18 @@ def test_a_run_of_all_documents_is_measured_as_its_scores(rng):
         np.testing.assert_allclose(list(found[name].values()), expected[name])
 
 
+@pytest.mark.parametrize("measure", ["err@10", "ndcg@10", "map", "dcg", "rbp", "bpref"])
+def test_the_value_of_a_list_does_not_depend_on_the_others(measure):
+    qrels = {"few": {"a": 0, "b": 1}, "high": {"c": 4}}
+    run = {"few": {"a": 1.2, "b": 1.0}, "high": {"c": 1.0}}
+    whole = evaluate_run(qrels=qrels, run=run, measures=[measure], average=False)[measure]
+    with pytest.warns(UserWarning, match="1 judged queries"):
+        alone = evaluate_run(
+            qrels=qrels, run={"few": run["few"]}, measures=[measure], average=False
+        )[measure]
+    assert alone["few"] == whole["few"]
+
+
 def test_runs_can_be_compared(rng):
     qrels, run = made(rng)
     _, other = made(rng)

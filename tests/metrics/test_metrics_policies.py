@@ -9,10 +9,11 @@ from cases import draw_labels
 from definitions import all_positions, disagreement, orders_of_ties, preferences
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 
 from skcalrank import (
     DCGRanker,
+    OrderPreservingRanker,
     PreferenceTarget,
     QueryKFold,
     RankingTarget,
@@ -324,19 +325,53 @@ def test_scorers_are_named_as_measures():
 
 @every_measure
 def test_scorers_are_their_measures(name, rng):
-    measure = get_measure(name)
     X = rng.normal(size=(40, 3))
     qid = np.arange(40) % 8
-    y = draw_labels(measure, 40, rng)
+    y = draw_labels(get_measure(name), 40, rng)
+    measure = get_measure(name).scaled_to(y)
     model = Ridge().fit(X, y)
     for ties, empty in (("average", "zero"), ("worst", "one")):
-        scorer = get_scorer(name, ties=ties, empty=empty)
-        expected = measure_score(name, y, model.predict(X), qid=qid, ties=ties, empty=empty)
+        scorer = get_scorer(measure, ties=ties, empty=empty)
+        expected = measure_score(measure, y, model.predict(X), qid=qid, ties=ties, empty=empty)
         assert scorer(model, X, y, qid=qid) == expected
         assert scorer(model, X, RankingTarget(y, qid)) == expected
     weight = rng.uniform(size=40)
-    expected = measure_score(name, y, model.predict(X), qid=qid, sample_weight=weight, empty="one")
-    assert get_scorer(name, empty="one")(model, X, y, qid, weight) == expected
+    options = {"qid": qid, "sample_weight": weight, "empty": "one"}
+    expected = measure_score(measure, y, model.predict(X), **options)
+    assert get_scorer(measure, empty="one")(model, X, y, qid, weight) == expected
+
+
+@every_measure
+def test_values_of_folds_have_one_scale(name, rng):
+    # The first fold has no document of the highest grade, which sets the scale of the second.
+    measure = get_measure(name)
+    y, qid, scores = draw_labels(measure, 40, rng), np.arange(40) // 10, rng.normal(size=40)
+    y[20] = 2 * y.max()
+    whole = RankingTarget(y, qid)
+    shuffled, part = whole[::-1], np.concatenate([whole[:10], whole[10:20]])
+    expected = measure_score(name, whole, scores)
+    assert measure_score(name, shuffled, scores[::-1]) == pytest.approx(expected, rel=1e-12)
+    if measure.is_scaled:
+        values = measure_score(name, whole, scores, average=False)
+        np.testing.assert_array_equal(
+            measure_score(name, part, scores[:20], average=False), values[:2]
+        )
+        return
+    for ask in (
+        lambda: measure_score(name, part, scores[:20]),
+        lambda: evaluate(part, scores[:20], [name]),
+        lambda: get_scorer(name),
+        lambda: cross_val_score(
+            OrderPreservingRanker(name),
+            y[:, None],
+            whole,
+            cv=GroupKFold(2),
+            groups=qid,
+            error_score="raise",
+        ),
+    ):
+        with pytest.raises(ValueError, match="set max_grade"):
+            ask()
 
 
 def test_scorer_of_preferences_is_minus_the_loss(rng):

@@ -537,7 +537,7 @@ def test_a_scale_that_depends_on_the_subset_is_an_error(rng):
         AggregatedRanker(stop_grades, OrderPreservingRanker("err"), order=2),
         StochasticAggregatedRanker(stop_grades, "err"),
     ):
-        with pytest.raises(ValueError, match="got 'err' without max_grade"):
+        with pytest.raises(ValueError, match="max_grade of err must be a number for estimates"):
             ranker.fit(X, y)
     assert AggregatedRanker(stop_grades, ERRRanker()).fit(X, y).score(X, y) > 0
     ranker = AggregatedRanker(stop_grades, ERRRanker(max_grade=4), order=2, n_draws=10_000).fit(
