@@ -195,7 +195,7 @@ def calibration_mark(ranker: BaseRanker | None, measure: Measure | None) -> str:
     """Return a mark if a theorem says that the ranker is calibrated for the measure."""
     if ranker is None or measure is None:
         return ""
-    marks = {"always": ALWAYS, "condition": CONDITIONALLY, "none": ""}
+    marks = {"always": ALWAYS, "query": ALWAYS, "condition": CONDITIONALLY, "none": ""}
     return marks[calibration_of(ranker, measure).holds]
 
 

@@ -24,7 +24,8 @@ from ._text import format_table, paragraphs
 
 _CALIBRATED = (
     f"{ALWAYS} the ranker is calibrated for the measure of the row, {CONDITIONALLY} under a "
-    "condition: with ever more data it becomes the best, which does not say how good it is here "
+    "condition: with ever more data, and columns that tell all of the query, it becomes the best, "
+    "which does not say how good it is here "
     "(what_is_calibrated in the documentation)."
 )
 _REFERENCES = (

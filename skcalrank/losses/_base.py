@@ -59,6 +59,11 @@ class Loss(ABC):
     exponent : float
         Exponent q >= 1 of the regret bound: with ``constant()`` as c, the regret is at most
         :math:`c\,C_\phi(p)` times the q-th root of the regret of the loss (CUG13, Theorem 5.2).
+    of_rows : bool
+        Whether the guarantee holds for rows, too, that determine the mean targets of their
+        documents: scores that are a function of the row reach the least loss of every query. It
+        does for a loss with one term per document, and for a loss of pairs whose best difference
+        of scores is :math:`h(U_i) - h(U_j)`.
     largest_curvature : float or None
         Largest second derivative of the term of a document, for losses whose curvature is zero at
         points where the slope is not; None for other losses.
@@ -73,6 +78,7 @@ class Loss(ABC):
     name: ClassVar[str]
     needs_intercept: ClassVar[bool] = True
     separable: ClassVar[bool] = False
+    of_rows: ClassVar[bool] = False
     summed_over: ClassVar[str] = "documents"
     family: ClassVar[str | None] = None
     exponent: ClassVar[float] = 2.0

@@ -53,6 +53,7 @@ class PairwiseSquared(PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise_squared"
+    of_rows: ClassVar[bool] = True
     family: ClassVar[str | None] = "squared"
     _positive_only: ClassVar[bool] = False
 
@@ -108,6 +109,7 @@ class PairwiseExponential(PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise_exponential"
+    of_rows: ClassVar[bool] = True
 
     def _factors(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
@@ -188,6 +190,7 @@ class PairwiseLogistic(PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise_logistic"
+    of_rows: ClassVar[bool] = True
     _long: ClassVar[bool] = True
 
     def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:

@@ -62,6 +62,7 @@ class PointwiseLoss(LossInParts):
     """
 
     separable: ClassVar[bool] = True
+    of_rows: ClassVar[bool] = True
 
     @abstractmethod
     def terms(self, v: Floats, s: Floats) -> Floats:

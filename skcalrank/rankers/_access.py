@@ -45,7 +45,7 @@ def calibration_of(ranker: Estimator, measure: str | Measure | None = None) -> C
     Returns
     -------
     calibration : Calibration
-        `holds`, which is "always", "condition" or "none", and `why`.
+        `holds`, which is "always", "query", "condition" or "none", and `why`.
 
     Raises
     ------
@@ -60,16 +60,21 @@ def calibration_of(ranker: Estimator, measure: str | Measure | None = None) -> C
     Examples
     --------
     >>> from sklearn.ensemble import HistGradientBoostingRegressor
-    >>> from skcalrank import AveragePrecisionRanker, NDCGRanker
+    >>> from skcalrank import AveragePrecisionRanker, DCGRanker, NDCGRanker
     >>> from skcalrank.calibration import calibration_of
-    >>> calibration_of(NDCGRanker()).holds
+    >>> calibration_of(DCGRanker()).holds
     'always'
+
+    Targets of NDCG depend on the other documents of the query, too:
+
+    >>> calibration_of(NDCGRanker()).holds
+    'query'
     >>> calibration_of(NDCGRanker(), "map").holds
     'none'
     >>> calibration_of(NDCGRanker(HistGradientBoostingRegressor(loss="absolute_error"))).why
     "HistGradientBoostingRegressor(loss='absolute_error') does not estimate means of its targets"
     >>> calibration_of(AveragePrecisionRanker(surrogate="pairwise", pred="exact")).holds
-    'always'
+    'query'
     """
     ranker = ranker_in(ranker)
     if not is_ranker(ranker):

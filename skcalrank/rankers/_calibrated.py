@@ -21,9 +21,11 @@ class Calibration(NamedTuple):
 
     Attributes
     ----------
-    holds : {"always", "condition", "none"}
-        "always": under every distribution of the labels. "condition": under a condition on the
-        distribution, or in a limit. "none": no theorem says so, or one says that it is not.
+    holds : {"always", "query", "condition", "none"}
+        "always": under every distribution of the labels, and rows that determine the distribution
+        of their label are enough. "query": under every distribution, for regressors of the whole
+        query. "condition": for these under a condition on the distribution, or in a limit. "none":
+        no theorem says so, or one says that it is not.
     why : str
         The condition, or the reason, as part of a sentence.
     """
@@ -42,6 +44,9 @@ _OF_QUERY = "Fisher-consistent for the measure, with means estimated from the wh
 _OF_ROW = f"{_OF_QUERY}, or from a row that determines the distribution of its label"
 
 
+_OF_WHOLE_QUERY = Calibration("query", _OF_QUERY)
+
+
 def unknown(why: str) -> Calibration:
     """Return that no theorem is known, or that one says the contrary."""
     return Calibration("none", why)
@@ -56,7 +61,7 @@ def narrowed(calibration: Calibration, condition: str) -> Calibration:
     """Return what is left of a calibration under one more condition."""
     if calibration.holds == "none":
         return calibration
-    if calibration.holds == "always":
+    if calibration.holds in ("always", "query"):
         return under(condition)
     return Calibration("condition", f"{calibration.why}, and if {condition}")
 
@@ -79,7 +84,7 @@ def of_score_targets(_: Any, plan: Any) -> Calibration:
         graded = "" if measure.is_binary else " and stochastically ordered"
         return under(f"labels are independent{graded} given the query")
     if measure.condition == "always":
-        return Calibration("always", _OF_ROW if measure.separable else _OF_QUERY)
+        return Calibration("always", _OF_ROW) if measure.separable else _OF_WHOLE_QUERY
     return under(_CONDITIONS.get(measure.condition, measure.condition))
 
 
@@ -105,7 +110,7 @@ def of_pairs(ranker: Any, plan: Any) -> Calibration:
         return unknown(f"{culprit} does not estimate means of its targets")
     pred = get_pred("auto" if ranker.pred is None else ranker.pred, plan.measure.objective)
     if pred.exact:
-        return Calibration("always", f"{_OF_QUERY} (RAT13, Theorem 3)")
+        return Calibration("query", f"{_OF_QUERY} (RAT13, Theorem 3)")
     if pred == preds_for(pred.objective)["auto"]:
         return under("queries are so short that the map is exact")
     if pred.condition is not None:
@@ -115,12 +120,15 @@ def of_pairs(ranker: Any, plan: Any) -> Calibration:
 
 def of_loss(ranker: Any, plan: Any) -> Calibration:
     """Return what holds for a loss of the score targets."""
-    if plan.loss is not None and not is_order_preserving(get_loss(plan.loss)):
+    loss = None if plan.loss is None else get_loss(plan.loss)
+    if loss is not None and not is_order_preserving(loss):
         return unknown(
             f"{plan.loss!r} is not a loss of the package: find_counterexample and calibration_gap "
             "of skcalrank.calibration test it"
         )
-    return of_score_targets(ranker, plan)
+    calibration = of_score_targets(ranker, plan)
+    keeps_rows = calibration.holds != "always" or loss is None or loss.of_rows
+    return calibration if keeps_rows else _OF_WHOLE_QUERY
 
 
 def of_trees(ranker: Any, plan: Any) -> Calibration:

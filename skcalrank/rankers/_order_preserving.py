@@ -79,8 +79,10 @@ class OrderPreservingRanker(TargetScorer):
     -----
     Sorting by the minimizer of any of these losses is calibrated (Fisher-consistent) for the
     positional measure whose targets v it is given, under every distribution of the labels (CUG13,
-    Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`; with rows of
-    documents, where :class:`LeastSquaresRanker` is.
+    Theorem 3.2), with the regret bound of :func:`skcalrank.calibration.regret_bound`. With rows of
+    documents it is where :class:`LeastSquaresRanker` is for a loss with
+    :attr:`~skcalrank.losses.Loss.of_rows`: not for "bregman_kl", whose best scores depend on the
+    sum of the targets of the query, and not for templates of pairs.
 
     For MAP, pairwise disagreement and ERR the conditions of :class:`AveragePrecisionRanker` and
     :class:`PairwiseDisagreementRanker` (with ``surrogate="score"``) and of :class:`ERRRanker`
