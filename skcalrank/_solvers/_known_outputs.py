@@ -55,6 +55,38 @@ class KnownOutputs:
         return out
 
 
+class SummedPairs:
+    """A regressor of pairs of items, as one of the sum over the pairs of each item.
+
+    * `pairs`: regressor of the amounts by which the first item of each pair is ahead.
+    * `signs` (n_items, n_pairs): 1 for the first item of a pair, -1 for the second one.
+    """
+
+    def __init__(self, pairs: KnownOutputs, first: Ints, second: Ints) -> None:
+        self.pairs, of_pair = pairs, np.arange(len(first))
+        self.signs = np.zeros((int(second.max()) + 1, len(first)))
+        self.signs[first, of_pair], self.signs[second, of_pair] = 1.0, -1.0
+
+    def predict(self, X: Matrix) -> Floats:
+        """Return the sum of each item, of shape (n_rows, n_items)."""
+        return self.pairs.predict(X) @ self.signs.T
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients, one row for each item."""
+        return self.signs @ self.pairs.coef_
+
+    @property
+    def intercept_(self) -> Floats:
+        """Intercepts, one for each item."""
+        return self.signs @ self.pairs.intercept_
+
+    @property
+    def penalty_scale_(self) -> Floats:
+        """Units of the penalty, one row for each pair."""
+        return self.pairs.penalty_scale_
+
+
 def fit_known_outputs(
     fit: Callable[[Rows, Floats], Any], rows: Rows, targets: Floats
 ) -> Any | KnownOutputs:

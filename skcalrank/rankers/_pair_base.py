@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
     PAIR_FEATURES,
+    SummedPairs,
     as_dense,
     fit_known_outputs,
     fit_outputs,
@@ -219,7 +220,10 @@ class PairRanker(ScoreRanker):
                 f"{method} with loss={self.loss!r}."
             )
         record = self._record_of(replace(plan, loss="squared"), rows, np.nan_to_num(targets))
-        self.estimator_ = self._fit_outputs(plan, rows, rows.columns(targets))
+        first, second = np.triu_indices(rows.n_items or 0, 1)
+        values = self._pair_values(replace(plan, pair_targets="differences"), rows)
+        pairs = self._fit_outputs(plan, rows, _of_items(values, rows, first, second))
+        self.estimator_ = SummedPairs(pairs, first, second)
         self.record_ = record
         return self
 
@@ -249,8 +253,7 @@ class PairRanker(ScoreRanker):
         """Fit the label-ranking form, a regression with one output per pair of items."""
         r: Any = rows.n_items
         i, j = self._item_pairs(r)
-        start = np.arange(rows.n_rows)[:, None] * r
-        targets = values((start + i).ravel(), (start + j).ravel()).reshape(-1, len(i))
+        targets = _of_items(values, rows, i, j)
         # Rounding may separate predictions of equal targets, so the first one is used for all.
         self._first_alike = first_equal_rows(targets.T)
         return self._fit_outputs(plan, rows, targets)
@@ -460,3 +463,10 @@ class PairRanker(ScoreRanker):
     def surrogate_(self) -> str:
         """The surrogate that was fitted, "score" or "pairwise"."""
         return self.record_.plan.surrogate
+
+
+def _of_items(values: Callable[..., Any], rows: Rows, first: Ints, second: Ints) -> Floats:
+    """Return the values of pairs of items in each row, of shape (n_rows, n_pairs)."""
+    start = np.arange(rows.n_rows)[:, None] * rows.n_items
+    pairs: Floats = values((start + first).ravel(), (start + second).ravel())
+    return pairs.reshape(-1, len(first))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._solvers import is_affine, is_closed_form
-from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems, Rows, arrays, limits
+from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems, Rows, limits
 from ..data.types import Estimator, Floats, Ints, Seed
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import TIME_LIMIT, Pred
@@ -272,12 +272,10 @@ class PairwiseDisagreementRanker(PairRanker):
     documents, the row must determine the mean of its target (:ref:`rows-and-context`).
 
     In the label-ranking form, items of y may be NaN: the row does not rank them. Every pair is then
-    regressed on the rows that rank both its items, or, with ``surrogate="score"``, every item on
-    the rows that rank it, with its mean preference over the others that are ranked; a pair or an
-    item without such rows is predicted as even. Where the
-    unranked items are drawn without regard to the order, given X, the pairwise surrogate is
-    calibrated for complete orders; the score surrogate needs items to be missing equally often, too
-    (:doc:`/label_ranking`).
+    regressed on the rows that rank both its items; with ``surrogate="score"``, too, whose score of
+    an item is the sum over its pairs, which takes r(r-1)/2 outputs in place of r. A pair without
+    such rows is predicted as even. Where the unranked items are drawn without regard to the order,
+    given X, both surrogates are calibrated as for complete orders (:doc:`/label_ranking`).
 
     Examples
     --------
@@ -346,11 +344,8 @@ class PairwiseDisagreementRanker(PairRanker):
                 f"{plan.score_function!r}."
             )
         ranked: Any = RankedItems.of(rows.y, rows.n_items)
-        net = plan.measure.score_targets(rows.y[ranked.cells], ranked.queries)
-        others = ranked.queries.repeat(ranked.queries.sizes) - 1
         targets = np.full(rows.y.shape, np.nan)
-        # As if the other items compared like those that are ranked.
-        targets[ranked.cells] = arrays.safe_divide((rows.n_items - 1) * net, others, np.nan)
+        targets[ranked.cells] = plan.measure.score_targets(rows.y[ranked.cells], ranked.queries)
         return targets
 
     def _pair_values(self, plan: Any, rows: Rows) -> Callable[..., Any]:

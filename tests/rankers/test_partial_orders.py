@@ -83,16 +83,13 @@ def test_a_pair_is_regressed_on_the_rows_that_rank_it(partial, pair_targets):
         np.testing.assert_allclose(u[:, i, j] - u[:, j, i], expected, atol=1e-9)
 
 
-def test_an_item_is_regressed_on_the_rows_that_rank_it(partial):
+@pytest.mark.parametrize("weights", ["unit", "difference"])
+def test_the_score_of_an_item_is_the_sum_over_its_pairs(partial, weights):
     X, _, y = partial
-    ranker = PairwiseDisagreementRanker(LinearRegression(), weights="unit").fit(X, y)
-    gaps = np.sign(y[:, :, None] - y[:, None, :])
-    others = (~np.isnan(gaps)).sum(axis=2) - 1
-    targets = 3 * np.nansum(gaps, axis=2) / np.where(others > 0, others, np.nan)
-    for item in range(4):
-        known = others[:, item] > 0
-        expected = LinearRegression().fit(X[known], targets[known, item]).predict(X)
-        np.testing.assert_allclose(ranker.predict(X)[:, item], expected, atol=1e-9)
+    ranker = PairwiseDisagreementRanker(LinearRegression(), weights=weights).fit(X, y)
+    u = pairs(LinearRegression(), weights=weights).fit(X, y).surrogate_values(X)
+    expected = (u - u.swapaxes(1, 2)).sum(axis=2)
+    np.testing.assert_allclose(ranker.predict(X), expected, atol=1e-9)
     coef = np.column_stack([ranker.intercept_, ranker.coef_])
     np.testing.assert_allclose(np.column_stack([np.ones(len(X)), X]) @ coef.T, ranker.predict(X))
 
@@ -113,6 +110,9 @@ def test_calibrated_if_items_are_missing_without_regard_to_the_order(seed, pair_
     complete = np.einsum("n,nij->ij", law, (orders[:, :, None] > orders[:, None, :]) * 1.0)
     u = ranker.surrogate_values(X[:1])[0]
     np.testing.assert_allclose(u - u.T, complete - complete.T, atol=1e-12)
+    scores = PairwiseDisagreementRanker(DummyRegressor(), weights="unit")
+    scores = scores.fit(X, y, sample_weight=weight).predict(X[:1])[0]
+    np.testing.assert_allclose(scores, (complete - complete.T).sum(axis=1), atol=1e-12)
     best = feedback_arc_positions(complete).value
     score = pairwise_disagreement_loss(
         orders,
@@ -121,6 +121,17 @@ def test_calibrated_if_items_are_missing_without_regard_to_the_order(seed, pair_
         weights="unit",
     )
     assert score == pytest.approx(best)
+
+
+def test_pairs_need_not_be_ranked_equally_often():
+    # 3 > 4 in all rows, 1 > 2 in 65 %, both ahead of 3 and 4; rows rank 1 and 2, or 3 and 4.
+    y = []
+    for order in [[3, 2, 1, 0]] * 13 + [[2, 3, 1, 0]] * 7:
+        y += [[*order[:2], np.nan, np.nan]] * 4 + [[np.nan, np.nan, *order[2:]]] * 4 + [order]
+    for surrogate in ("score", "pairwise"):
+        ranker = PairwiseDisagreementRanker(surrogate=surrogate, weights="unit")
+        ranker.fit(np.zeros((len(y), 1)), y)
+        assert ranker.rank([[0.0]]).tolist() == [[1, 2, 3, 4]]
 
 
 def test_missing_labels_cost_less_than_labels_of_zero(partial):
