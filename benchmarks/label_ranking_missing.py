@@ -11,7 +11,7 @@ All rankers of the package get the labels with NaN for what is missing:
 
 * pairs: a regression for each of the r(r-1)/2 differences, on the rows that rank both items, and
   the order that contradicts the estimates least;
-* scores: the sum over the pairs of each item, each regressed on the rows that rank both, and a sort;
+* scores: the sum over the pairs of each item, regressed on the rows that rank both, and a sort;
 * pairs, missing as 0: the same pairs from a PreferenceTarget, in which a pair that a row does not
   compare counts as a preference of weight 0.
 

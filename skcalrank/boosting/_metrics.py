@@ -44,7 +44,7 @@ class _Metric:
 
 
 def _parameters(
-    measure: Any, ties: str, empty: str, name: Any, options: dict[str, int], prefix: str = ""
+    measure: Any, ties: str, empty: str, name: Any, options: dict[str, Any], prefix: str = ""
 ) -> tuple[Measure, str, str, str]:
     policies, made = RowPolicies(ties, empty), get_measure(measure, **options)
     return made, policies.ties, policies.empty, prefix + made.full_name if name is None else name

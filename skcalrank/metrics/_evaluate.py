@@ -212,7 +212,8 @@ def evaluated(
         y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight
     )
     qid = check.carried_qid(y_true, qid)
-    if isinstance(y_true, Target) and y_true.is_part:
+    labels: Any = y_true
+    if isinstance(labels, Target) and labels.is_part:
         for measure in measures.values():
             measure.require_scale("if y_true is a part of a target", "each part")
     if caller is not None:

@@ -467,6 +467,6 @@ class PairRanker(ScoreRanker):
 
 def _of_items(values: Callable[..., Any], rows: Rows, first: Ints, second: Ints) -> Floats:
     """Return the values of pairs of items in each row, of shape (n_rows, n_pairs)."""
-    start = np.arange(rows.n_rows)[:, None] * rows.n_items
+    start = np.arange(rows.n_rows)[:, None] * (rows.n_items or 1)
     pairs: Floats = values((start + first).ravel(), (start + second).ravel())
     return pairs.reshape(-1, len(first))
