@@ -80,6 +80,9 @@ class Measure(ABC):
         Whether gains do not take labels for grades, as ``2^y - 1`` does.
     is_scaled : bool
         Whether the measure has no parameter that :meth:`scaled_to` would set.
+    largest_value : float
+        Value that no order exceeds, 1 of shares of the best one, to which values are rounded that
+        differ by their last digits; infinity if there is none.
     reads_orders : bool
         Whether metrics accept a :class:`~skcalrank.PreferenceTarget` in place of the labels if all
         weights are 1 and no pair occurs twice, as in targets built by
@@ -114,6 +117,7 @@ class Measure(ABC):
     has_gain: ClassVar[bool] = False
     positive_only: ClassVar[bool] = False
     is_binary: ClassVar[bool] = False
+    largest_value: ClassVar[float] = np.inf
     reads_orders: ClassVar[bool] = False
     reads_preferences: ClassVar[bool] = False
     top_only: ClassVar[bool] = False

@@ -115,6 +115,7 @@ class F1(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     """
 
     name: ClassVar[str] = "f1"
+    largest_value: ClassVar[float] = 1.0
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
         return y * queries.repeat(2.0 / (self._last_position(queries.sizes) + queries.sum(y)))

@@ -73,6 +73,7 @@ class RelativeMeasure(BinaryMeasure):
     """Base class of measures relative to the number of relevant documents of the query."""
 
     needs: ClassVar[str] = "a relevant document"
+    largest_value: ClassVar[float] = 1.0
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         return queries.sum(y) == 0

@@ -65,6 +65,7 @@ class Precision(BinaryMeasure, CutoffMeasure, PositionalMeasure):
     """
 
     name: ClassVar[str] = "precision"
+    largest_value: ClassVar[float] = 1.0
     basis_fields: ClassVar[frozenset[str]] = frozenset({"k"})
     separable: ClassVar[bool] = True
 
@@ -229,6 +230,7 @@ class NDCG(DCG):
     """
 
     name: ClassVar[str] = "ndcg"
+    largest_value: ClassVar[float] = 1.0
     needs: ClassVar[str] = "a document of positive gain"
     basis_fields: ClassVar[frozenset[str]] = frozenset()
     separable: ClassVar[bool] = False
@@ -411,6 +413,7 @@ class Spearman(PositionalMeasure):
     """
 
     name: ClassVar[str] = "spearman"
+    largest_value: ClassVar[float] = 1.0
     needs: ClassVar[str] = "two documents to order"
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:

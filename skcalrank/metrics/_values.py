@@ -16,6 +16,9 @@ from ..measures import Measure, get_convention, warn_unless_grades
 # Approximate number of rows that are evaluated at a time.
 _PART_ROWS = 1 << 17
 
+# Distance by which sums of shares differ from 1 by rounding.
+_LAST_DIGITS = 2e-15
+
 EMPTY = ("skip", "zero", "one", "nan", "error")
 
 
@@ -177,6 +180,7 @@ class MeasuredLabels:
             ranked = ranked.with_labels(self.measure.gains_of(self.labels, self.queries))
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.evaluate(ranked)
+        values[values > self.measure.largest_value - _LAST_DIGITS] = self.measure.largest_value
         fill_undefined(values, self.undefined, empty, self.measure.name, self.queries)
         if not np.isfinite(values[~self.undefined]).all():
             raise ValueError(f"{self.measure.name} overflows: divide the labels by the largest.")

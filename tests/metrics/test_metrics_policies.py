@@ -342,6 +342,17 @@ def test_scorers_are_their_measures(name, rng):
 
 
 @every_measure
+def test_no_value_is_above_the_largest_one(name, rng):
+    measure = get_measure(name)
+    y, qid = draw_labels(measure, 20_000, rng), rng.integers(0, 1500, 20_000)
+    values = measure_score(measure, y, y, qid=qid, average=False, empty="nan")
+    assert np.nanmax(values) <= measure.largest_value
+    if name in ("ndcg", "recall", "auc", "map", "r_precision"):
+        # In the best order, to the last digit: XGBoost refuses a value above 1.
+        assert set(values[~np.isnan(values)]) == {1.0}
+
+
+@every_measure
 def test_values_of_folds_have_one_scale(name, rng):
     # The first fold has no document of the highest grade, which sets the scale of the second.
     measure = get_measure(name)
