@@ -121,6 +121,20 @@ class Loss(ABC):
             )
         return self
 
+    def check_slopes(self, v: Floats) -> None:
+        """Raise if a loss that a user wrote has slopes that are not those of its terms.
+
+        Parameters
+        ----------
+        v : ndarray of shape (n_documents,)
+            Targets of a fit, which the terms must accept.
+
+        Raises
+        ------
+        ValueError
+            If the slopes contradict differences of the terms at five scores.
+        """
+
     def document_weights(
         self, queries: Queries, query_weight: str | None, weight: Floats | None = None
     ) -> Floats | None:
@@ -370,6 +384,7 @@ def scaled_to_all(loss: Loss, v: Floats, queries: Queries, weight: Floats | None
     """
     told = v if weight is None else v * (weight > 0)
     loss = loss.scaled_to(told, queries)
+    loss.check_slopes(told)
     if workers_of_fit().size > 1 and hasattr(loss, "eta"):
         # Without a positive target the scale is 1, which then counts on no worker or on all.
         eta = workers_of_fit().reduce(loss.eta if told.any() else 0.0, max)

@@ -15,6 +15,10 @@ from ..data.types import Floats
 from ._base import EXPONENT, Loss, LossInParts, LossWithEta
 
 
+# Scores at which slopes of a loss are compared with differences of its terms, and half their width.
+_SCORES, _STEP = np.array([-2.1, -0.7, 0.3, 1.2, 2.6]), 1e-5
+
+
 class PointwiseLoss(LossInParts):
     """Base class of losses with one term per document, ``terms(v_i, s_i)`` (CUG13, eq. 3).
 
@@ -125,6 +129,21 @@ class PointwiseLoss(LossInParts):
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         return queries.sum(self.least(v))
+
+    def check_slopes(self, v: Floats) -> None:
+        if type(self).__module__.startswith(__name__.partition(".")[0] + ".") or not len(v):
+            return
+        v, kind = np.full(len(_SCORES), v.max()), type(self).__name__
+        slopes = np.asarray(self.slopes(v, _SCORES))
+        expected = (self.terms(v, _SCORES + _STEP) - self.terms(v, _SCORES - _STEP)) / (2 * _STEP)
+        wrong = ~(np.abs(slopes - expected) <= 1e-3 * (1.0 + np.abs(expected)))
+        if slopes.shape != v.shape or wrong.any():
+            at = int(wrong.argmax())
+            raise ValueError(
+                f"slopes of {kind} must be the derivative of its terms in the score, "
+                f"{expected[at]:.4g} for the target {v[at]:.4g} at {_SCORES[at]:g}, got "
+                f"{slopes.ravel()[at]:.4g}."
+            )
 
 
 def _weighted(values: Floats, weight: Floats | None) -> Floats:

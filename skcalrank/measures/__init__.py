@@ -14,6 +14,7 @@ from ._families import Gain as Gain
 from ._hits import F1, RBP, RPrecision
 from ._of_targets import OfTargets as OfTargets
 from ._options import warn_unless_grades as warn_unless_grades
+from ._own import check_own, is_own
 from ._pairs import Kendall, PairwiseDisagreement
 from ._positional import AUC, DCG, ERU, NDCG, Precision, Recall, Spearman
 from ._sequential import ERR, AveragePrecision, HitRate, ReciprocalRank
@@ -113,6 +114,7 @@ def get_measure(
     ValueError
         If the name is unknown (the message lists the valid names), the measure has no cutoff or
         no such option, `k` contradicts the name, or a Measure object contradicts the convention.
+        Also if a measure of your own has no name, or its basis increases with the position.
 
     See Also
     --------
@@ -136,6 +138,8 @@ def get_measure(
                 f"options must be given together with a name, got {sorted(options)} with "
                 f"{measure!r}. Set them on the measure."
             )
+        if is_own(measure):
+            check_own(measure)
         return measure
     match = re.fullmatch(_NAME, measure) if isinstance(measure, str) else None
     if match is None or match[1] not in MEASURES:

@@ -13,6 +13,7 @@ import numpy as np
 from ..data import Block, Queries, Ranked, are_alike, check
 from ..data.types import Bools, Floats, Ints, Self
 from ._families import shown
+from ._own import checked_targets, is_own
 
 
 class Measure(ABC):
@@ -538,10 +539,11 @@ class PositionalMeasure(Measure):
         """
 
     def gains_of(self, y: Floats, queries: Queries) -> Floats:
-        return self.targets(y, queries)
+        return self.score_targets(y, queries)
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
-        return self.targets(y, queries)
+        targets = self.targets(y, queries)
+        return checked_targets(self, targets, y) if is_own(self) else targets
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         return self.evaluator(y, ranked.queries)(ranked)
@@ -549,7 +551,9 @@ class PositionalMeasure(Measure):
     def evaluator(self, y: Floats, queries: Queries) -> Callable[[Ranked], Floats]:
         if type(self).evaluate is not PositionalMeasure.evaluate:
             return super().evaluator(y, queries)
-        return partial(self.evaluate_targets, self.targets(y, queries), self.offset(y, queries))
+        return partial(
+            self.evaluate_targets, self.score_targets(y, queries), self.offset(y, queries)
+        )
 
     def evaluate_targets(self, values: Floats, offset: Floats, ranked: Ranked) -> Floats:
         """Return ``offset + <values, basis>`` of each query, given targets and offset.

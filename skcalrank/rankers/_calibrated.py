@@ -76,8 +76,6 @@ def of_score_targets(_: Any, plan: Any) -> Calibration:
     measure = plan.measure
     if not measure.has_score_targets() or measure.condition is None:
         return unknown(f"no theorem is known for targets of {measure.full_name}")
-    if measure.shape == "documents" and not _falls(measure):
-        return unknown("the discount of the measure increases with the position, or is negative")
     if plan.targets == "grades" and not _learns_grades(measure):
         return unknown("means of grades do not order documents as the targets of the measure do")
     if plan.targets == "separable" and not measure.separable:
@@ -195,13 +193,6 @@ _THEOREMS = {
 def _is_of_instances(ranker: Any) -> bool:
     """Return whether a ranker is fitted to the label-ranking form, where a row is a query."""
     return hasattr(ranker, "record_") and ranker.n_items_ is not None
-
-
-def _falls(measure: Any) -> bool:
-    """Return whether the discount of a positional measure is positive and does not increase."""
-    positions = np.arange(1, 21)
-    basis = np.asarray(measure.basis(positions, np.full(20, 20)))
-    return bool((np.diff(basis) <= 1e-12 * np.abs(basis).max()).all() and basis[-1] >= 0)
 
 
 def _learns_grades(measure: Measure) -> bool:

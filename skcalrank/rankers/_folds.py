@@ -328,7 +328,7 @@ def _values(rows: Rows, y: Floats, pieces: list[_Piece], measures: Any) -> tuple
     values = np.empty((*scores.shape[:2], queries.n_queries))
     for m, measure in enumerate(measures):
         labels = measure.labels(y)
-        targets, offset = measure.targets(labels, queries), measure.offset(labels, queries)
+        targets, offset = measure.score_targets(labels, queries), measure.offset(labels, queries)
 
         def evaluate(
             a: int,

@@ -83,7 +83,7 @@ def _of_measure(measure: Any) -> Shares:
         labels, sizes = scaled.labels(judged.labels), queries.repeat(queries.sizes)
         discounts = np.broadcast_to(scaled.basis(_positions(queries), sizes), len(labels))
         discounts = _mean_of_runs(discounts, *runs(judged.scores, queries))
-        out: Floats = scaled.targets(labels, queries) * discounts
+        out: Floats = scaled.score_targets(labels, queries) * discounts
         if (out < 0).any() or scaled.offset(labels, queries).any():
             raise ValueError(
                 "loss must be a measure to which every document adds a non-negative share, got "

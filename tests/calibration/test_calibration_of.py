@@ -95,7 +95,6 @@ LAW = [
     (NDCGRanker(FrozenEstimator(Ridge())), *NOT),
     (NDCGRanker(LogisticRegression()), *NOT),
     (NDCGRanker(DecisionTreeRegressor(criterion="poisson")), "query", "means"),
-    (LeastSquaresRanker(Rising()), "none", "discount of the measure increases"),
     (ERRRanker(), "condition", "independent"),
     (AveragePrecisionRanker(), "condition", "P_reinforce"),
     (AveragePrecisionRanker(surrogate="pairwise", pred="exact"), "query", "Theorem 3"),
