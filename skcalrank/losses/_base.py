@@ -134,6 +134,7 @@ class Loss(ABC):
         ValueError
             If the slopes contradict differences of the terms at five scores.
         """
+        del v  # only pointwise losses have terms and slopes
 
     def document_weights(
         self, queries: Queries, query_weight: str | None, weight: Floats | None = None

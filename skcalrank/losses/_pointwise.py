@@ -14,7 +14,6 @@ from ..data import Queries
 from ..data.types import Floats
 from ._base import EXPONENT, Loss, LossInParts, LossWithEta
 
-
 # Scores at which slopes of a loss are compared with differences of its terms, and half their width.
 _SCORES, _STEP = np.array([-2.1, -0.7, 0.3, 1.2, 2.6]), 1e-5
 

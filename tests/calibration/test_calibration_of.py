@@ -26,7 +26,6 @@ from skcalrank import (
     BoostedRanker,
     DCGRanker,
     ERRRanker,
-    LeastSquaresRanker,
     LeastSquaresRankerCV,
     MultiLabelRanker,
     NDCGRanker,

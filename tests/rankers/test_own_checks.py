@@ -16,8 +16,8 @@ def measure_with(**members):
     """Return a measure that is right but for some members; None takes a member away."""
     right = {
         "name": "own",
-        "targets": lambda self, y, queries: y,
-        "basis": lambda self, positions, sizes: 1.0 / positions,
+        "targets": lambda _self, y, _queries: y,
+        "basis": lambda _self, positions, _sizes: 1.0 / positions,
     }
     members = {name: member for name, member in (right | members).items() if member is not None}
     return type("Own", (PositionalMeasure,), {"__module__": "theirs", **members})()
@@ -25,29 +25,29 @@ def measure_with(**members):
 
 WRONG = {
     "a basis that rises": (
-        {"basis": lambda self, p, sizes: p * 1.0},
+        {"basis": lambda _self, p, _sizes: p * 1.0},
         "basis of Own must be .*non-increasing in the position, got 2 at position 2 after 1",
     ),
     "a basis with NaN": (
-        {"basis": lambda self, p, sizes: np.where(p > 3, np.nan, 1.0)},
+        {"basis": lambda _self, p, _sizes: np.where(p > 3, np.nan, 1.0)},
         "basis of Own must be finite.*, got nan at position 4",
     ),
-    "a negative basis": ({"basis": lambda self, p, sizes: 3.0 - p}, "basis of Own .*position 4"),
-    "a basis of one number": ({"basis": lambda self, p, sizes: 1.0}, "basis of Own .*shape"),
+    "a negative basis": ({"basis": lambda _self, p, _sizes: 3.0 - p}, "basis of Own .*position 4"),
+    "a basis of one number": ({"basis": lambda _self, _p, _sizes: 1.0}, "basis of Own .*shape"),
     "negative targets": (
-        {"targets": lambda self, y, queries: y - 1.0},
+        {"targets": lambda _self, y, _queries: y - 1.0},
         "targets of Own must be finite and non-negative, got -1 for the label 0",
     ),
     "targets with NaN": (
-        {"targets": lambda self, y, queries: np.where(y > 1, np.nan, y)},
+        {"targets": lambda _self, y, _queries: np.where(y > 1, np.nan, y)},
         "targets of Own must be finite and non-negative, got nan for the label 2",
     ),
     "targets of a column": (
-        {"targets": lambda self, y, queries: y[:, None]},
+        {"targets": lambda _self, y, _queries: y[:, None]},
         r"targets of Own must return one number .*, got \(\d+, 1\)",
     ),
     "targets too few": (
-        {"targets": lambda self, y, queries: y[1:]},
+        {"targets": lambda _self, y, _queries: y[1:]},
         r"targets of Own must return one number .*, got \(\d+,\)",
     ),
     "no name": ({"name": None}, "Own must have a name"),
