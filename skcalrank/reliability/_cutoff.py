@@ -29,6 +29,9 @@ from ._calibrated import CalibratedRankerCV
 from ._masses import OTHERS, Judged, depths, masses, shares_of
 from ._promise import Promise, p_value, safe_threshold
 
+# Whoever states a larger share that may be lost means the share that is kept.
+_LARGEST_ALPHA = 0.5
+
 # Number of thresholds that are tested one after the other.
 _CANDIDATES = 100
 
@@ -70,7 +73,8 @@ class GuaranteedCutoff(RankerAround):
         which some are; it needs `confidence_level`. "no_answer": 1 if a query with a relevant
         document is turned away as a whole.
     alpha : float, default=0.1
-        Mean loss that is promised, between 0 and 1.
+        Mean loss that is promised, above 0 and at most 0.5: to keep 95 % of what is relevant, pass
+        0.05.
     confidence_level : float, default=None
         If None, the loss is at most `alpha` in expectation over new and calibration queries. Else
         it is at most `alpha` in expectation over new queries for this share of the draws of
@@ -188,6 +192,11 @@ class GuaranteedCutoff(RankerAround):
 
     def _check_params(self) -> Any:
         plan = super()._check_params()
+        if self.alpha > _LARGEST_ALPHA:
+            raise ValueError(
+                f"alpha must be at most {_LARGEST_ALPHA:g}, got {self.alpha!r}: it is the share that "
+                f"may be lost, so that to keep {self.alpha:.0%} pass alpha={1 - self.alpha:.2g}."
+            )
         if self._loss_name() not in OTHERS:
             shares_of(self.loss)
         if self._loss_name() == "precision" and self.confidence_level is None:

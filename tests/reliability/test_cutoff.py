@@ -403,6 +403,7 @@ def test_too_few_queries_are_refused_with_the_number_needed():
     [
         ({"alpha": 0.0}, "alpha"),
         ({"alpha": 1.0}, "alpha"),
+        ({"alpha": 0.95}, r"may be lost, so that to keep 95% pass alpha=0.05"),
         ({"confidence_level": 1.0}, "confidence_level"),
         ({"by": "rank"}, "by"),
         ({"loss": "ndcg"}, "loss must be one of 'recall', 'dcg', 'first', 'best', 'precision'"),

@@ -41,7 +41,7 @@ def cutoffs():
     frozen = FrozenEstimator(FirstColumn().fit(None))
     for loss in ("recall", "dcg", "first", "best", "no_answer"):
         for by in ("score", "depth")[: 1 + (loss != "no_answer")]:
-            yield GuaranteedCutoff(frozen, loss, 0.9, by=by, relevance_level=1)
+            yield GuaranteedCutoff(frozen, loss, 0.4, by=by, relevance_level=1)
 
 
 @examples(0.5)
@@ -59,9 +59,9 @@ def test_containers_names_and_orders_change_no_threshold(data):
         assert again.threshold_ == expected
         np.testing.assert_array_equal(again.predict_set(X, codes), kept)
         # A promise of more loss keeps no more.
-        looser = cutoff.set_params(alpha=0.95).fit(X, y, codes)
+        looser = cutoff.set_params(alpha=0.5).fit(X, y, codes)
         assert looser.threshold_ >= expected
-        cutoff.set_params(alpha=0.9)
+        cutoff.set_params(alpha=0.4)
 
 
 @pytest.mark.filterwarnings("ignore:y should have at least 10 queries:UserWarning")
