@@ -88,7 +88,7 @@ NAMES = {
     "dates": lambda code: date(2024, 1, 1 + code),
     "moments": lambda code: np.datetime64("2024-01-01T00:00:00") + np.timedelta64(code, "s"),
     "scalars": lambda code: np.uint8(code),
-    "mixed": lambda code: [1, "1", (1,), 1.5, b"1"][code % 5],
+    "mixed": lambda code: [code, str(code), (code,), code + 0.5, str(code).encode()][code % 5],
 }
 
 QID_CONTAINERS = {
