@@ -6,13 +6,44 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import svd
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
-from .._solvers import fit_outputs, fit_regressor, is_closed_form, takes_nan, takes_sparse
+from .._solvers import fit_outputs, fit_regressor, fit_rows, is_closed_form, takes_nan, takes_sparse
 from ..data import check, refuse_lazy
 from ..data.types import Array, Floats, Matrix
+
+
+class ClassMeans:
+    """Means of targets of few values, as the values weighted by the probabilities of a classifier.
+
+    `outputs` holds for each target its distinct values and a classifier of them, None if there is
+    one value.
+    """
+
+    def __init__(self, classifier: Any, X: Any, targets: Floats, weight: Floats | None) -> None:
+        if not hasattr(classifier, "predict_proba"):
+            raise ValueError(
+                "estimator must be a regressor, or a classifier with predict_proba, whose "
+                f"probabilities give means, got {classifier!r}: classes are no means."
+            )
+        self.outputs: list[tuple[Floats, Any]] = []
+        for target in targets.T:
+            values, codes = np.unique(target, return_inverse=True)
+            several = len(values) > 1
+            fitted = fit_rows(clone(classifier), X, codes, weight) if several else None
+            self.outputs.append((values, fitted))
+
+    def predict(self, X: Matrix) -> Floats:
+        """Return the means of the targets, of shape (n_rows, n_targets)."""
+        means = [
+            np.full(X.shape[0], values[0])
+            if classifier is None
+            else classifier.predict_proba(X) @ values[classifier.classes_]
+            for values, classifier in self.outputs
+        ]
+        return np.column_stack(means)
 
 
 class LeastSquaresDecisions(BaseEstimator):
@@ -46,7 +77,9 @@ class LeastSquaresDecisions(BaseEstimator):
         if not self._n_means:
             return
         regressor = Ridge() if self.estimator is None else clone(self.estimator)
-        if self._n_means == 1:
+        if is_classifier(regressor):
+            self.estimator_ = ClassMeans(regressor, X, targets, weight)
+        elif self._n_means == 1:
             self.estimator_ = fit_regressor(regressor, X, targets.ravel(), weight)
         else:
             self.estimator_ = fit_outputs(regressor, X, targets, weight)

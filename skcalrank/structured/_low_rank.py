@@ -35,9 +35,9 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
     classes : array-like of shape (n_classes,), default=None
         Classes, in the order of the rows of the loss. If None, those of y in sorted order. Pass
         them where a class may be missing from y, as in a fold of cross-validation.
-    estimator : regressor, default=None
+    estimator : regressor or classifier, default=None
         Regressor of the vectors, any of scikit-learn that estimates a conditional mean. If None,
-        ``Ridge()``.
+        ``Ridge()``. Of a classifier the probabilities are used, one for each entry of the vectors.
 
     Attributes
     ----------

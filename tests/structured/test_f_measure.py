@@ -9,6 +9,9 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import fbeta_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from skcalrank.calibration import regret_bound
 from skcalrank.structured import FMeasure, FMeasureClassifier, StructuredPredictor, get_factors
@@ -156,3 +159,27 @@ def test_errors_name_the_argument():
         FMeasure(0)
     with pytest.raises(ValueError, match="empty must be one of 'one', 'zero'"):
         FMeasure(empty="skip")
+
+
+def test_probabilities_of_a_classifier_are_its_means(rng):
+    # A tree that separates all rows estimates the same means as classifier and as regressor.
+    X = np.repeat(np.eye(3), 40, axis=0)
+    Y = (rng.random((120, 4)) < np.repeat(rng.random((3, 4)), 40, axis=0)).astype(int)
+    weight = rng.random(120)
+    regressor, classifier = (
+        FMeasureClassifier(tree).fit(X, Y, sample_weight=weight)
+        for tree in (DecisionTreeRegressor(), DecisionTreeClassifier())
+    )
+    expected = regressor.estimator_.predict(np.eye(3))
+    np.testing.assert_allclose(classifier.estimator_.predict(np.eye(3)), expected, atol=1e-12)
+    np.testing.assert_array_equal(classifier.predict(np.eye(3)), regressor.predict(np.eye(3)))
+    fitted = StructuredPredictor(
+        factors=FMeasure(), estimator=make_pipeline(DecisionTreeClassifier())
+    )
+    fitted = fitted.fit(X, Y, sample_weight=weight).predict(np.eye(3))
+    np.testing.assert_array_equal(fitted, regressor.predict(np.eye(3)))
+
+
+def test_a_classifier_without_probabilities_is_refused():
+    with pytest.raises(ValueError, match=r"a classifier with predict_proba, .* got LinearSVC"):
+        FMeasureClassifier(LinearSVC()).fit([[0.0], [1.0]], [[1, 0], [0, 1]])
