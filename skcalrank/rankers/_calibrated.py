@@ -38,7 +38,10 @@ class Calibration(NamedTuple):
 _CONDITIONS = {
     "independence": "labels are independent given the query (DMJ13, Lemma 1)",
     "reinforce": "the distribution is in P_reinforce (RAT13, Corollary 5)",
-    "low_noise": "mean scores agree with every majority, P_f (RAT13, Theorem 6)",
+    "low_noise": (
+        "mean scores agree with every majority, P_f (RAT13, Theorem 6), as they always do for "
+        "relevances with weights='difference'"
+    ),
 }
 _OF_QUERY = "Fisher-consistent for the measure, with means estimated from the whole query"
 _OF_ROW = f"{_OF_QUERY}, or from a row that determines the distribution of its label"

@@ -195,7 +195,8 @@ class GuaranteedCutoff(RankerAround):
         if self.alpha > _LARGEST_ALPHA:
             raise ValueError(
                 f"alpha must be at most {_LARGEST_ALPHA:g}, got {self.alpha!r}: it is the share "
-                f"that may be lost, so that to keep {self.alpha:.0%} pass alpha={1 - self.alpha:.2g}."
+                f"that may be lost, so that to keep {self.alpha:.0%} pass "
+                f"alpha={1 - self.alpha:.2g}."
             )
         if self._loss_name() not in OTHERS:
             shares_of(self.loss)
