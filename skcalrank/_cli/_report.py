@@ -32,8 +32,8 @@ _REFERENCES = (
     "constant: all scores are equal, which gives the exact mean over random orders. ideal: the "
     "labels are the scores."
 )
-_WHY_FOLDS = "are over the folds, and count what other training data would change"
-_ON_SCREEN = f" Intervals, below and in reports, {_WHY_FOLDS}, so most are wider."
+_WHY_FOLDS = "are over the folds: they count what other training data would change, too"
+_ON_SCREEN = f" Intervals here and in reports {_WHY_FOLDS}, and most are wider than these errors."
 _IN_REPORT = (
     f" Intervals {_WHY_FOLDS}; the standard errors that the command prints are over queries, and "
     "mostly smaller."

@@ -289,7 +289,7 @@ def test_both_uncertainties_are_named(capsys, path, tmp_path):
     out = run(capsys, "compare", path("train.txt"), *argv, "--report", str(page))
     said = " ".join(out.split())
     assert "mean ± standard error over queries" in said
-    assert "Intervals, below and in reports, are over the folds" in said
+    assert "Intervals here and in reports are over the folds" in said
     assert "Differences with 95 % intervals over folds:" in said
     written = page.read_text(encoding="utf-8")
     assert "Intervals are over the folds" in written
