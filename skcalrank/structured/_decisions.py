@@ -35,7 +35,7 @@ class ClassMeans:
             fitted = fit_rows(clone(classifier), X, codes, weight) if several else None
             self.outputs.append((values, fitted))
 
-    def predict(self, X: Matrix) -> Floats:
+    def predict(self, X: Any) -> Floats:
         """Return the means of the targets, of shape (n_rows, n_targets)."""
         means = [
             np.full(X.shape[0], values[0])
