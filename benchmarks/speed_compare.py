@@ -44,10 +44,13 @@ def ours(values):
     """Rows of the table."""
     for name, options in {
         "Student intervals, t-tests": {},
-        "BCa intervals, t-tests": {"interval": "bca"},
+        "bootstrap-t intervals, t-tests": {"interval": "bootstrap-t"},
         "permutation tests": {"test": "permutation"},
-        "BCa intervals, permutation tests": {"interval": "bca", "test": "permutation"},
-        "the same, all pairs": {"interval": "bca", "test": "permutation", "pairs": "all"},
+        "bootstrap-t intervals, permutation tests": {
+            "interval": "bootstrap-t",
+            "test": "permutation",
+        },
+        "the same, all pairs": {"interval": "bootstrap-t", "test": "permutation", "pairs": "all"},
     }.items():
 
         def call(options=options):

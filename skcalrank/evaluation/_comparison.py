@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -81,7 +82,8 @@ class Comparison:
         One for each pair of systems and each measure, ``system`` minus ``other``: ``system``,
         ``other``, ``measure``, ``difference``, ``low``, ``high``, ``spread`` (standard deviation
         of the differences), ``effect_size`` (mean over spread, Cohen's d for pairs), ``wins``,
-        ``ties``, ``losses``, ``n`` (queries on which both are defined), ``p``, ``p_adjusted``.
+        ``ties``, ``losses``, ``n`` (queries on which both are defined; of a tail, those in it),
+        ``p``, ``p_adjusted``.
     confidence_level : float, default=0.95
         Confidence level of the intervals. Tables mark differences with a ``p_adjusted`` below 1
         minus this level.
@@ -90,6 +92,10 @@ class Comparison:
     fold_values : ndarray of shape (n_systems, n_measures, n_folds), default=None
         Means of the folds of a cross-validation, from which estimates and differences were
         computed; None if they were computed from `values`.
+    margin : float, default=0.0
+        Differences were tested against minus this.
+    are_simultaneous : bool, default=False
+        Whether the intervals of differences hold for all of them at once, as of ``"max-t"``.
     judged_ : dict, default=None
         For runs, the share of judged documents among those that were retrieved, by system
         (:class:`RunValues`); a column of the tables. None if it is unknown.
@@ -123,6 +129,8 @@ class Comparison:
     interval_title: str = ""
     test_title: str = ""
     fold_values: Floats | None = None
+    margin: float = 0.0
+    are_simultaneous: bool = False
     judged_: dict[str, float] | None = None
 
     def __repr__(self) -> str:
@@ -356,25 +364,34 @@ class Comparison:
             return text
         pairs = {(row.system, row.other) for row in self.differences}
         if len(pairs) < len(self.systems) or len(self.systems) == 2:
-            marks = f"+ and - mark systems that are better and worse than {self.baseline!r}"
+            than = repr(self.baseline) + (f" less {self.margin:g}" if self.margin else "")
+            marks = f"+ and - mark systems that are better and worse than {than}"
         else:
             marks = "Letters name the systems that a system is better than"
         return f"{text} {marks} at p < {1 - self.confidence_level:.3g} ({self.test_title})."
 
     def _about_sample(self, interval: bool, of_differences: bool) -> str:
-        """Say over what means and intervals are, with their number, a range if it differs."""
+        """Say over what means and intervals are, with their number for each measure."""
         rows: Any = self.differences if of_differences else self.estimates
-        counts = sorted({row.n for row in rows})
-        n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         unit = "queries" if self.fold_values is None else "folds"
+        of_count: dict[str, list[str]] = defaultdict(list)
+        for measure in self.measures:
+            counts = {row.n for row in rows if row.measure == measure}
+            n = " to ".join(map(str, sorted({min(counts), max(counts)})))
+            of_count[f"{n} {unit}"].append(measure)
+        n = " and ".join(
+            f"{n} ({', '.join(names)})" if len(of_count) > 1 else n for n, names in of_count.items()
+        )
         level = f"{100 * self.confidence_level:g} %"
         shown = f", with {level} intervals ({self.interval_title})" if interval else ""
-        return f"{'Mean differences' if of_differences else 'Means'} over {n} {unit}{shown}."
+        if interval and of_differences and self.are_simultaneous:
+            shown = f", with simultaneous {level} intervals (max-T)"
+        return f"{'Mean differences' if of_differences else 'Means'} over {n}{shown}."
 
     def _about_tests(self, interval: bool) -> str:
         """Say how the p-values of differences were made, and that intervals are not corrected."""
         text = f"p: {self.test_title}."
-        if interval and are_corrected(self.differences):
+        if interval and not self.are_simultaneous and are_corrected(self.differences):
             # A reader would take the two for a contradiction.
             text += " Intervals are not corrected, and may exclude 0 where p is large."
         return text

@@ -113,7 +113,8 @@ def _names_and_marks(comparison: Comparison) -> tuple[dict[str, str], dict[tuple
     ]
     if all(row.other == comparison.baseline for row in comparison.differences):
         names = {system: system for system in comparison.systems}
-        signs = {(r.system, r.measure): "+" if r.difference > 0 else "-" for r in significant}
+        above = -comparison.margin
+        signs = {(r.system, r.measure): "+" if r.difference > above else "-" for r in significant}
         return names, signs
     letters = {system: _letter(number) for number, system in enumerate(comparison.systems)}
     worse: dict[tuple[str, str], set[str]] = defaultdict(set)

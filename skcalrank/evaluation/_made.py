@@ -9,16 +9,22 @@ from ..data import warn
 from ..data.types import Floats
 from ._comparison import Comparison, Difference, Estimate
 from ._statistics import (
+    FEWEST_IN_TAIL,
     TITLES,
     Methods,
     Moments,
     adjusted,
     effect_sizes,
     intervals,
+    max_t,
     p_values,
     snapped,
-    tails,
+    tail_p_values,
+    with_tails,
 )
+
+# Student's intervals of as few folds have one or two degrees of freedom.
+_FEW_FOLDS = 3
 
 # Five queries have 2 ** 5 = 32 assignments of signs, so that no two-sided p is below 2 / 32.
 _FEWEST_QUERIES = 6
@@ -38,46 +44,63 @@ def made(
 
     `shared` says how much folds have in common, as in :meth:`Moments.error`.
     """
-    if methods.tail is not None:
-        lowest = f"lowest {100 * methods.tail:g} %"
-        measures = [*measures, *(f"{measure}, {lowest}" for measure in measures)]
-        values = np.concatenate([values, tails(values, methods.tail)], axis=1)
     compared = values if folds is None else folds
     if folds is None:
         _warn_of_few(compared, measures)
     baseline = systems[0] if baseline is None else baseline
     numbers = _pairs(systems, baseline, methods.pairs)
     pairs = [(systems[a], systems[b]) for a, b in numbers]
-    scale = _scale(compared)
+    scale, shares = _scale(compared), np.ones(len(measures))
     scaled = compared / scale[:, None]
-    of_pairs = [snapped(scaled[a], scaled[b]) for a, b in numbers]
+    # Both systems of a pair, on the queries on which both are defined.
+    sides = [scaled[[a, b]] + 0.0 * (scaled[a] + scaled[b]) for a, b in numbers]
+    if methods.tail is not None:
+        lowest = f"lowest {100 * methods.tail:g} %"
+        measures = [*measures, *(f"{measure}, {lowest}" for measure in measures)]
+        scale, shares = np.tile(scale, 2), np.append(shares, methods.tail * shares)
+    of_pairs = [snapped(*with_tails(side, methods.tail)) for side in sides]
     _warn_of_equal(of_pairs, pairs)
     # All columns share one set of resamples.
-    columns = np.concatenate([*scaled, *of_pairs])
-    ends = np.transpose(intervals(columns, methods, shared))
+    columns = np.concatenate([*with_tails(scaled, methods.tail), *of_pairs])
+    of_columns = np.tile(shares, len(systems) + len(pairs))
+    ends = intervals(columns, of_columns, methods, shared)
     n = len(systems) * len(measures)
-    means = _estimates(systems, measures, columns[:n], ends[:n], scale)
-    tested = columns[n:], ends[n:], p_values(columns[n:], methods, shared) if pairs else None
-    differences = _differences(pairs, measures, tested, scale, methods.correction)
+    of_means, of_tests = (Moments.of(columns[i], of_columns[i]) for i in (np.s_[:n], np.s_[n:]))
+    means = _estimates(systems, measures, of_means, ends[:, :n], scale)
+    tested = np.array(sides), columns[n:], of_tests, ends[:, n:]
+    differences = _differences(pairs, measures, tested, scale, methods, shared) if pairs else []
+    if methods.tail is not None:
+        _warn_of_tails([row for row in means if row.measure in measures[len(measures) // 2 :]])
     if methods.test == "t":
         _warn_of_no_spread(differences)
     return Comparison(
         systems=systems,
         measures=measures,
         queries=queries,
-        values=values,
+        values=with_tails(values, methods.tail),
         baseline=baseline,
         estimates=means,
         differences=differences,
         confidence_level=methods.confidence_level,
-        interval_title=TITLES[methods.interval],
-        test_title=_test_title(methods, folds is not None, sum(row.n > 1 for row in differences)),
+        interval_title=_interval_title(methods, folds),
+        test_title=_test_title(methods, folds is not None, (of_tests.n > 1).sum()),
         fold_values=folds,
+        margin=methods.margin,
+        are_simultaneous=methods.correction == "max-t",
     )
 
 
-def _test_title(methods: Methods, of_folds: bool, n_tests: int) -> str:
+def _interval_title(methods: Methods, folds: Floats | None) -> str:
+    n = np.inf if folds is None else folds.shape[-1]
+    return TITLES[methods.interval] + f", rough: {n} folds" * (n <= _FEW_FOLDS)
+
+
+def _test_title(methods: Methods, of_folds: bool, n_tests: Any) -> str:
     title = TITLES["corrected t" if of_folds else methods.test]
+    if methods.tail is not None:
+        title += ", lowest values: exchange of systems"
+    if methods.margin:
+        title += f", against a difference of {-methods.margin:g}"
     if methods.correction is None or n_tests < 2:
         return title
     return f"{title}, {TITLES[methods.correction]}-corrected for {n_tests} tests"
@@ -98,31 +121,47 @@ def _scale(values: Floats) -> Floats:
 
 
 def _estimates(
-    systems: list[str], measures: list[str], columns: Floats, ends: Floats, scale: Floats
+    systems: list[str], measures: list[str], moments: Moments, ends: Floats, scale: Floats
 ) -> list[Estimate]:
-    moments = Moments.of(columns)
-    scaled = _times([moments.mean, *ends.T], np.tile(scale, len(systems)))
+    scaled = _times([moments.mean, *ends], np.tile(scale, len(systems)))
     return [
         Estimate(*key, *(value.item() for value in cell))
-        for key, *cell in zip(product(systems, measures), *scaled, moments.n)
+        for key, *cell in zip(product(systems, measures), *scaled, moments.size)
     ]
 
 
 def _differences(
-    pairs: Any, measures: list[str], tested: Any, scale: Floats, correction: str | None
+    pairs: Any, measures: list[str], tested: Any, scale: Floats, methods: Methods, shared: float
 ) -> list[Difference]:
-    if not pairs:
-        return []
-    columns, ends, p = tested
-    moments = Moments.of(columns)
-    scaled = _times([moments.mean, *ends.T, moments.spread], np.tile(scale, len(pairs)))
-    counts = (columns > 0).sum(1), (columns == 0).sum(1), (columns < 0).sum(1), moments.n
-    corrected = adjusted(p, moments.n, correction)
+    sides, columns, moments, ends = tested
+    margins, n_plain = (methods.margin / scale)[:, None], sides.shape[2]
+    by_pair = columns.reshape(len(pairs), len(measures), -1)
+    shifted = _flat(by_pair[:, :n_plain] + margins[:n_plain])
+    if methods.correction == "max-t":
+        p, corrected, half = max_t(shifted, methods)
+        ends = [moments.mean - half, moments.mean + half]
+    else:
+        p = p_values(shifted, methods, shared)
+        if methods.tail is not None:
+            of_tails = tail_p_values(
+                _flat(sides[:, 0] + margins[:n_plain]), _flat(sides[:, 1]), methods
+            )
+            p = np.reshape([p, of_tails], (2, len(pairs), -1)).swapaxes(0, 1).ravel()
+        corrected = adjusted(p, moments.n, methods.correction)
+    scaled = _times([moments.mean, *ends, moments.spread], np.tile(scale, len(pairs)))
+    # A system wins where its value is higher, whatever the tail.
+    signs = _flat(np.sign(np.tile(by_pair[:, :n_plain], (1, len(measures) // n_plain, 1))))
+    counts = *((signs == sign).sum(1) for sign in (1, 0, -1)), moments.size
     cells = zip(product(pairs, measures), *scaled, effect_sizes(moments), *counts, p, corrected)
     return [
         Difference(first, second, measure, *(value.item() for value in cell))
         for ((first, second), measure), *cell in cells
     ]
+
+
+def _flat(values: Floats) -> Floats:
+    """Return values by pair and measure as columns, a row each."""
+    return values.reshape(-1, values.shape[-1])
 
 
 def _times(values: list[Floats], units: Floats) -> Floats:
@@ -142,6 +181,15 @@ def _warn_of_few(values: Floats, measures: list[str]) -> None:
         )
 
 
+def _warn_of_tails(estimates: list[Estimate]) -> None:
+    few = min(estimates, key=lambda row: row.n)
+    if few.n < FEWEST_IN_TAIL:
+        warn(
+            f"{few.measure!r} is a mean of {few.n} values: with fewer than {FEWEST_IN_TAIL} there "
+            "is no interval. Evaluate on more queries, or take a larger tail."
+        )
+
+
 def _warn_of_equal(differences: list[Floats], pairs: list[tuple[str, str]]) -> None:
     equal = [(np.nan_to_num(d) == 0).all() and (d == 0).any() for d in differences]
     if any(equal):
@@ -153,7 +201,7 @@ def _warn_of_equal(differences: list[Floats], pairs: list[tuple[str, str]]) -> N
 
 
 def _warn_of_no_spread(differences: list[Difference]) -> None:
-    constant = [row for row in differences if row.spread == 0 and row.difference != 0]
+    constant = [row for row in differences if row.n > 1 and np.isnan(row.p)]
     if constant:
         names = ", ".join(f"{d.system!r} and {d.other!r} by {d.measure!r}" for d in constant)
         warn(

@@ -36,7 +36,9 @@ class Policies:
     empty : {"skip", "zero", "one", "nan", "error"}, default=None
         Treatment of queries on which a measure is undefined (0/0), such as queries without a
         relevant document, as in :func:`skcalrank.metrics.measure_score`. A query that is skipped is
-        skipped for all systems. If None, "skip" for arrays, and "zero", as in trec_eval, for runs.
+        skipped for all systems, and for the measures that are undefined there alone: each measure
+        has its own `n`, which tables print where measures differ. If None, "skip" for arrays, and
+        "zero", as in trec_eval, for runs.
     relevance_level : float or None, default=1
         Documents with at least this relevance are relevant, where a binary measure is a name
         (``trec_eval -l``). If None, labels of arrays must be 0 or 1, and the level of runs is 1.
@@ -96,6 +98,7 @@ class Options(PolicyOptions, total=False):
     pairs: str
     n_resamples: int
     tail: float | None
+    margin: float
     random_state: Seed
 
 

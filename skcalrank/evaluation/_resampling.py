@@ -1,4 +1,4 @@
-"""Resampling of queries: the bootstrap of means, and sign flips of differences.
+"""Resampling of queries: the bootstrap of means, sign flips of differences, and exchanges.
 
 A block of resamples is one matrix, which is multiplied by the values of all systems and measures at
 once. Every block has its own random generator, so that results do not depend on the number of
@@ -16,13 +16,36 @@ from ..data.types import Floats, Ints, Seed
 # Approximate number of cells of a block, one for each resample and query.
 _BLOCK_CELLS = 1 << 20
 
-# Sums of flipped differences are equal up to this share of the sum of their absolute values.
+# Sums of flipped differences are equal up to this share of the sum of their absolute values, and
+# values in units of their spread up to this number.
 _ROUNDING = 1e-10
 
 
 class _Block(NamedTuple):
+    """Numbers of some resamples, with their generator; without one they are all that there are."""
+
     rows: slice
-    generator: np.random.Generator
+    generator: Any
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.stop - self.rows.start
+
+    def counts(self, n: int) -> Floats:
+        """Return how often each of n queries is drawn, in each resample of n queries."""
+        # Integers of 16 bits are drawn several times faster.
+        kind: Any = np.uint16 if n <= 1 << 16 else int
+        drawn = self.generator.integers(0, n, size=(self.n_rows, n), dtype=kind)
+        cells = (drawn + n * np.arange(self.n_rows)[:, None]).ravel()
+        return np.bincount(cells, minlength=drawn.size).reshape(drawn.shape).astype(float)
+
+    def coins(self, n: int) -> Floats:
+        """Return a matrix of fair coin flips, 0.0 or 1.0, with n columns."""
+        if self.generator is None:
+            return ((np.arange(self.n_rows)[:, None] >> np.arange(n)) & 1).astype(float)
+        n_bits = self.n_rows * n
+        drawn = np.frombuffer(self.generator.bytes(-(-n_bits // 8)), dtype=np.uint8)
+        return np.unpackbits(drawn, count=n_bits).reshape(-1, n).astype(float)
 
 
 def _blocks(n_resamples: int, n: int, random_state: Seed) -> list[_Block]:
@@ -51,32 +74,63 @@ def by_pattern(columns: Floats) -> Iterator[tuple[Ints, Floats]]:
         yield np.array(numbers), columns[numbers][:, defined[numbers[0]]]
 
 
-def bootstrap_deviations(values: Floats, n_resamples: int, random_state: Seed) -> Floats:
-    """Return the deviations of bootstrap means from the mean, in standard errors.
+def bootstrap_t(values: Floats, n_resamples: int, random_state: Seed) -> Floats:
+    """Return the deviations of bootstrap means from the mean, in standard errors of the resamples.
 
-    The result has shape (n_columns, n_resamples), in single precision, whose error is far below the
-    randomness of the resamples.
+    The result has shape (n_columns, n_resamples); resamples that do not vary are infinitely far.
     """
+    n_columns, n = values.shape
     residuals = values - values.mean(1)[:, None]
-    n_columns, n = residuals.shape
-    units = arrays.safe_divide(residuals, np.sqrt((residuals**2).sum(1) * n / (n - 1))[:, None])
-    units = np.ascontiguousarray(units.T, dtype=np.float32)
-    out = np.empty((n_columns, n_resamples), dtype=np.float32)
+    units = arrays.safe_divide(residuals, np.sqrt((residuals**2).mean(1))[:, None])
+    powers = np.ascontiguousarray(np.concatenate([units, units**2]).T)
+    out = np.empty((n_columns, n_resamples))
 
     def resample(block: _Block) -> None:
-        counts = _counts(block.generator, block.rows.stop - block.rows.start, n)
-        out[:, block.rows] = (counts @ units).T
+        counts = block.counts(n)
+        mean, square = np.split((counts @ powers).T / n, 2)
+        variance = square - mean**2
+        error = np.sqrt(np.where(variance > _ROUNDING, variance, 0.0) / (n - 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out[:, block.rows] = np.where(np.abs(mean) > _ROUNDING, mean / error, 0.0)
 
     each(resample, _blocks(n_resamples, n, random_state))
     return out
 
 
-def _counts(generator: np.random.Generator, n_rows: int, n: int) -> Floats:
-    """Return how often each query is drawn, for `n_rows` resamples of n queries."""
-    # Integers of 16 bits are drawn several times faster.
-    drawn = generator.integers(0, n, size=(n_rows, n), dtype=np.uint16 if n <= 1 << 16 else int)
-    cells = (drawn + n * np.arange(n_rows)[:, None]).ravel()
-    return np.bincount(cells, minlength=n_rows * n).reshape(n_rows, n).astype(np.float32)
+def can_enumerate(n: int, n_resamples: int) -> bool:
+    """Return whether there are at most `n_resamples` assignments of n signs."""
+    return int(n) < n_resamples.bit_length()
+
+
+def _assignments(n: int, n_resamples: int, random_state: Seed) -> tuple[list[_Block], int]:
+    """Return blocks of assignments of n coins: all if there are few, or else random ones.
+
+    The second value is the number of draws that the observed assignment counts as, 0 or 1. All
+    assignments have 0 as the last coin: statistics are the same with all coins turned.
+    """
+    if can_enumerate(n, n_resamples):
+        return [_Block(slice(0, 2 ** max(int(n) - 1, 0)), None)], 0
+    return _blocks(n_resamples, n, random_state), 1
+
+
+def flipped_sums(columns: Floats, n_resamples: int, random_state: Seed) -> tuple[Floats, int]:
+    """Return the absolute sum of each column, for each assignment of signs to the queries.
+
+    The result has shape (n_assignments, n_columns). The second value is the number of draws that
+    the observed signs count as, 0 if the assignments are all that there are.
+    """
+    varies = columns.any(0)
+    if can_enumerate(varies.sum(), n_resamples):
+        columns = columns[:, varies]
+    n, sums = columns.shape[1], columns.sum(1)
+    blocks, n_own = _assignments(n, n_resamples, random_state)
+    out, weights = np.empty((blocks[-1].rows.stop, len(columns))), 2 * columns.T
+
+    def flip(block: _Block) -> None:
+        out[block.rows] = np.abs(block.coins(n) @ weights - sums)
+
+    each(flip, blocks)
+    return out, n_own
 
 
 def sign_flip_p_values(differences: Floats, n_resamples: int, random_state: Seed) -> Floats:
@@ -88,54 +142,40 @@ def sign_flip_p_values(differences: Floats, n_resamples: int, random_state: Seed
     """
     differences = np.nan_to_num(differences)
     n_signs = np.count_nonzero(differences, axis=1)
-    is_exact = np.array([can_enumerate(n, n_resamples) for n in n_signs])
+    is_exact = np.array([can_enumerate(n, n_resamples) for n in n_signs], dtype=bool)
     p_values = np.empty(len(differences))
-    p_values[is_exact] = [_exact(d[d != 0]) for d in differences[is_exact]]
-    if not is_exact.all():
-        p_values[~is_exact] = _drawn(differences[~is_exact], n_resamples, random_state)
+    for group in [*np.flatnonzero(is_exact)[:, None], np.flatnonzero(~is_exact)]:
+        if len(group):
+            columns = differences[group]
+            sums, n_own = flipped_sums(columns, n_resamples, random_state)
+            least = np.abs(columns.sum(1)) - _ROUNDING * np.abs(columns).sum(1)
+            p_values[group] = ((sums >= least).sum(0) + n_own) / (len(sums) + n_own)
     return p_values
 
 
-def can_enumerate(n: int, n_resamples: int) -> bool:
-    """Return whether there are at most `n_resamples` assignments of n signs."""
-    return int(n) < n_resamples.bit_length()
+def exchange_p_value(
+    a: Floats, b: Floats, share: float, n_resamples: int, random_state: Seed
+) -> float:
+    """Return the two-sided p-value of the difference of the means of the lowest values.
 
+    Under the null hypothesis the two systems are exchangeable within each query. The means of the
+    lowest shares of values are taken anew for each exchange.
+    """
+    size = share * len(a)
+    last = int(np.ceil(size - _ROUNDING)) - 1
+    # Whatever is exchanged, the lowest values are not above this.
+    can_matter = np.minimum(a, b) <= np.sort(np.maximum(a, b))[last]
+    a, b = a[can_matter], b[can_matter]
 
-def _exact(differences: Floats) -> float:
-    """Return the share of all assignments of signs whose sum is at least as far from 0."""
-    if not len(differences):
-        return 1.0
-    # The first sign can be fixed, since the absolute sum is the same with all signs flipped.
-    numbers = np.arange(2 ** (len(differences) - 1))[:, None]
-    flipped = (numbers >> np.arange(len(differences) - 1)) & 1
-    sums = differences[0] + (1 - 2 * flipped) @ differences[1:]
-    return float(np.mean(np.abs(sums) >= _least(differences)))
+    def lowest(values: Floats) -> Floats:
+        ordered = np.partition(values, last, axis=1)
+        return np.asarray(ordered[:, :last].sum(1) + (size - last) * ordered[:, last])
 
+    def difference(coins: Floats) -> Floats:
+        return np.abs(lowest(np.where(coins, b, a)) - lowest(np.where(coins, a, b)))
 
-def _least(differences: Floats) -> Any:
-    """Return the absolute value of the observed sum, minus rounding."""
-    return np.abs(differences.sum(-1)) - _ROUNDING * np.abs(differences).sum(-1)
-
-
-def _drawn(differences: Floats, n_resamples: int, random_state: Any) -> Floats:
-    """Return p-values from random signs; the observed signs count as one more draw."""
-    n = differences.shape[1]
-    weights, sums = np.ascontiguousarray(2 * differences.T), differences.sum(1)
-    least, counts = _least(differences), np.zeros(len(differences), dtype=int)
-
-    def flip(block: _Block) -> Ints:
-        kept = _coins(block.generator, block.rows.stop - block.rows.start, n)
-        return np.count_nonzero(np.abs(kept @ weights - sums) >= least, axis=0)
-
-    def add(as_far: Ints) -> None:
-        counts[:] += as_far
-
-    each(flip, _blocks(n_resamples, n, random_state), add)
-    return (1 + counts) / (1 + n_resamples)
-
-
-def _coins(generator: np.random.Generator, n_rows: int, n: int) -> Floats:
-    """Return a matrix of fair coin flips, 0.0 or 1.0."""
-    n_bytes = -(-n_rows * n // 8)
-    bits = np.unpackbits(np.frombuffer(generator.bytes(n_bytes), dtype=np.uint8), count=n_rows * n)
-    return bits.reshape(n_rows, n).astype(float)
+    blocks, n_own = _assignments(len(a), n_resamples, random_state)
+    least = difference(np.zeros((1, len(a)))) - _ROUNDING * size
+    counts: list[Any] = []
+    each(lambda of: np.count_nonzero(difference(of.coins(len(a))) >= least), blocks, counts.append)
+    return (sum(counts) + n_own) / (blocks[-1].rows.stop + n_own)

@@ -14,23 +14,31 @@ from scipy.special import nctdtr, ndtr, ndtri
 
 from ..data import arrays, check
 from ..data.types import Array, Floats, Ints, Seed
-from ._resampling import bootstrap_deviations, by_pattern, can_enumerate, sign_flip_p_values
+from ._resampling import (
+    bootstrap_t,
+    by_pattern,
+    can_enumerate,
+    exchange_p_value,
+    flipped_sums,
+    sign_flip_p_values,
+)
 
-INTERVALS = ("student", "bca")
+INTERVALS = ("student", "bootstrap-t")
 TESTS = ("t", "wilcoxon", "permutation")
-CORRECTIONS = ("holm", "bh", None)
+CORRECTIONS = ("holm", "bh", "max-t", None)
 PAIRS = ("baseline", "all")
 
 #: Names of the methods in captions.
 TITLES = {
     "student": "Student",
-    "bca": "BCa bootstrap",
+    "bootstrap-t": "bootstrap-t",
     "t": "paired t-test",
     "corrected t": "corrected resampled t-test",
     "wilcoxon": "Wilcoxon signed-rank test",
     "permutation": "sign-flip permutation test",
     "holm": "Holm",
     "bh": "Benjamini-Hochberg",
+    "max-t": "max-T",
 }
 
 # Largest number of differences for Wilcoxon's exact distribution, as in scipy.
@@ -42,8 +50,11 @@ _MANY = 1e3
 # A standard deviation up to this share of the largest value is rounding, and counts as 0.
 _NO_SPREAD = 1e-12
 
-# Deviations in standard errors that count as 0, in single precision.
-_ROUNDING = 1e-4
+# Flipped sums in units of the root of their sum of squares are equal up to this.
+_ROUNDING = 1e-9
+
+# Fewer values in a tail have no interval, which would hold the mean too rarely.
+FEWEST_IN_TAIL = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,16 +71,23 @@ class Methods:
         differences are the same number other than 0. "wilcoxon": signed-rank test, without the
         queries on which two systems are equal. "permutation": test of the mean by random sign
         flips of the differences.
-    interval : {"student", "bca"}, default="student"
-        Confidence intervals of means and mean differences: Student's, or the bias-corrected and
-        accelerated bootstrap over queries. NaN if the values do not vary.
+    interval : {"student", "bootstrap-t"}, default="student"
+        Confidence intervals of means and mean differences: Student's, or those of the studentized
+        bootstrap over queries, which are right for skewed values, too [1]_; an end whose resamples
+        do not vary is Student's. NaN if the values do not vary.
     confidence_level : float, default=0.95
         Confidence level of the intervals.
-    correction : {"holm", "bh", None}, default="holm"
+    correction : {"holm", "bh", "max-t", None}, default="holm"
         Adjustment of the p-values for the family of all pairs and measures of the call. "holm"
-        bounds the probability of any false rejection, "bh" (Benjamini-Hochberg) the expected share
-        of false ones among the rejections. A test whose p-value is NaN belongs to the family,
-        without a rejection; a test on fewer than two queries does not belong to it.
+        and "max-t" bound the probability of any false rejection, "bh" (Benjamini-Hochberg) the
+        expected share of false ones among the rejections. A test whose p-value is NaN belongs to
+        the family, without a rejection; a test on fewer than two queries does not belong to it.
+        "max-t", for ``test="permutation"`` [2]_, compares each difference with the largest of all
+        under the same sign flips, and rejects more than "holm" where systems or measures are
+        correlated and few of them differ. Intervals of differences are simultaneous, in place of
+        those of `interval`, and exclude the hypothesis exactly where the corrected p is below 1
+        minus the level. For that p is the larger one of two, by flips of the differences and of
+        their residuals.
     pairs : {"baseline", "all"}, default="baseline"
         Differences to test: those to the baseline, or those of all pairs of systems.
     n_resamples : int, default=10_000
@@ -79,9 +97,15 @@ class Methods:
     tail : float, default=None
         If a share such as 0.1, each measure is also given as its mean over the 10 % of the queries
         on which a system has its lowest values, other queries for each system, under the name
-        "map, lowest 10 %". A query counts in its tests as q if its value is above q, the quantile
-        of the values, and as q - (q - value) / tail if it is below: the mean of these numbers is
-        the mean of the lowest values [1]_. For ``test="t"``.
+        "map, lowest 10 %"; its `n` is the number of these queries. Whatever `test` is, its test
+        exchanges the two systems within queries at random and takes the means of the lowest values
+        anew. Intervals (Student's), spreads and effect sizes are those of the influence of each
+        query: q if its value is above q, the quantile of the values, and q - (q - value) / tail if
+        it is below [3]_. With fewer than 20 queries in the tail there is no interval.
+    margin : float, default=0.0
+        Differences are tested against minus this number, in units of the measures, for
+        non-inferiority: a system that is significantly above it is worse by less than the margin.
+        With equal systems at minus the margin, half of `1 - confidence_level` are found so.
     random_state : int, RandomState instance or None, default=0
         Seed of the bootstrap and of the permutation test. Results do not depend on the number of
         threads.
@@ -92,7 +116,10 @@ class Methods:
 
     References
     ----------
-    .. [1] Rockafellar and Uryasev: Optimization of conditional value-at-risk, Journal of Risk 2,
+    .. [1] Hall: Theoretical comparison of bootstrap confidence intervals, Annals of Statistics 16,
+       1988.
+    .. [2] Westfall and Young: Resampling-based multiple testing, Wiley, 1993, section 2.3.
+    .. [3] Rockafellar and Uryasev: Optimization of conditional value-at-risk, Journal of Risk 2,
        2000.
 
     Examples
@@ -113,6 +140,7 @@ class Methods:
     pairs: str = "baseline"
     n_resamples: int = 10_000
     tail: float | None = None
+    margin: float = 0.0
     random_state: Seed = 0
 
     def __post_init__(self) -> None:
@@ -125,8 +153,14 @@ class Methods:
         check.option("pairs", self.pairs, PAIRS)
         if self.tail is not None:
             check_share("tail", self.tail)
-            if self.test != "t":
-                raise ValueError(f"tail must be None unless test='t', got test={self.test!r}.")
+        check_margin(self.margin)
+        if self.margin and self.pairs != "baseline":
+            raise ValueError(f"pairs must be 'baseline' with a margin, got {self.pairs!r}.")
+        if self.correction == "max-t" and (self.test != "permutation" or self.tail is not None):
+            raise ValueError(
+                "correction must not be 'max-t' unless test='permutation' and tail=None, got "
+                f"test={self.test!r}, tail={self.tail!r}."
+            )
 
 
 def check_share(name: str, value: Any) -> None:
@@ -136,30 +170,51 @@ def check_share(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a number between 0 and 1, such as 0.95, got {value!r}.")
 
 
-def tails(values: Floats, share: float) -> Floats:
-    """Return values whose means are the means of the lowest shares of the values of each column.
+def check_margin(value: Any) -> None:
+    """Raise if a margin is not a number of at least 0."""
+    if not isinstance(value, (int, float)) or not 0 <= value < np.inf:
+        raise ValueError(f"margin must be a finite number >= 0, got {value!r}.")
 
-    With the quantile q of the share, ``q - max(q - value, 0) / share`` has this mean (Rockafellar
-    and Uryasev 2000), and up to a constant is the influence of the query on it, so that its
-    variance gives the standard error. NaN stays NaN.
+
+def with_tails(values: Floats, share: float | None) -> Floats:
+    """Return values of shape (..., n_measures, n_queries), behind them those of tails if any.
+
+    The means of the latter are the means of the lowest shares of the values. With the quantile q of
+    the share, ``q - max(q - value, 0) / share`` has this mean (Rockafellar and Uryasev 2000), and
+    up to a constant is the influence of the query on it, so that its variance gives the standard
+    error. NaN stays NaN.
     """
+    if share is None:
+        return values
     ordered, n = np.sort(values, axis=-1), (~np.isnan(values)).sum(-1, keepdims=True)
-    place = np.maximum(np.ceil(share * n - 1e-9).astype(int) - 1, 0)
-    quantile = np.take_along_axis(ordered, place, axis=-1)
-    return np.asarray(quantile - np.maximum(quantile - values, 0.0) / share)
+    quantile = np.take_along_axis(ordered, np.maximum(_size(n, share) - 1, 0), axis=-1)
+    tails = quantile - np.maximum(quantile - values, 0.0) / share
+    return np.concatenate([values, tails], axis=-2)
+
+
+def _size(n: Ints, share: Any) -> Ints:
+    """Return the number of values in a share of n, the last one in part."""
+    return np.ceil(share * n - 1e-9).astype(int)
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Number, mean and standard deviation of the defined values of each column."""
+    """Number, mean and standard deviation of the defined values of each column.
+
+    `size` is the number of those that the mean rests on, which is smaller for a tail.
+    """
 
     n: Ints
     mean: Floats
     spread: Floats
+    size: Ints
 
     @classmethod
-    def of(cls, columns: Floats) -> Moments:
-        """Return the moments of columns of shape (n_columns, n_queries), with NaN for undefined."""
+    def of(cls, columns: Floats, shares: Any = 1.0) -> Moments:
+        """Return the moments of columns of shape (n_columns, n_queries), with NaN for undefined.
+
+        A column of a tail has its share of the values, others 1.
+        """
         defined = ~np.isnan(columns)
         n = defined.sum(1)
         mean = arrays.safe_divide(np.where(defined, columns, 0.0).sum(1), n, np.nan)
@@ -168,7 +223,8 @@ class Moments:
             arrays.safe_divide((residuals**2).sum(1), np.maximum(n - 1.0, 0.0), np.nan)
         )
         largest = np.abs(np.where(defined, columns, 0.0)).max(1, initial=0.0)
-        return cls(n, mean, np.where(spread <= _NO_SPREAD * largest, 0.0, spread))
+        spread = np.where(spread <= _NO_SPREAD * largest, 0.0, spread)
+        return cls(n, mean, spread, _size(n, shares))
 
     def error(self, shared: float) -> Floats:
         """Return the standard error of the means.
@@ -180,48 +236,24 @@ class Moments:
         return self.spread * np.sqrt(arrays.safe_divide(1.0, self.n, np.nan) + shared)
 
 
-def intervals(columns: Floats, methods: Methods, shared: float = 0.0) -> tuple[Floats, Floats]:
-    """Return both ends of the interval of each mean; NaN if values do not vary."""
-    moments = Moments.of(columns)
-    varies = np.where(moments.spread > 0, 1.0, np.nan)
-    if methods.interval == "student":
-        quantile = stats.t.ppf((1 + methods.confidence_level) / 2, np.maximum(moments.n - 1, 1))
-        half = quantile * moments.error(shared) * varies
-        return moments.mean - half, moments.mean + half
-    ends = np.full((2, len(columns)), np.nan)
-    for numbers, values in by_pattern(columns):
-        if values.shape[1] > 1:
-            ends[:, numbers] = _bca(values, methods)
-    return ends[0] * varies, ends[1] * varies
+def intervals(columns: Floats, shares: Floats, methods: Methods, shared: float) -> Floats:
+    """Return both ends of the interval of each mean, of shape (2, n_columns).
 
-
-def _bca(values: Floats, methods: Methods) -> Floats:
-    """Return both ends of bias-corrected and accelerated intervals, of shape (2, n_columns)."""
-    moments = Moments.of(values)
-    deviations = bootstrap_deviations(values, methods.n_resamples, methods.random_state)
-    # For a mean, the jackknife deviations are proportional to the deviations of the values.
-    units = arrays.safe_divide(values - moments.mean[:, None], moments.spread[:, None])
-    squares = values.shape[1] - 1.0
-    acceleration = (units**3).sum(1) / (6 * squares**1.5)
-    # Resamples whose mean equals the observed mean count half as below it.
-    below = (deviations < -_ROUNDING).mean(1) + (np.abs(deviations) <= _ROUNDING).mean(1) / 2
-    half_a_resample = 0.5 / methods.n_resamples
-    bias = ndtri(np.clip(below, half_a_resample, 1 - half_a_resample))
-    tail = (1 - methods.confidence_level) / 2
-    shifted = bias + ndtri([[tail], [1 - tail]])
-    levels = ndtr(bias + shifted / (1 - acceleration * shifted))
-    deviations.sort(1)
-    ends = np.array([_quantiles(deviations, level) for level in levels])
-    return moments.mean + ends * moments.error(0.0)
-
-
-def _quantiles(ordered: Floats, levels: Floats) -> Floats:
-    """Return one quantile of each sorted row, at the level of that row, by interpolation."""
-    place = levels * (ordered.shape[1] - 1)
-    rows, lower = np.arange(len(ordered)), np.floor(place).astype(int)
-    upper = np.minimum(lower + 1, ordered.shape[1] - 1)
-    low = ordered[rows, lower]
-    return low + (place - lower) * (ordered[rows, upper] - low)
+    They are NaN if values do not vary, and for few values in a tail. Those of tails are Student's,
+    whose degrees of freedom are those of the values in the tail.
+    """
+    moments = Moments.of(columns, shares)
+    levels = np.array([1 - methods.confidence_level, 1 + methods.confidence_level]) / 2
+    quantiles = stats.t.ppf(levels[:, None], np.maximum(moments.size - 1, 1))
+    if methods.interval == "bootstrap-t":
+        for numbers, values in by_pattern(columns):
+            if values.shape[1] > 1:
+                drawn = bootstrap_t(values, methods.n_resamples, methods.random_state)
+                drawn = -np.quantile(drawn, levels[::-1], axis=1, method="closest_observation")
+                is_better = np.isfinite(drawn) & (moments.size == moments.n)[numbers]
+                quantiles[:, numbers] = np.where(is_better, drawn, quantiles[:, numbers])
+    has_none = (moments.spread == 0) | (moments.size < np.minimum(moments.n, FEWEST_IN_TAIL))
+    return moments.mean + np.where(has_none, np.nan, quantiles * moments.error(shared))
 
 
 def p_values(differences: Floats, methods: Methods, shared: float = 0.0) -> Floats:
@@ -240,6 +272,56 @@ def p_values(differences: Floats, methods: Methods, shared: float = 0.0) -> Floa
         p = sign_flip_p_values(differences, methods.n_resamples, methods.random_state)
     p = np.where((np.nan_to_num(differences) == 0).all(1), 1.0, p)
     return np.where(moments.n < 2, np.nan, p)
+
+
+def tail_p_values(first: Floats, second: Floats, methods: Methods) -> Floats:
+    """Return p-values of the means of the lowest values of two systems; NaN for fewer than two.
+
+    Both have shape (n_columns, n_queries), and are defined on the same queries.
+    """
+    options: Any = methods.tail, methods.n_resamples, methods.random_state
+    return np.array(
+        [
+            exchange_p_value(a[of], b[of], *options) if of.sum() > 1 else np.nan
+            for a, b, of in zip(first, second, ~np.isnan(first))
+        ]
+    )
+
+
+def max_t(differences: Floats, methods: Methods) -> tuple[Floats, Floats, Floats]:
+    """Return p-values of each difference and of the family, and half the widths of the intervals.
+
+    A p-value of the family is below 1 minus the confidence level exactly where 0 is not in the
+    interval. Flips of the differences make it exact. Where differences are large, flips correlate
+    them more than they are, so that intervals would be too short: flips of residuals do not.
+    """
+    moments, level = Moments.of(differences), 1 - methods.confidence_level
+    residuals = differences - moments.mean[:, None]
+    flipped = [
+        flipped_sums(_units(columns, is_kept), methods.n_resamples, methods.random_state)
+        for columns, is_kept in ((differences, moments.n > 1), (residuals, moments.spread > 0))
+    ]
+    observed = np.abs(_units(differences, moments.n > 1).sum(1)) - _ROUNDING
+    corrected, bound = np.zeros(len(differences)), 0.0
+    for sums, n_own in flipped:
+        largest, total = np.sort(sums.max(1)), len(sums) + n_own
+        above = len(sums) - np.searchsorted(largest, observed)
+        corrected = np.maximum(corrected, (above + n_own) / total)
+        n_above = np.count_nonzero(np.arange(n_own, total) / total < level)
+        bound = max(bound, largest[-n_above] + _ROUNDING if n_above else np.inf)
+    (sums, n_own), n = flipped[0], moments.n
+    p = ((sums >= observed).sum(0) + n_own) / (len(sums) + n_own)
+    # With n values, t rises with the ratio of the sum to the root of the sum of squares.
+    share = np.minimum(bound**2 / np.maximum(n, 1), 1.0)
+    t = np.sqrt(arrays.safe_divide((n - 1) * share, 1 - share, np.inf))
+    half = t * np.where(moments.spread > 0, moments.error(0.0), np.nan)
+    return *np.where(n > 1, (p, corrected), np.nan), half
+
+
+def _units(columns: Floats, is_kept: Array) -> Floats:
+    """Return columns with sums of squares of 1; 0 where undefined or not kept."""
+    values = np.where(is_kept[:, None], np.nan_to_num(columns), 0.0)
+    return np.asarray(arrays.safe_divide(values, np.sqrt((values**2).sum(1))[:, None]))
 
 
 def _wilcoxon(differences: Floats, n_resamples: int) -> float:
@@ -262,7 +344,7 @@ def adjusted(p: Floats, n: Ints, correction: str | None) -> Floats:
     A test whose p-value is NaN, since its differences do not vary, counts as p = 1, so that the
     size of the family does not depend on the values.
     """
-    if correction is None:
+    if correction in (None, "max-t"):
         return p.copy()
     out, undefined = np.where(np.isnan(p), 1.0, p), np.isnan(p)
     family = np.flatnonzero(n > 1)

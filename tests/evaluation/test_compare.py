@@ -91,7 +91,10 @@ def test_undefined_queries_count_for_no_system(rng):
     skipped = compare(y, scores, ["ndcg", "spearman"], qid=qid)
     counts = {row.measure: row.n for row in skipped.differences}
     assert counts == {"ndcg": 7, "spearman": 8}
-    assert "7 to 8 queries" in skipped.caption()
+    # Each measure keeps its own queries, and says how many.
+    for table in ("means", "differences"):
+        assert "over 7 queries (ndcg) and 8 queries (spearman)" in skipped.caption(table=table)
+    assert "over 8 queries, with" in compare(y, scores, ["spearman"], qid=qid).caption()
     zero = compare(y, scores, ["ndcg"], qid=qid, empty="zero")
     assert zero.differences[0].n == 8
     assert zero.differences[0].ties >= 1
@@ -239,7 +242,7 @@ def test_letters_of_all_pairs(apart):
 
 
 def test_latex(apart):
-    comparison = compare_values(apart, interval="bca", n_resamples=100)
+    comparison = compare_values(apart, interval="bootstrap-t", n_resamples=100)
     table = comparison.to_latex(digits=3, interval=False)
     assert r"System & m\textbar{}1 & m\_2 \\" in table
     assert r"a\_b & " in table
@@ -248,7 +251,7 @@ def test_latex(apart):
     # The caption speaks of intervals where the table has them.
     assert "intervals" not in table
     assert r"\begin{tabular}{lrr}" in table
-    assert r"with 95 \% intervals (BCa bootstrap)" in comparison.to_latex()
+    assert r"with 95 \% intervals (bootstrap-t)" in comparison.to_latex()
     # Every number of the table in Markdown is in that in LaTeX.
     numbers = [
         re.findall(r"0\.\d+", text) for text in (comparison.to_latex(), comparison.to_markdown())
@@ -396,8 +399,13 @@ GOOD = {"a": np.arange(16.0), "b": -np.arange(16.0)}
         (GOOD, ["map"], {"baseline": "z"}, "baseline must be one of 'a', 'b'"),
         (GOOD, ["map"], {"pairs": "both"}, "pairs must be one of 'baseline', 'all'"),
         (GOOD, ["map"], {"test": "z"}, "test must be one of 't', 'wilcoxon', 'permutation'"),
-        (GOOD, ["map"], {"interval": None}, "interval must be one of 'student', 'bca'"),
-        (GOOD, ["map"], {"correction": "b"}, "correction must be one of 'holm', 'bh', None"),
+        (GOOD, ["map"], {"interval": None}, "interval must be one of 'student', 'bootstrap-t'"),
+        (
+            GOOD,
+            ["map"],
+            {"correction": "b"},
+            "correction must be one of 'holm', 'bh', 'max-t', None",
+        ),
         (GOOD, ["map"], {"confidence_level": 95}, "confidence_level must be a number between 0 "),
         (GOOD, ["map"], {"n_resamples": 0}, "n_resamples must be an integer >= 1, got 0"),
         (GOOD, ["map"], {"ties": "no"}, "ties must .* got 'no'"),

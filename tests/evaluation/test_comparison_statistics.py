@@ -34,38 +34,47 @@ def test_student_intervals_and_t_tests_are_those_of_scipy(differences):
     assert row.ties == 0
 
 
-def test_bca_intervals_are_those_of_scipy(differences):
-    row = one_pair(differences, interval="bca", n_resamples=20_000)
-    expected = stats.bootstrap(
-        (differences,), np.mean, n_resamples=20_000, method="BCa", random_state=0
-    ).confidence_interval
+def test_bootstrap_t_intervals_are_those_of_the_definition(differences):
+    row = one_pair(differences, interval="bootstrap-t", n_resamples=20_000)
+    n = len(differences)
+    drawn = np.random.default_rng(1).choice(differences, (100_000, n))
+    error = differences.std(ddof=1) / np.sqrt(n)
+    # Errors of resamples have the divisor n - 1 as well.
+    t = (drawn.mean(1) - differences.mean()) / (drawn.std(1, ddof=1) / np.sqrt(n))
+    high, low = differences.mean() - error * np.quantile(t, [0.025, 0.975])
     # Between two sets of resamples, the ends differ by hundredths of a standard error.
-    error = differences.std(ddof=1) / np.sqrt(len(differences))
-    assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.12 * error)
+    assert (row.low, row.high) == pytest.approx((low, high), abs=0.12 * error)
     student = one_pair(differences)
     assert row.low > student.low
-    assert row.high > student.high
+    assert row.high > student.high + 0.1 * error
 
 
-def test_bca_intervals_of_few_discrete_values():
-    # The mean itself is among the means of resamples in one of three.
-    found = np.array([0, 0, 1, 0, 1, 0, 0, 0], dtype=float)
-    row = one_pair(found, interval="bca", n_resamples=20_000)
-    expected = stats.bootstrap(
-        (found,), np.mean, n_resamples=20_000, method="BCa", random_state=0
-    ).confidence_interval
-    assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.13)
+def test_bootstrap_t_of_few_queries_is_that_of_all_resamples():
+    found = np.array([-1.8139, -0.4204, -0.5089, 1.5908, 0.25])
+    with pytest.warns(UserWarning, match="'m' is defined on 5 queries only"):
+        row = one_pair(found, interval="bootstrap-t", n_resamples=50_000, confidence_level=0.8)
+    drawn = found[np.array(list(product(range(5), repeat=5)))]
+    spread = drawn.std(1, ddof=1)
+    deviations, error = drawn.mean(1) - found.mean(), found.std(ddof=1)
+    with np.errstate(divide="ignore"):
+        t = deviations / np.where(spread > 1e-12, spread, 0.0)
+    high, low = found.mean() - error * np.quantile(t, [0.1, 0.9])
+    assert (row.low, row.high) == pytest.approx((low, high), abs=0.05 * error)
 
 
-def test_bca_intervals_count_means_that_are_the_mean_but_for_rounding_as_equal():
-    # scipy counts them as below or above the mean as they are rounded, unless we round them.
-    found = np.array([-1.8139, -0.4204, -0.5089, 1.5908])
-    with pytest.warns(UserWarning, match="'m' is defined on 4 queries only"):
-        row = one_pair(found, interval="bca")
-    expected = stats.bootstrap(
-        (found,), lambda x, axis: np.mean(x, axis).round(12), method="BCa", random_state=0
-    ).confidence_interval
-    assert (row.low, row.high) == pytest.approx(tuple(expected), abs=0.02)
+def test_an_end_without_resamples_that_vary_is_students():
+    # More than 2.5 % of the resamples miss the one query that is not 0.
+    found = np.zeros(20)
+    found[3] = 1.0
+    row, student = (one_pair(found, interval=of) for of in ("bootstrap-t", "student"))
+    assert row.high == student.high
+    assert row.low > student.low
+    assert np.isfinite(row.low)
+
+
+def test_the_bootstrap_that_is_gone_names_its_successor():
+    with pytest.raises(ValueError, match="one of 'student', 'bootstrap-t', got 'bca'"):
+        one_pair(np.arange(8.0), interval="bca")
 
 
 def all_signs(differences):
@@ -123,7 +132,7 @@ def test_wilcoxon_tests_share_ranks_and_leave_out_zeros():
 
 
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
-@pytest.mark.parametrize("interval", ["student", "bca"])
+@pytest.mark.parametrize("interval", ["student", "bootstrap-t"])
 def test_queries_that_are_undefined_change_nothing(differences, test, interval):
     options = {"test": test, "interval": interval, "n_resamples": 500}
     row = one_pair(differences, **options)
@@ -142,7 +151,7 @@ def test_queries_that_are_undefined_change_nothing(differences, test, interval):
     ("base", "new"),
     [([0.0], [1.0]), ([0.1, 0.2], [0.3, 0.4]), ([1e6, 1e6 + 0.3], [1e6 + 0.1, 1e6 + 0.4])],
 )
-@pytest.mark.parametrize("interval", ["student", "bca"])
+@pytest.mark.parametrize("interval", ["student", "bootstrap-t"])
 def test_t_tests_and_intervals_need_differences_that_vary(base, new, interval):
     values = {"base": {"m": base * 8}, "new": {"m": new * 8}}
     with pytest.warns(UserWarning, match="same number .*: 'new' and 'base' by 'm'.*permutation"):
@@ -185,7 +194,7 @@ def test_no_difference(test):
 
 
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
-@pytest.mark.parametrize("interval", ["student", "bca"])
+@pytest.mark.parametrize("interval", ["student", "bootstrap-t"])
 def test_one_query_has_no_interval(test, interval):
     with pytest.warns(UserWarning, match="'m' is defined on 1 queries only"):
         row = one_pair(np.array([0.25]), test=test, interval=interval)
@@ -207,7 +216,7 @@ def test_rounding_is_no_difference():
     assert (row.wins, row.ties, row.losses) == (1, 4, 1)
 
 
-@pytest.mark.parametrize("options", [{}, {"interval": "bca"}, {"test": "permutation"}])
+@pytest.mark.parametrize("options", [{}, {"interval": "bootstrap-t"}, {"test": "permutation"}])
 def test_measures_may_have_any_scale(rng, options):
     values = {name: rng.random(20) for name in "ab"}
     units = {"tiny": 2.0**-1000, "one": 1.0, "large": 2.0**60, "huge": 2.0**1020}
@@ -343,7 +352,7 @@ def test_queries_needed_of_tiny_differences_and_without_spread():
 # -- threads and blocks --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{"interval": "bca"}, {"test": "permutation"}])
+@pytest.mark.parametrize("options", [{"interval": "bootstrap-t"}, {"test": "permutation"}])
 def test_results_do_not_depend_on_the_number_of_threads(rng, options):
     from threadpoolctl import threadpool_limits
 
@@ -357,7 +366,7 @@ def test_results_do_not_depend_on_the_number_of_threads(rng, options):
 
 def test_more_queries_than_a_small_integer_counts(rng):
     values = {name: {"m": rng.normal(size=70_000)} for name in "ab"}
-    (row,) = compare_values(values, interval="bca", n_resamples=50).differences
+    (row,) = compare_values(values, interval="bootstrap-t", n_resamples=50).differences
     student = compare_values(values).differences[0]
     assert row.low == pytest.approx(student.low, abs=0.6 * (student.high - student.low))
 
@@ -365,12 +374,168 @@ def test_more_queries_than_a_small_integer_counts(rng):
 def test_nothing_else_is_warned_of(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        family(rng, "holm", interval="bca", test="permutation", n_resamples=100)
+        family(rng, "holm", interval="bootstrap-t", test="permutation", n_resamples=100)
+
+
+# -- the largest of all statistics ---------------------------------------------------
+
+
+def by_max_t(columns):
+    """The corrected p-values by definition: of all flips of differences, and of residuals."""
+    observed = np.abs(columns.sum(0)) / np.sqrt((columns**2).sum(0))
+    p = []
+    for flipped in (columns, columns - columns.mean(0)):
+        norms = np.sqrt((flipped**2).sum(0))
+        largest = [
+            (np.abs(np.array(signs) @ flipped) / norms).max()
+            for signs in product((-1, 1), repeat=len(columns))
+        ]
+        p.append([np.mean(np.array(largest) >= value - 1e-9) for value in observed])
+    return np.max(p, axis=0)
+
+
+MAX_T = {"test": "permutation", "correction": "max-t"}
+
+
+def systems_of(columns):
+    """Values of a system that is 0.5 everywhere, and of one for each column of differences."""
+    base = np.full(len(columns), 0.5)
+    others = {f"s{i}": {"m": base + column} for i, column in enumerate(columns.T)}
+    return {"base": {"m": base}} | others
+
+
+@pytest.mark.parametrize("n", [6, 8, 9])
+def test_max_t_is_that_of_all_sign_flips(rng, n):
+    columns = rng.normal([0.2, 0.7, 0.8, 0.0], size=(n, 4)) + rng.normal(size=(n, 1)) / 2
+    columns[0, 0] = 0.0
+    rows = compare_values(systems_of(columns), **MAX_T).differences
+    assert [row.p_adjusted for row in rows] == pytest.approx(by_max_t(columns), abs=1e-12)
+    assert [row.p for row in rows] == pytest.approx([all_signs(c) for c in columns.T], abs=1e-12)
+    again = compare_values(systems_of(columns), **MAX_T, random_state=5).differences
+    assert again == rows
+    # Drawn flips are near.
+    drawn = compare_values(systems_of(columns), **MAX_T, n_resamples=2 ** (n - 1)).differences
+    assert [r.p_adjusted for r in drawn] == pytest.approx(by_max_t(columns), abs=0.25)
+
+
+def test_one_difference_needs_no_correction_by_max_t(rng):
+    found = rng.normal(0.5, size=40)
+    row = one_pair(found, **MAX_T)
+    assert row.p == one_pair(found, test="permutation").p
+    assert row.p <= row.p_adjusted < row.p + 0.01
+    # The bound of flips is near Student's.
+    student = one_pair(found)
+    assert (row.low, row.high) == pytest.approx((student.low, student.high), abs=0.02)
+
+
+@pytest.mark.parametrize("n", [7, 12, 40])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_simultaneous_intervals_agree_with_corrected_p_values(n, level):
+    seen = set()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        columns = rng.normal([0, 0.3, 0.6, 0.9, 1.2], size=(n, 5)) + rng.normal(size=(n, 1))
+        columns = columns.round(1)  # with ties
+        options = {"confidence_level": level, "n_resamples": 500, "random_state": seed}
+        margin = (seed % 3) / 4
+        found = compare_values(systems_of(columns), **MAX_T, **options, margin=margin)
+        for row in found.differences:
+            assert row.p_adjusted >= row.p
+            excludes = not row.low <= -margin <= row.high
+            assert excludes == (row.p_adjusted < 1 - level), row
+            seen.add(excludes)
+    assert seen == {False, True}
+
+
+def test_max_t_of_measures_on_different_queries(rng):
+    columns = rng.normal(0.4, size=(30, 3))
+    values = systems_of(columns)
+    for name in values:
+        values[name] = {"m": values[name]["m"], "part": values[name]["m"].copy()}
+        values[name]["part"][8:] = np.nan
+        values[name]["none"] = np.full(30, np.nan)
+    with pytest.warns(UserWarning, match="'none' is defined on 0 queries only"):
+        rows = compare_values(values, **MAX_T).differences
+    for row in rows:
+        if row.measure == "none":
+            assert np.isnan([row.p, row.p_adjusted, row.low, row.high]).all()
+        else:
+            assert row.p_adjusted > row.p
+            assert (row.low > 0 or row.high < 0) == (row.p_adjusted < 0.05)
+
+
+def test_differences_that_do_not_vary_have_max_t_without_an_interval():
+    row = one_pair(np.full(9, 0.25), **MAX_T)
+    assert row.p == row.p_adjusted == 2 / 2**9
+    assert np.isnan([row.low, row.high]).all()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"test": "wilcoxon"}, {"test": "permutation", "tail": 0.5}]
+)
+def test_max_t_needs_sign_flips(options):
+    with pytest.raises(
+        ValueError, match="correction must not be 'max-t' unless test='permutation'"
+    ):
+        one_pair(np.arange(8.0), correction="max-t", **options)
+
+
+def test_captions_of_simultaneous_intervals(rng):
+    found = compare_values(systems_of(rng.normal(0.4, size=(20, 3))), **MAX_T)
+    assert "sign-flip permutation test, max-T-corrected for 3 tests" in found.caption()
+    caption = found.caption(table="differences")
+    assert "with simultaneous 95 % intervals (max-T)" in caption
+    assert "not corrected" not in caption
+
+
+# -- margins -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
+def test_a_margin_is_a_shift_of_the_tests(differences, test):
+    row = one_pair(differences, test=test, margin=0.25)
+    shifted = one_pair(differences + 0.25, test=test)
+    assert row.p == pytest.approx(shifted.p, rel=1e-6)
+    plain = one_pair(differences, test=test)
+    assert row[3:12] == plain[3:12]
+    assert (row.low > -0.25) == (row.p < 0.05) or test != "t"
+
+
+def test_systems_within_the_margin_are_marked(rng):
+    pytest.importorskip("pandas")
+    columns = rng.normal([-0.01, -1, 0.0], 0.1, size=(40, 3))
+    found = compare_values(systems_of(columns), margin=0.2)
+    marks = [line.split("[")[0][-2] for line in found.to_markdown().splitlines()[3:6]]
+    assert marks == ["+", "-", "+"]
+    caption = found.caption()
+    assert "are better and worse than 'base' less 0.2 at p < 0.05" in caption
+    assert "(paired t-test, against a difference of -0.2, Holm-corrected for 3 tests)" in caption
+
+
+@pytest.mark.filterwarnings("ignore:Systems are equal on every query:UserWarning")
+def test_equal_systems_differ_from_minus_the_margin():
+    assert one_pair(np.zeros(9), margin=0.1, test="permutation").p == 2 / 2**9
+    with pytest.warns(UserWarning, match="same number on every query"):
+        assert np.isnan(one_pair(np.zeros(9), margin=0.1).p)
+
+
+@pytest.mark.parametrize("margin", [-0.1, np.inf, np.nan, "0.1"])
+def test_margins_are_numbers(margin):
+    with pytest.raises(ValueError, match="margin must be a finite number >= 0, got"):
+        one_pair(np.arange(8.0), margin=margin)
+
+
+def test_margins_are_those_of_a_baseline():
+    with pytest.raises(ValueError, match="pairs must be 'baseline' with a margin, got 'all'"):
+        one_pair(np.arange(8.0), margin=0.1, pairs="all")
 
 
 # -- the lowest values ---------------------------------------------------------------
 
+FEW = pytest.mark.filterwarnings("ignore:.*there is no interval:UserWarning")
 
+
+@FEW
 def test_tails_are_means_of_the_lowest_values(rng):
     values = {name: {"map": rng.random(25)} for name in "ab"}
     values["a"]["map"][4] = values["b"]["map"][4] = np.nan
@@ -379,12 +544,30 @@ def test_tails_are_means_of_the_lowest_values(rng):
     for row in found.estimates[1::2]:
         lowest = np.sort(values[row.system]["map"])[:6]  # of 24 that are defined
         assert row.mean == pytest.approx(lowest.mean(), rel=1e-12)
-        assert row.n == 24
-        assert row.low < row.mean < row.high
+        assert row.n == 6
+        assert np.isnan([row.low, row.high]).all()
+    plain, lowest = found.differences
+    assert lowest.n == 6
+    assert (lowest.wins, lowest.ties, lowest.losses) == (plain.wins, plain.ties, plain.losses)
+    assert np.isnan([lowest.low, lowest.high]).all()
     # A share between two numbers of queries weighs the last one in part.
     (row,) = (r for r in compare_values(values, tail=0.1).estimates[1:2])
     ordered = np.sort(values["a"]["map"])
     assert row.mean == pytest.approx((ordered[0] + ordered[1] + 0.4 * ordered[2]) / 2.4)
+    assert row.n == 3
+
+
+@pytest.mark.parametrize(("n", "n_tail"), [(95, 19), (96, 20)])
+def test_few_values_in_a_tail_have_no_interval(rng, n, n_tail):
+    values = {name: {"map": rng.random(n), "mrr": rng.random(n)} for name in "ab"}
+    values["b"]["mrr"][0] = values["a"]["mrr"][0] = np.nan  # one less
+    words = r"lowest 20 %' is a mean of 19 values: with fewer than 20 there is no interval"
+    with pytest.warns(UserWarning, match=words):
+        found = compare_values(values, tail=0.2)
+    for rows in (found.estimates, found.differences):
+        for row in rows:
+            assert np.isnan(row.low) == np.isnan(row.high) == (row.n < 20)
+    assert {row.n for row in found.estimates} == {n, n - 1, n_tail, 19}
 
 
 def test_errors_of_tails_are_right(rng):
@@ -399,9 +582,112 @@ def test_errors_of_tails_are_right(rng):
     assert half == pytest.approx(spread, rel=0.12)
 
 
-def test_tails_need_the_test_of_means():
-    values = {"a": {"map": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}}
-    with pytest.raises(ValueError, match="tail must be None unless test='t'"):
-        compare_values(values, tail=0.5, test="wilcoxon")
+def by_exchange(a, b, size):
+    """The p-value by definition: all exchanges of two systems within queries."""
+
+    def lowest(values):
+        return np.sort(values)[:, :size].mean(1)
+
+    exchanged = np.array(list(product((False, True), repeat=len(a))))
+    found = lowest(np.where(exchanged, b, a)) - lowest(np.where(exchanged, a, b))
+    return np.mean(np.abs(found) >= np.abs(found[0]) - 1e-12)
+
+
+@FEW
+@pytest.mark.parametrize("size", [1, 2, 3, 6])
+def test_tests_of_tails_exchange_the_systems(rng, size):
+    for ties in (0, 1):
+        a, b = rng.random((2, 12)).round(3 - 2 * ties)
+        values = {"a": {"m": a}, "b": {"m": b}}
+        row = compare_values(values, tail=size / 12).differences[1]
+        assert row.p == pytest.approx(by_exchange(b, a, size), abs=1e-12)
+        other = compare_values(values, tail=size / 12, margin=0.1, test="wilcoxon").differences[1]
+        assert other.p == pytest.approx(by_exchange(b + 0.1, a, size), abs=1e-12)
+
+
+def test_tests_of_large_tails_are_near_the_exact_ones(rng):
+    a, b = rng.random((2, 14))
+    values = {"a": {"m": a}, "b": {"m": b + 0.1}}
+    with pytest.warns(UserWarning, match="is a mean of 7 values"):
+        row, exact = (
+            compare_values(values, tail=0.5, n_resamples=n).differences[1] for n in (999, 2**14)
+        )
+    assert exact.p == pytest.approx(by_exchange(a, b + 0.1, 7), abs=1e-12)
+    assert row.p == pytest.approx(exact.p, abs=5 * np.sqrt(exact.p / 999))
+    assert row.p != exact.p
+
+
+def test_tails_of_a_pair_are_over_their_common_queries(rng):
+    a, b = rng.random((2, 94))
+    first = {"a": {"m": a.copy()}, "b": {"m": b.copy()}}
+    first["a"]["m"][0], first["b"]["m"][1] = np.nan, np.nan
+    with pytest.warns(UserWarning, match="defined on different queries by 'm'"):
+        row = compare_values(first, tail=0.25).differences[1]
+    both = compare_values({"a": {"m": a[2:]}, "b": {"m": b[2:]}}, tail=0.25).differences[1]
+    assert row[:3] == both[:3]
+    assert row[3:] == pytest.approx(both[3:])
+
+
+def test_shares_of_tails():
     with pytest.raises(ValueError, match="tail must be a number between 0 and 1"):
-        compare_values(values, tail=10)
+        compare_values({"a": {"map": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}}, tail=10)
+
+
+# -- how often they are wrong --------------------------------------------------------
+
+
+def test_tests_of_tails_hold_their_level():
+    # Student's test of these rejects in 30 %.
+    n_families, n = 1000, 20
+    values = np.random.default_rng(0).beta(2, 2, size=(2, n_families, n))
+    values = {name: {str(i): row for i, row in enumerate(of)} for name, of in zip("ab", values)}
+    with pytest.warns(UserWarning, match="is a mean of 2 values"):
+        found = compare_values(values, tail=0.1, correction=None, n_resamples=300)
+    rate = np.mean([row.p < 0.05 for row in found.differences[n_families:]])
+    assert 0 < rate <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / n_families)
+
+
+def coverage(draw, mean, n, n_families=1500, **options):
+    rows = draw(np.random.default_rng(0), (n_families, n))
+    values = {"a": {str(i): row for i, row in enumerate(rows)}}
+    found = compare_values(values, n_resamples=1000, **options).estimates
+    return np.mean([row.low <= mean <= row.high for row in found])
+
+
+@pytest.mark.parametrize("n", [10, 20])
+def test_bootstrap_t_intervals_of_skewed_values_cover(n):
+    def draw(rng, shape):
+        return rng.exponential(size=shape)
+
+    found = coverage(draw, 1.0, n, interval="bootstrap-t")
+    assert found >= 0.944 - 2.6 * np.sqrt(0.944 * 0.056 / 1500)
+    assert coverage(draw, 1.0, n) < 0.92
+
+
+def families(seed, effects, n=25, shared=0.9):
+    """Differences of systems to a baseline, correlated by what they share."""
+    rng = np.random.default_rng(seed)
+    of_all, alone = rng.normal(size=(n, 1)), rng.normal(size=(n, len(effects)))
+    return np.sqrt(shared) * of_all + np.sqrt(1 - shared) * alone + effects
+
+
+@pytest.mark.slow
+def test_max_t_bounds_the_family_and_has_more_power_than_holm():
+    n_families, effects = 1000, np.zeros(9)
+    wrong = right = by_holm = 0
+    for seed in range(n_families):
+        columns = families(seed, effects)
+        options = {"test": "permutation", "n_resamples": 250, "random_state": seed}
+        found = compare_values(systems_of(columns), **MAX_T | options).differences
+        wrong += any(row.p_adjusted < 0.05 for row in found)
+        if seed < 300:
+            values = systems_of(columns + 0.5)
+            right += sum(
+                row.p_adjusted < 0.05
+                for row in compare_values(values, **options | MAX_T).differences
+            )
+            by_holm += sum(
+                row.p_adjusted < 0.05 for row in compare_values(values, **options).differences
+            )
+    assert wrong <= n_families * (0.05 + 2.6 * np.sqrt(0.05 * 0.95 / n_families))
+    assert right > 1.1 * by_holm > 0

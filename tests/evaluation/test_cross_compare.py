@@ -59,6 +59,9 @@ def test_values_are_of_held_out_queries(data):
     assert result.fold_values.shape == (3, 2, 3)
     assert "Means over 3 folds" in result.caption()
     assert "corrected resampled t-test" in result.caption()
+    assert "with 95 % intervals (Student, rough: 3 folds)" in result.caption()
+    many = cross_compare(ESTIMATORS, X, y, qid, MEASURES, cv=QueryKFold(4))
+    assert "intervals (Student)" in many.caption()
 
 
 @pytest.mark.parametrize("cv", [QueryKFold(5), QueryShuffleSplit(8, test_size=3, random_state=0)])

@@ -17,7 +17,7 @@ from skcalrank.evaluation import (
 
 METHODS = {
     "test": "permutation",
-    "interval": "bca",
+    "interval": "bootstrap-t",
     "confidence_level": 0.8,
     "correction": "bh",
     "pairs": "all",
@@ -65,7 +65,7 @@ def seen(result):
     ("call", "methods", "policies"),
     [
         (call_compare, METHODS, POLICIES),
-        (call_compare, {"tail": 0.5}, {"empty": "one"}),
+        (call_compare, {"tail": 0.97, "margin": 0.5}, {"empty": "one"}),
         (call_values, METHODS, {}),
         (call_cross, OF_FOLDS, {"empty": "one"}),
         (call_run, {}, POLICIES | {"relevance_level": 2}),
@@ -106,7 +106,11 @@ def test_keywords_are_shorthand(call, methods, policies):
         (call_compare, {"ties": "trec"}, "ties must be one of 'average', 'stable', .* got 'trec'"),
         (call_run, {"ties": "worst"}, "ties must be one of 'trec', .* got 'worst'"),
         (call_cross, {"test": "wilcoxon"}, "must be left out of cross_compare"),
-        (call_cross, {"methods": Methods(interval="bca")}, "test, interval and tail must be"),
+        (
+            call_cross,
+            {"methods": Methods(interval="bootstrap-t")},
+            "test, interval and tail must be",
+        ),
         (call_cross, {"tail": 0.1}, "test, interval and tail must be"),
     ],
 )
@@ -119,7 +123,9 @@ def test_what_contradicts_is_refused(call, options, words):
     ("kind", "options"),
     [
         (Methods, {"confidence_level": 1}),
-        (Methods, {"tail": 0.1, "test": "wilcoxon"}),
+        (Methods, {"tail": 0}),
+        (Methods, {"margin": -1}),
+        (Methods, {"correction": "max-t"}),
         (Policies, {"ties": "no"}),
         (Policies, {"empty": "no"}),
         (Policies, {"relevance_level": "1"}),
@@ -127,7 +133,7 @@ def test_what_contradicts_is_refused(call, options, words):
     ],
 )
 def test_a_value_checks_its_fields(kind, options):
-    with pytest.raises(ValueError, match=f"{next(iter(options))} must be"):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must "):
         kind(**options)
 
 
