@@ -376,8 +376,8 @@ class Comparison:
         unit = "queries" if self.fold_values is None else "folds"
         of_count: dict[str, list[str]] = defaultdict(list)
         for measure in self.measures:
-            counts = {row.n for row in rows if row.measure == measure}
-            n = " to ".join(map(str, sorted({min(counts), max(counts)})))
+            counts = sorted({row.n for row in rows if row.measure == measure})
+            n = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
             of_count[f"{n} {unit}"].append(measure)
         n = " and ".join(
             f"{n} ({', '.join(names)})" if len(of_count) > 1 else n for n, names in of_count.items()

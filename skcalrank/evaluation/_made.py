@@ -71,8 +71,7 @@ def made(
     differences = _differences(pairs, measures, tested, scale, methods, shared) if pairs else []
     if methods.tail is not None:
         _warn_of_tails([row for row in means if row.measure in measures[len(measures) // 2 :]])
-    if methods.test == "t":
-        _warn_of_no_spread(differences)
+    _warn_of_no_spread(differences)
     return Comparison(
         systems=systems,
         measures=measures,
@@ -143,9 +142,8 @@ def _differences(
     else:
         p = p_values(shifted, methods, shared)
         if methods.tail is not None:
-            of_tails = tail_p_values(
-                _flat(sides[:, 0] + margins[:n_plain]), _flat(sides[:, 1]), methods
-            )
+            first = _flat(sides[:, 0] + margins[:n_plain])
+            of_tails = tail_p_values(first, _flat(sides[:, 1]), methods)
             p = np.reshape([p, of_tails], (2, len(pairs), -1)).swapaxes(0, 1).ravel()
         corrected = adjusted(p, moments.n, methods.correction)
     scaled = _times([moments.mean, *ends, moments.spread], np.tile(scale, len(pairs)))

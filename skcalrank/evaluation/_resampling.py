@@ -145,22 +145,21 @@ def sign_flip_p_values(differences: Floats, n_resamples: int, random_state: Seed
     is_exact = np.array([can_enumerate(n, n_resamples) for n in n_signs], dtype=bool)
     p_values = np.empty(len(differences))
     for group in [*np.flatnonzero(is_exact)[:, None], np.flatnonzero(~is_exact)]:
-        if len(group):
-            columns = differences[group]
-            sums, n_own = flipped_sums(columns, n_resamples, random_state)
-            least = np.abs(columns.sum(1)) - _ROUNDING * np.abs(columns).sum(1)
-            p_values[group] = ((sums >= least).sum(0) + n_own) / (len(sums) + n_own)
+        columns = differences[group]
+        sums, n_own = flipped_sums(columns, n_resamples, random_state)
+        least = np.abs(columns.sum(1)) - _ROUNDING * np.abs(columns).sum(1)
+        p_values[group] = ((sums >= least).sum(0) + n_own) / (len(sums) + n_own)
     return p_values
 
 
-def exchange_p_value(
-    a: Floats, b: Floats, share: float, n_resamples: int, random_state: Seed
-) -> float:
-    """Return the two-sided p-value of the difference of the means of the lowest values.
+def exchange_p_value(a: Floats, b: Floats, share: float, n_resamples: int, seed: Seed) -> float:
+    """Return the two-sided p-value of the difference of the means of the lowest values, or NaN.
 
     Under the null hypothesis the two systems are exchangeable within each query. The means of the
     lowest shares of values are taken anew for each exchange.
     """
+    if len(a) < 2:
+        return np.nan
     size = share * len(a)
     last = int(np.ceil(size - _ROUNDING)) - 1
     # Whatever is exchanged, the lowest values are not above this.
@@ -174,7 +173,7 @@ def exchange_p_value(
     def difference(coins: Floats) -> Floats:
         return np.abs(lowest(np.where(coins, b, a)) - lowest(np.where(coins, a, b)))
 
-    blocks, n_own = _assignments(len(a), n_resamples, random_state)
+    blocks, n_own = _assignments(len(a), n_resamples, seed)
     least = difference(np.zeros((1, len(a)))) - _ROUNDING * size
     counts: list[Any] = []
     each(lambda of: np.count_nonzero(difference(of.coins(len(a))) >= least), blocks, counts.append)

@@ -153,7 +153,8 @@ class Methods:
         check.option("pairs", self.pairs, PAIRS)
         if self.tail is not None:
             check_share("tail", self.tail)
-        check_margin(self.margin)
+        if not isinstance(self.margin, (int, float, np.number)) or not 0 <= self.margin < np.inf:
+            raise ValueError(f"margin must be a finite number >= 0, got {self.margin!r}.")
         if self.margin and self.pairs != "baseline":
             raise ValueError(f"pairs must be 'baseline' with a margin, got {self.pairs!r}.")
         if self.correction == "max-t" and (self.test != "permutation" or self.tail is not None):
@@ -170,12 +171,6 @@ def check_share(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a number between 0 and 1, such as 0.95, got {value!r}.")
 
 
-def check_margin(value: Any) -> None:
-    """Raise if a margin is not a number of at least 0."""
-    if not isinstance(value, (int, float)) or not 0 <= value < np.inf:
-        raise ValueError(f"margin must be a finite number >= 0, got {value!r}.")
-
-
 def with_tails(values: Floats, share: float | None) -> Floats:
     """Return values of shape (..., n_measures, n_queries), behind them those of tails if any.
 
@@ -187,7 +182,7 @@ def with_tails(values: Floats, share: float | None) -> Floats:
     if share is None:
         return values
     ordered, n = np.sort(values, axis=-1), (~np.isnan(values)).sum(-1, keepdims=True)
-    quantile = np.take_along_axis(ordered, np.maximum(_size(n, share) - 1, 0), axis=-1)
+    quantile = np.take_along_axis(ordered, np.maximum(_size(n, share) - 1, 0), -1)
     tails = quantile - np.maximum(quantile - values, 0.0) / share
     return np.concatenate([values, tails], axis=-2)
 
@@ -280,12 +275,8 @@ def tail_p_values(first: Floats, second: Floats, methods: Methods) -> Floats:
     Both have shape (n_columns, n_queries), and are defined on the same queries.
     """
     options: Any = methods.tail, methods.n_resamples, methods.random_state
-    return np.array(
-        [
-            exchange_p_value(a[of], b[of], *options) if of.sum() > 1 else np.nan
-            for a, b, of in zip(first, second, ~np.isnan(first))
-        ]
-    )
+    sides = ((a[of], b[of]) for a, b, of in zip(first, second, ~np.isnan(first)))
+    return np.array([exchange_p_value(*pair, *options) for pair in sides])
 
 
 def max_t(differences: Floats, methods: Methods) -> tuple[Floats, Floats, Floats]:
@@ -296,26 +287,22 @@ def max_t(differences: Floats, methods: Methods) -> tuple[Floats, Floats, Floats
     them more than they are, so that intervals would be too short: flips of residuals do not.
     """
     moments, level = Moments.of(differences), 1 - methods.confidence_level
-    residuals = differences - moments.mean[:, None]
-    flipped = [
-        flipped_sums(_units(columns, is_kept), methods.n_resamples, methods.random_state)
-        for columns, is_kept in ((differences, moments.n > 1), (residuals, moments.spread > 0))
-    ]
-    observed = np.abs(_units(differences, moments.n > 1).sum(1)) - _ROUNDING
-    corrected, bound = np.zeros(len(differences)), 0.0
-    for sums, n_own in flipped:
+    n, residuals = moments.n, differences - moments.mean[:, None]
+    units = [_units(differences, n > 1), _units(residuals, moments.spread > 0)]
+    observed, bound, p = np.abs(units[0].sum(1)) - _ROUNDING, 0.0, []
+    for columns in units:
+        sums, n_own = flipped_sums(columns, methods.n_resamples, methods.random_state)
         largest, total = np.sort(sums.max(1)), len(sums) + n_own
-        above = len(sums) - np.searchsorted(largest, observed)
-        corrected = np.maximum(corrected, (above + n_own) / total)
+        p += [
+            (of.sum(0) + n_own) / total for of in (sums >= observed, largest[:, None] >= observed)
+        ]
         n_above = np.count_nonzero(np.arange(n_own, total) / total < level)
         bound = max(bound, largest[-n_above] + _ROUNDING if n_above else np.inf)
-    (sums, n_own), n = flipped[0], moments.n
-    p = ((sums >= observed).sum(0) + n_own) / (len(sums) + n_own)
     # With n values, t rises with the ratio of the sum to the root of the sum of squares.
     share = np.minimum(bound**2 / np.maximum(n, 1), 1.0)
     t = np.sqrt(arrays.safe_divide((n - 1) * share, 1 - share, np.inf))
     half = t * np.where(moments.spread > 0, moments.error(0.0), np.nan)
-    return *np.where(n > 1, (p, corrected), np.nan), half
+    return *np.where(n > 1, (p[0], np.maximum(p[1], p[3])), np.nan), half
 
 
 def _units(columns: Floats, is_kept: Array) -> Floats:
