@@ -99,9 +99,10 @@ class Methods:
         on which a system has its lowest values, other queries for each system, under the name
         "map, lowest 10 %"; its `n` is the number of these queries. Whatever `test` is, its test
         exchanges the two systems within queries at random and takes the means of the lowest values
-        anew. Intervals (Student's), spreads and effect sizes are those of the influence of each
-        query: q if its value is above q, the quantile of the values, and q - (q - value) / tail if
-        it is below [3]_. With fewer than 20 queries in the tail there is no interval.
+        anew: its hypothesis is that the two are exchangeable, and it may reject where tails differ
+        in shape alone. Intervals (Student's), spreads and effect sizes are those of the influence
+        of each query: q if its value is above q, the quantile of the values, and q - (q - value) /
+        tail if it is below [3]_. With fewer than 20 queries in the tail there is no interval.
     margin : float, default=0.0
         Differences are tested against minus this number, in units of the measures, for
         non-inferiority: a system that is significantly above it is worse by less than the margin.
