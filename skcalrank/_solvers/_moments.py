@@ -31,6 +31,9 @@ _SUM_ROWS = 1 << 14
 # A multiple of the number of rows that BLAS libraries multiply at a time.
 _BLOCK_ROWS = 64
 
+# Number of cells of a block of columns, wide enough for fast products.
+_BLOCK = 1 << 20
+
 # The mean of a chunk is estimated from one row in this many.
 _SAMPLED = 8
 
@@ -220,6 +223,29 @@ class WithinQueries:
         _drop_constants(gram, moment, totals, self.means, self.X.dtype)
         zeros = np.zeros(len(gram)), np.zeros(moment.shape[1])
         return Moments(float(totals.sum()), *zeros, gram, moment)
+
+    def by_products_of_rows(self, alpha: float, unit: Floats) -> Floats:
+        """Return the ridge coefficients for one target, for more features than rows.
+
+        The penalty is in units of `unit` squared; an infinite unit leaves the feature out.
+        """
+        from sklearn.kernel_ridge import KernelRidge  # late, since few programs have such rows
+
+        n, d = self.X.shape
+        root, step = np.sqrt(self.weight())[:, None], max(_BLOCK // n, 1)
+        products = np.zeros((n, n))
+
+        def block(start: int) -> Floats:
+            pick = slice(start, start + step)
+            centered = self.X[:, pick] - self.means[:, pick].take(self.codes, axis=0)
+            return centered * (root / unit[pick])
+
+        for start in range(0, d, step):
+            of_block = block(start)
+            products += of_block @ of_block.T
+        ridge = KernelRidge(alpha, kernel="precomputed")
+        dual = ridge.fit(products, root[:, 0] * self.centered_targets()[:, 0]).dual_coef_
+        return np.concatenate([dual @ block(start) for start in range(0, d, step)]) / unit
 
     def squares(self, weight: Floats | None = None, rows: Any = None) -> np.ndarray:
         """Return weighted sums of squares of the centered features; by default, weights are 1."""

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     )
     from ._record import FitRecord as FitRecord
     from ._score import ScoreRanker
+    from ._score import keeps_statistics as keeps_statistics
     from ._stochastic import StochasticAggregatedRanker
     from ._targets import TargetRanker as TargetRanker
     from ._value import ValueRegularizedRanker
@@ -104,7 +105,7 @@ _NAMES = {
         "DCGRanker ExpectedRankUtilityRanker LeastSquaresRanker NDCGRanker SpearmanRanker"
     ),
     "_record": "FitRecord",
-    "_score": "ScoreRanker",
+    "_score": "ScoreRanker keeps_statistics",
     "_stochastic": "StochasticAggregatedRanker",
     "_targets": "TargetRanker",
     "_value": "ValueRegularizedRanker",

@@ -26,8 +26,7 @@ def learns_in_chunks(ranker: Any, n_rows: int, n_columns: int) -> bool:
     plan = ranker._check_params()
     rows = Rows(np.broadcast_to(0.0, (n_rows, n_columns)), None, Queries.equal(1, n_rows))
     in_chunks = plan.regressor is None and plan.in_chunks and plan.loss == "pairwise_squared"
-    with among(ALONE):
-        return in_chunks and not is_wide(rows, plan.loss)
+    return in_chunks and not is_wide(rows, plan.loss)
 
 
 class Learned(NamedTuple):

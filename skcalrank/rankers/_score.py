@@ -75,11 +75,16 @@ def _updated(fitted: Any, given: Any, ignored: tuple[str, ...] = ()) -> Any:
     return fitted.set_params(**changed)
 
 
+def keeps_statistics(ranker: Any) -> bool:
+    """Return whether other rows can be added to what a ranker with `merge` has learned."""
+    regressor = vars(ranker).get("estimator_")
+    return not isinstance(regressor, Ridge) or ranker.record_.alpha is None
+
+
 def _check_statistics(*rankers: ScoreRanker) -> None:
     """Raise if a regressor kept no statistics that other rows could be added to."""
     for ranker in rankers:
-        regressor = vars(ranker).get("estimator_")
-        if isinstance(regressor, Ridge) and ranker.record_.alpha is not None:
+        if not keeps_statistics(ranker):
             raise ValueError(
                 f"fit kept no statistics, because X had too few rows for {ranker.n_features_in_} "
                 "features: call partial_fit from the first chunk on."

@@ -5,14 +5,15 @@ from typing import Any
 import numpy as np
 
 from ..boosting import naming_ranker, scores_of
-from ..data import Rows
+from ..data import Rows, has_method
 from ..data.types import Floats, Ints
 from ..inspection import parts_of
 from ..linear_model import GramRidge, settled, variances
 from ..preprocessing import by_column
+from ..rankers import keeps_statistics
 from ._compiled import CompiledScorer, View, view_of
 from ._members import units_within
-from ._views import LinearView, rows_for, trees_behind
+from ._views import LinearView, ranker_behind, rows_for, trees_behind
 
 
 def contributions_of_members(stack: Any, rows: Rows) -> Floats:
@@ -82,7 +83,9 @@ def _importances(ranker: Any, stack: Any) -> Any:
     if view is not None:
         groups, ranker = _columns_of(view, ranker), ranker.steps[-1][1]
     ranker = trees_behind(ranker) or ranker
-    model = getattr(ranker, "estimator_", None)
+    model: Any = getattr(ranker, "estimator_", None)
+    if hasattr(model, "variances_"):
+        return model.variances_
     if type(model) is not GramRidge:
         return getattr(ranker, "feature_importances_", None)
     is_of_columns = len(groups) == model.n_features_in_
@@ -97,9 +100,19 @@ def _columns_of(view: View, ranker: Any) -> Ints:
     return groups if columns.encoder_ is None else columns.encoder_.sources_[groups]
 
 
-def settle_views(stack: Any) -> None:
-    """Drop what linear views of a stack would need to learn further rows."""
-    for ranker in stack.rankers_:
+def settle_views(stack: Any, rows: Rows) -> None:
+    """Drop what linear views of a stack would need to learn further rows.
+
+    Where there are fewer rows than columns they have no moments, and the variances of what columns
+    add to the scores are computed from the rows.
+    """
+    for name, ranker in zip(stack.names_, stack.rankers_):
+        last = ranker_behind(ranker)
+        if has_method(last, "merge") and not keeps_statistics(last):
+            whole = rows.take(np.arange(rows.n_rows))  # a matrix, of columns that are read now
+            parts = _of_member(name, ranker, whole, stack)[1]
+            sizes = rows.queries.sizes[rows.codes]  # the weights of the loss
+            last.estimator_.variances_ = sizes @ rows.queries.centered(parts) ** 2 / sizes.sum()
         view = view_of(ranker) if type(ranker) is LinearView else None
         if view is not None and type(ranker.steps[-1][1].estimator_) is GramRidge:
             last, groups = ranker.steps[-1][1], _columns_of(view, ranker)

@@ -28,7 +28,15 @@ from ..data.types import Bools, Floats, Ints
 from ._chunks import fit_views
 from ._mixing import ROUNDING, Plan
 from ._streamed import Streamed
-from ._views import LinearView, fit_in_two, fit_stopped, fits_in_two, rows_for, table_for
+from ._views import (
+    LinearView,
+    fit_in_two,
+    fit_stopped,
+    fits_in_two,
+    rows_for,
+    table_for,
+    with_held_out,
+)
 
 # Held-out scores are rounding errors, too, if they vary by less than this share of what the ranker
 # of all rows gives, and those of linear views if they do by less than that of the targets.
@@ -110,7 +118,7 @@ def _timed_fit(verbose: bool, name: str, ranker: Any, plan: Plan, folds: tuple[i
         evals = plan.evals if takes_eval_set(ranker) else {}
         with timed(verbose, "StackingRanker", f"{name} of {rows.n_rows} rows"):
             if workers_of_fit().size > 1:
-                return _fit_to_sums(ranker, rows, *plan.splits[0], plan.method)
+                return _fit_to_sums(ranker, rows, *plan.splits[0])
             return _fit_in_parts(ranker, rows, plan.splits, evals, plan.method)
     # It is stopped early on its own folds, and not fitted again.
     model = np.where(plan.folds < first + n_folds, np.maximum(plan.folds - first, -1), -1)
@@ -174,15 +182,13 @@ def _fit_in_parts(
     for (_, test), fitted in zip(splits, fits):
         tested = rows.take(test)
         scores[test] = scores_of(fitted, rows_for(fitted, tested), tested.queries, True)
+    of_all = partial(_fit, ranker, rows, evals, method)
     if in_two and has_method(ranker, "merge"):
-        # Adds the moments of the held-out rows, instead of computing those of all rows again.
-        return fits[0].merge(_fit(ranker, tested, {}, method)), scores
-    return _fit(ranker, rows, evals, method), scores
+        return with_held_out(fits[0], partial(_fit, ranker, tested, {}, method), of_all), scores
+    return of_all(), scores
 
 
-def _fit_to_sums(
-    ranker: Any, rows: Rows, train: Bools, test: Bools, method: str
-) -> tuple[Any, Floats]:
+def _fit_to_sums(ranker: Any, rows: Rows, train: Bools, test: Bools) -> tuple[Any, Floats]:
     """Return a ranker that has `merge`, fitted to the rows of all workers, and its scores.
 
     Scores are NaN for rows that this worker does not hold out.
@@ -192,7 +198,8 @@ def _fit_to_sums(
         if not mask.any():
             return None
         with among(ALONE):
-            own = _fit(ranker, rows.take(mask), {}, method)
+            # A fit keeps no moments where the worker has fewer rows than columns.
+            own = _fit(ranker, rows.take(mask), {}, "partial_fit")
         # The workers number their queries themselves, and differ in them.
         own.record_ = replace(own.record_, names=frozenset())
         return own

@@ -410,11 +410,11 @@ class StackingRanker(BaseRanker, _BaseComposition):
         verbose = bool(self.verbose) and workers_of_fit().rank == 0
         fits = fit_members(members, parts, by_query, self._n_at_once(), verbose)
         self.rankers_, scores, spreads = map(list, zip(*fits))
-        settle_views(self)
         self.weights_ = weights_of(np.column_stack(scores), parts)
         self.spreads_ = np.array(spreads)
         self.names_ = [name for name, _ in members]
         self.record_ = self._record(plan, rows)
+        settle_views(self, rows if parts.sample is None else parts.sample.rows)
         return self._prepared_to_score()
 
     def _read(self, evals: dict[str, EvalSet], rows_of_fit: Rows) -> dict[str, EvalSet]:

@@ -1,6 +1,8 @@
 """Linear views of a table: transformed columns and a linear ranker in closed form."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,7 @@ from ..preprocessing import (
     TableEncoder,
     signed_log1p,
 )
-from ..rankers import LeastSquaresRanker, is_ranker
+from ..rankers import LeastSquaresRanker, is_ranker, keeps_statistics
 
 
 class LinearView(QueryPipeline):
@@ -159,18 +161,31 @@ def fit_in_two(pipe: Any, rows: Rows, kept: Bools, method: str) -> Any:
     """Return a pipeline fitted to all rows, and scores of held-out rows.
 
     The transformers, which do not read labels, are fitted once, to all rows. The ranker is fitted
-    to the rows of the mask `kept`, scores the others, and is merged with a fit to these.
+    to the rows of the mask `kept`, scores the others, and learns these.
     """
     fitted, rows = _fitted_before(pipe, rows)
-    train, test = rows.take(kept), rows.take(~kept)
     (name, last), steps = fitted.steps[-1], [step for _, step in fitted.steps[:-1]]
+
+    def fit(part: Rows) -> Any:
+        own = getattr(clone(last), method)
+        return own(part.X, part.y, part.qid, sample_weight=part.weight)
+
     with naming_columns(steps):
-        fits = [
-            getattr(clone(last), method)(part.X, part.y, part.qid, sample_weight=part.weight)
-            for part in (train, test)
-        ]
-    fitted.steps = [*fitted.steps[:-1], (name, fits[0].merge(fits[1]))]
-    return fitted, fits[0].predict(test.X)
+        first, test = fit(rows.take(kept)), rows.take(~kept)
+        scores = first.predict(test.X)
+        whole = with_held_out(first, partial(fit, test), partial(fit, rows))
+    fitted.steps = [*fitted.steps[:-1], (name, whole)]
+    return fitted, scores
+
+
+def with_held_out(first: Any, fit_others: Callable[[], Any], fit_all: Callable[[], Any]) -> Any:
+    """Return a ranker that has learned all rows, given one with `merge` that has learned some.
+
+    It is fitted again where there are fewer rows than columns, of which it keeps no moments.
+    """
+    if keeps_statistics(first) and keeps_statistics(others := fit_others()):
+        return first.merge(others)
+    return fit_all()
 
 
 def fit_stopped(ranker: Any, rows: Rows, folds: Ints, method: str) -> Any:
