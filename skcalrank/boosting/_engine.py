@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 
-from ..data import OutOfRangeError, Rows, Workers, arrays, check
+from ..data import OutOfRangeError, Rows, Workers, arrays, check, openmp_threads
 from ..data.types import Floats
 from ._callbacks import Rounds
 from ._network import LostWorkerError
@@ -19,6 +19,10 @@ from ._parameters import ALIASES, TREE_OPTIONS, names_in, option_in, remedy
 # The trees of some libraries read smaller columns as 0 (LightGBM up to 1e-35), and larger values
 # as infinite (XGBoost).
 _SMALLEST, LARGEST = 1e-31, float(np.finfo(np.float32).max)
+
+# Number of cells for each thread, which waits for the others after each feature and leaf: with
+# fewer, two threads take more time than they save, and most of it beside another program.
+_CELLS = 5e6
 
 
 class Growing(ABC):
@@ -254,6 +258,11 @@ def _length(values: Any) -> int | None:
     return None if isinstance(values, dict) or np.ndim(values) != 1 else len(values)
 
 
-def threads(n_jobs: int | None) -> int:
-    """Return the number of threads for a library; 0 means the default of the library."""
-    return 0 if n_jobs is None else effective_n_jobs(n_jobs)
+def threads(n_jobs: int | None, n_cells: float = np.inf) -> int:
+    """Return the number of threads for a library; 0 means the default of the library.
+
+    None is one for every ``_CELLS`` cells of a matrix, as far as the default goes.
+    """
+    if n_jobs is not None:
+        return effective_n_jobs(n_jobs)
+    return 0 if n_cells == np.inf else max(1, min(int(n_cells / _CELLS), openmp_threads()))

@@ -196,7 +196,7 @@ class LightGBM(Engine):
         fixed = {
             **self.options(settings),
             "seed": settings["seed"],
-            "num_threads": threads(settings["n_jobs"]),
+            "num_threads": settings["n_jobs"],
             "metric": "none",
             "verbosity": -1,
             "deterministic": True,
@@ -228,11 +228,11 @@ class LightGBM(Engine):
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         del kinds  # stored in the model
-        return model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs))
+        return model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs, X.size))
 
     def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
         del kinds
-        options = {"raw_score": True, "num_iteration": 1, "num_threads": threads(n_jobs)}
+        options = {"raw_score": True, "num_iteration": 1, "num_threads": threads(n_jobs, X.size)}
         X, scores = _as_csr(X), np.zeros(X.shape[0])
         for number in range(model.current_iteration()):
             scores = scores + model.predict(X, start_iteration=number, **options)

@@ -179,7 +179,10 @@ class BoostedRanker(TargetRanker):
         LightGBM or ``{"colsample_bytree": 0.8}`` for XGBoost. Names of the parameters above are an
         error, and so are those that the engine does not read.
     n_jobs : int, default=None
-        Number of threads. None means the default of the engine, -1 one for each core.
+        Number of threads, -1 for one for each core. None means one for every five million values
+        of X, as far as the default of the engine goes: for smaller tables threads cost more than
+        they save, and many times as much beside another program. Trees are grown in the same way by
+        any number of threads, up to rounding (in our runs, to the last bit).
     verbose : int, default=0
         A line is printed every `verbose` rounds; 0 prints nothing.
 

@@ -19,9 +19,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.random import RandomState
 from sklearn.ensemble import HistGradientBoostingRegressor
-from threadpoolctl import threadpool_limits
 
-from ..data import Rows
+from ..data import Rows, openmp
 from ..data.types import Floats
 from ._engine import Engine, Growing, threads
 from ._shap import Paths
@@ -43,11 +42,9 @@ _FEW_ROWS = 100
 _NEXT_TO_NOTHING = 1e-12
 
 
-def _on(n_jobs: int | None) -> AbstractContextManager[Any]:
+def _on(n_threads: int) -> AbstractContextManager[Any]:
     """Return a context that limits the threads; scikit-learn has no parameter for this."""
-    if n_jobs is None:
-        return nullcontext()
-    return threadpool_limits(threads(n_jobs), user_api="openmp")
+    return openmp().limit(limits=n_threads) if n_threads else nullcontext()
 
 
 class _GrowingHistograms(Growing):
@@ -210,13 +207,13 @@ class ScikitLearn(Engine):
         X = pooled(X, kinds, model.max_bins)
         if len(X) <= _FEW_ROWS:
             return _walk_of(model).of_rows(X)
-        with _on(n_jobs):
+        with _on(threads(n_jobs, X.size)):
             return model.predict(X)
 
     def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
         stages = model.staged_predict(pooled(X, kinds, model.max_bins))
         for _ in trees_of(model):
-            with _on(n_jobs):  # not while the caller works
+            with _on(threads(n_jobs, X.size)):  # not while the caller works
                 scores = next(stages)
             yield scores
 

@@ -20,7 +20,7 @@ from ..measures import Measure, OfTargets
 from ..metrics import PreparedScore
 from ._callbacks import Rounds, Values
 from ._constraints import Columns, interactions, monotonic
-from ._engine import Engine, Growing
+from ._engine import Engine, Growing, threads
 from ._engines import grades_for, is_objective
 from ._model import Model
 from ._objectives import Problem, make_problem
@@ -226,7 +226,7 @@ class _Training:
         self.callbacks = callbacks
         self.ends = np.cumsum([rows.n_rows for rows in self.followed], dtype=np.intp)[:-1]
         self.name = f"model {number + 1}"
-        settings = settings | {"seed": seed, "n_jobs": ranker.n_jobs}
+        settings = settings | {"seed": seed, "n_jobs": threads(ranker.n_jobs, train.X.size)}
         self.params = engine.params(settings, ranker.engine_params or {})
         loss, targets, query_weight = ranker.loss, ranker.targets, ranker.query_weight
         if number % 2:

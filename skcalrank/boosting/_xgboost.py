@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from ..data import Rows, Workers, warn
-from ..data.types import Array, Floats
+from ..data.types import Floats
 from ._callbacks import Rounds, XGBoostRounds
 from ._engine import LARGEST, Engine, Growing, threads
 from ._shap import summing_to
@@ -40,12 +40,14 @@ class _GrowingXGBoost(Growing):
         by_name = isinstance(objective, str)
         self._objective = None if by_name else lambda scores, _: objective(scores)
         zeros = "missing" if issparse(train.X) else None
-        options = _read_by_objectives(train) if by_name else {"label": np.zeros(len(train.y))}
+        options: dict[str, Any] = {"label": np.zeros(len(train.y))}
+        options = _read_by_objectives(train) if by_name else options
+        options["nthread"] = params["nthread"] or None
         self._data = engine.matrix(train.X, kinds, zeros, base_margin=starts[0], **options)
         known, params = [self._data], params | ({"objective": objective} if by_name else {})
         if valid is not None:
-            label = np.zeros(len(valid.y))
-            self._valid = engine.matrix(valid.X, kinds, zeros, base_margin=starts[1], label=label)
+            options = {"label": np.zeros(len(valid.y)), "nthread": options["nthread"]}
+            self._valid = engine.matrix(valid.X, kinds, zeros, base_margin=starts[1], **options)
             known.append(self._valid)
         self.model = engine.module.Booster(params, known)
         self.model.set_attr(zeros=zeros)
@@ -63,7 +65,7 @@ class _GrowingXGBoost(Growing):
         return self.model[:n_rounds]
 
 
-def _read_by_objectives(rows: Rows) -> dict[str, Array]:
+def _read_by_objectives(rows: Rows) -> dict[str, Any]:
     """Return the labels, queries and weights of rows as options of a DMatrix."""
     options = {"label": rows.y, "group": rows.queries.sizes}
     if rows.weight is None:
@@ -101,12 +103,12 @@ def _in_range(values: Floats) -> Floats:
 
 
 def _set_threads(model: Any, n_threads: int) -> None:
-    """Set the number of threads of a model that has another one.
+    """Set the number of threads of a model that has another one; 0 keeps that of the training.
 
     Setting it while another thread predicts is an error in that thread.
     """
     with _SETTING:
-        if vars(model).get("n_threads_set") != n_threads:
+        if vars(model).get("n_threads_set", 0) != n_threads:
             model.set_param({"nthread": n_threads})
             model.n_threads_set = n_threads
 
@@ -160,7 +162,7 @@ class XGBoost(Engine):
         module = self.module
         with warnings.catch_warnings(record=True) as told, module.config_context(verbosity=1):
             warnings.simplefilter("always")
-            data = module.DMatrix(np.zeros((2, 1)), np.zeros(2))
+            data = module.DMatrix(np.zeros((2, 1)), np.zeros(2), nthread=1)
             # XGBoost configures the model here, and warns of options that it does not use.
             try:
                 module.Booster(params | {"verbosity": 1}, [data]).save_config()
@@ -178,7 +180,7 @@ class XGBoost(Engine):
             "grow_policy": "lossguide",
             "tree_method": "hist",
             "seed": settings["seed"],
-            "nthread": threads(settings["n_jobs"]),
+            "nthread": settings["n_jobs"],
             "verbosity": 0,
             "base_score": 0.0,
         }
@@ -237,18 +239,16 @@ class XGBoost(Engine):
         return self.module.DMatrix(X, **options)
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        n_threads = threads(n_jobs)
-        _set_threads(model, n_threads)
+        _set_threads(model, threads(n_jobs))
         zeros = model.attr("zeros")
         if zeros is None and not issparse(X):  # without the copy of a DMatrix
             return model.inplace_predict(_in_range(X), predict_type="margin").astype(float)
-        data = self.matrix(X, kinds, zeros, nthread=n_threads or None)
+        data = self.matrix(X, kinds, zeros, nthread=threads(n_jobs, X.size) or None)
         return model.predict(data, output_margin=True).astype(float)
 
     def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
-        n_threads = threads(n_jobs)
-        _set_threads(model, n_threads)
-        data = self.matrix(X, kinds, model.attr("zeros"), nthread=n_threads or None)
+        _set_threads(model, threads(n_jobs))
+        data = self.matrix(X, kinds, model.attr("zeros"), nthread=threads(n_jobs, X.size) or None)
         for number in range(model.num_boosted_rounds()):
             of_round = number, number + 1
             scores = model.predict(data, output_margin=True, iteration_range=of_round)
@@ -256,8 +256,8 @@ class XGBoost(Engine):
             yield scores.astype(float)
 
     def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        scores, n_threads = self.predict(model, X, kinds, n_jobs), threads(n_jobs)
-        data = self.matrix(X, kinds, model.attr("zeros"), nthread=n_threads or None)
+        scores = self.predict(model, X, kinds, n_jobs)
+        data = self.matrix(X, kinds, model.attr("zeros"), nthread=threads(n_jobs, X.size) or None)
         parts = model.predict(data, pred_contribs=True).astype(float)
         return summing_to(parts, scores, "XGBoost")  # which adds in single precision
 

@@ -41,7 +41,7 @@ from ._ranked_items import RankedItems
 from ._routing import call_step, handed_to, has_method, transform_rows
 from ._rows import QUERY_WEIGHTS, Rows, query_factors, seed_of
 from ._targets import Judgments, RankingTarget, Target
-from ._threads import each, one_blas_thread
+from ._threads import each, one_blas_thread, openmp, openmp_threads
 from ._workers import ALONE, Workers, among, workers_of_fit
 from .arrays import is_missing
 

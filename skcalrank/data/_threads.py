@@ -326,6 +326,17 @@ def _libraries() -> list[Any]:
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
+@cache
+def openmp() -> ThreadpoolController:
+    """Return the controller of the OpenMP libraries, cached as well."""
+    return ThreadpoolController().select(user_api="openmp")
+
+
+def openmp_threads() -> int:
+    """Return the number of threads that OpenMP takes by default, as limited by joblib and users."""
+    return min([_n_cores(), *(lib.get_num_threads() or 1 for lib in openmp().lib_controllers)])
+
+
 def n_threads(of_blas: list[int]) -> int:
     """Return the number of threads to use, given the number of threads of each BLAS library.
 

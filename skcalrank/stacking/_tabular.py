@@ -62,7 +62,7 @@ class TabularRanker(StackingRanker):
         Queries are drawn by their names: other names act as another seed. None is seed 0. Trees
         without a seed of their own get this one.
     n_jobs : int, default=None
-        Number of threads of the trees. None means the default of the library, -1 one for each core.
+        Number of threads of the trees, as in :class:`BoostedRanker`.
     verbose : int, default=0
         If not 0, the time of each fit is printed.
 
