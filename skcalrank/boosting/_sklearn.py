@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from itertools import islice
 from typing import Any
@@ -42,11 +41,6 @@ _FEW_ROWS = 100
 _NEXT_TO_NOTHING = 1e-12
 
 
-def _on(n_threads: int) -> AbstractContextManager[Any]:
-    """Return a context that limits the threads; scikit-learn has no parameter for this."""
-    return openmp().limit(limits=n_threads) if n_threads else nullcontext()
-
-
 class _GrowingHistograms(Growing):
     def __init__(
         self,
@@ -73,7 +67,7 @@ class _GrowingHistograms(Growing):
 
     def grow(self) -> None:
         if self._n_rounds % _ROUNDS == 0:
-            with _on(self._n_jobs):
+            with openmp().limit(limits=self._n_jobs or None):
                 self._grow_more()
         self._n_rounds += 1
 
@@ -207,13 +201,14 @@ class ScikitLearn(Engine):
         X = pooled(X, kinds, model.max_bins)
         if len(X) <= _FEW_ROWS:
             return _walk_of(model).of_rows(X)
-        with _on(threads(n_jobs, X.size)):
+        with openmp().limit(limits=threads(n_jobs, X.size) or None):
             return model.predict(X)
 
     def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
         stages = model.staged_predict(pooled(X, kinds, model.max_bins))
         for _ in trees_of(model):
-            with _on(threads(n_jobs, X.size)):  # not while the caller works
+            # Not while the caller works.
+            with openmp().limit(limits=threads(n_jobs, X.size) or None):
                 scores = next(stages)
             yield scores
 

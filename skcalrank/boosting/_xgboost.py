@@ -40,9 +40,8 @@ class _GrowingXGBoost(Growing):
         by_name = isinstance(objective, str)
         self._objective = None if by_name else lambda scores, _: objective(scores)
         zeros = "missing" if issparse(train.X) else None
-        options: dict[str, Any] = {"label": np.zeros(len(train.y))}
-        options = _read_by_objectives(train) if by_name else options
-        options["nthread"] = params["nthread"] or None
+        options: dict[str, Any] = {"nthread": params["nthread"] or None}
+        options |= _read_by_objectives(train) if by_name else {"label": np.zeros(len(train.y))}
         self._data = engine.matrix(train.X, kinds, zeros, base_margin=starts[0], **options)
         known, params = [self._data], params | ({"objective": objective} if by_name else {})
         if valid is not None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ._record import FitRecord as FitRecord
     from ._score import ScoreRanker
     from ._score import keeps_statistics as keeps_statistics
+    from ._score import with_held_out as with_held_out
     from ._stochastic import StochasticAggregatedRanker
     from ._targets import TargetRanker as TargetRanker
     from ._value import ValueRegularizedRanker
@@ -105,7 +106,7 @@ _NAMES = {
         "DCGRanker ExpectedRankUtilityRanker LeastSquaresRanker NDCGRanker SpearmanRanker"
     ),
     "_record": "FitRecord",
-    "_score": "ScoreRanker keeps_statistics",
+    "_score": "ScoreRanker keeps_statistics with_held_out",
     "_stochastic": "StochasticAggregatedRanker",
     "_targets": "TargetRanker",
     "_value": "ValueRegularizedRanker",

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import diags, issparse
@@ -145,31 +145,23 @@ def fit_ridge(model: GramRidge, rows: Rows, targets: Floats, *, loss: str) -> An
 
 def fit_wide(model: GramRidge, rows: Rows, targets: Floats, *, loss: str) -> Any:
     """Fit a `Ridge` with the penalty of a model, without a d x d matrix."""
-    squares = np.ones(rows.X.shape[1])
+    (n, d), alpha = rows.X.shape, cast("float", model.alpha)
+    squares = np.ones(d)
     if model.penalty_scale is not None:
         squares = units_of(rows, loss).squares
     unit = np.sqrt(np.where(squares > 0.0, squares, 1.0)).astype(rows.X.dtype)
-    alpha: Any = model.alpha
-    if alpha > 0.0 and _has_products(rows, loss):
+    ridge = Ridge(alpha, fit_intercept=model.fit_intercept)
+    of_documents = rows.n_items is None and loss == "pairwise_squared"
+    if of_documents and n <= d and alpha > 0.0 and not issparse(rows.X):
         within = WithinQueries(rows.X, rows.columns(targets), rows.queries, rows.weight)
-        ridge = Ridge(alpha, fit_intercept=False)
         ridge.coef_ = within.by_products_of_rows(alpha, np.where(squares > 0.0, unit, np.inf))
-        ridge.intercept_, ridge.n_features_in_ = 0.0, rows.X.shape[1]
-        ridge.penalty_scale_ = unit.astype(float) ** 2
-        return ridge
-    scaled = rows.X @ diags(1.0 / unit) if issparse(rows.X) else rows.X / unit
-    ridge = Ridge(model.alpha, fit_intercept=model.fit_intercept)
-    ridge = fit_targets(ridge, replace(rows, X=scaled), targets, loss=loss)
-    ridge.coef_ = ridge.coef_ / unit
+        ridge.intercept_, ridge.n_features_in_ = 0.0, d
+    else:
+        scaled = rows.X @ diags(1.0 / unit) if issparse(rows.X) else rows.X / unit
+        ridge = fit_targets(ridge, replace(rows, X=scaled), targets, loss=loss)
+        ridge.coef_ = ridge.coef_ / unit
     ridge.penalty_scale_ = unit.astype(float) ** 2
     return ridge
-
-
-def _has_products(rows: Rows, loss: str) -> bool:
-    """Return whether a ridge of documents is fitted by an n x n matrix, without copies of X."""
-    n, d = rows.X.shape
-    is_small = n <= d and n * n <= MOST_CELLS and not issparse(rows.X)
-    return is_small and rows.n_items is None and loss == "pairwise_squared"
 
 
 def units_of(rows: Rows, loss: str) -> Units:

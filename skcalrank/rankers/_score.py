@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -79,6 +80,16 @@ def keeps_statistics(ranker: Any) -> bool:
     """Return whether other rows can be added to what a ranker with `merge` has learned."""
     regressor = vars(ranker).get("estimator_")
     return not isinstance(regressor, Ridge) or ranker.record_.alpha is None
+
+
+def with_held_out(first: Any, fit_others: Callable[[], Any], fit_all: Callable[[], Any]) -> Any:
+    """Return a ranker that has learned all rows, given one with `merge` that has learned some.
+
+    It is fitted again where there are fewer rows than columns, of which it keeps no moments.
+    """
+    if keeps_statistics(first) and keeps_statistics(others := fit_others()):
+        return first.merge(others)
+    return fit_all()
 
 
 def _check_statistics(*rankers: ScoreRanker) -> None:

@@ -83,11 +83,9 @@ def _importances(ranker: Any, stack: Any) -> Any:
     if view is not None:
         groups, ranker = _columns_of(view, ranker), ranker.steps[-1][1]
     ranker = trees_behind(ranker) or ranker
-    model: Any = getattr(ranker, "estimator_", None)
-    if hasattr(model, "variances_"):
-        return model.variances_
+    model = getattr(ranker, "estimator_", None)
     if type(model) is not GramRidge:
-        return getattr(ranker, "feature_importances_", None)
+        return getattr(ranker, "feature_importances_", getattr(model, "variances_", None))
     is_of_columns = len(groups) == model.n_features_in_
     return variances(model, groups, stack.n_features_in_) if is_of_columns else None
 
@@ -109,8 +107,8 @@ def settle_views(stack: Any, rows: Rows) -> None:
     for name, ranker in zip(stack.names_, stack.rankers_):
         last = ranker_behind(ranker)
         if has_method(last, "merge") and not keeps_statistics(last):
-            whole = rows.take(np.arange(rows.n_rows))  # a matrix, of columns that are read now
-            parts = _of_member(name, ranker, whole, stack)[1]
+            # Rows that are taken have a matrix, of columns that are read now.
+            parts = _of_member(name, ranker, rows.take(np.arange(rows.n_rows)), stack)[1]
             sizes = rows.queries.sizes[rows.codes]  # the weights of the loss
             last.estimator_.variances_ = sizes @ rows.queries.centered(parts) ** 2 / sizes.sum()
         view = view_of(ranker) if type(ranker) is LinearView else None

@@ -25,18 +25,11 @@ from ..data import (
     workers_of_fit,
 )
 from ..data.types import Bools, Floats, Ints
+from ..rankers import with_held_out
 from ._chunks import fit_views
 from ._mixing import ROUNDING, Plan
 from ._streamed import Streamed
-from ._views import (
-    LinearView,
-    fit_in_two,
-    fit_stopped,
-    fits_in_two,
-    rows_for,
-    table_for,
-    with_held_out,
-)
+from ._views import LinearView, fit_in_two, fit_stopped, fits_in_two, rows_for, table_for
 
 # Held-out scores are rounding errors, too, if they vary by less than this share of what the ranker
 # of all rows gives, and those of linear views if they do by less than that of the targets.

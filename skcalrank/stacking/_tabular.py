@@ -100,6 +100,9 @@ class TabularRanker(StackingRanker):
     level with trees or ahead if the effects of the features add up or data are few, and far behind
     if features interact; :doc:`/benchmarks` has the figures.
 
+    Tables may have more columns than rows. No view is left out of them: hinges make four columns of
+    a number, so that 2,000 rows of 5,000 numbers take about 1 GB of memory in `fit`.
+
     Examples
     --------
     A data frame with titles, dates, categories and missing values; ``trees=None`` only to be quick:

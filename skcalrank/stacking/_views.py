@@ -1,6 +1,5 @@
 """Linear views of a table: transformed columns and a linear ranker in closed form."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -36,7 +35,7 @@ from ..preprocessing import (
     TableEncoder,
     signed_log1p,
 )
-from ..rankers import LeastSquaresRanker, is_ranker, keeps_statistics
+from ..rankers import LeastSquaresRanker, is_ranker, with_held_out
 
 
 class LinearView(QueryPipeline):
@@ -167,8 +166,7 @@ def fit_in_two(pipe: Any, rows: Rows, kept: Bools, method: str) -> Any:
     (name, last), steps = fitted.steps[-1], [step for _, step in fitted.steps[:-1]]
 
     def fit(part: Rows) -> Any:
-        own = getattr(clone(last), method)
-        return own(part.X, part.y, part.qid, sample_weight=part.weight)
+        return getattr(clone(last), method)(part.X, part.y, part.qid, sample_weight=part.weight)
 
     with naming_columns(steps):
         first, test = fit(rows.take(kept)), rows.take(~kept)
@@ -176,16 +174,6 @@ def fit_in_two(pipe: Any, rows: Rows, kept: Bools, method: str) -> Any:
         whole = with_held_out(first, partial(fit, test), partial(fit, rows))
     fitted.steps = [*fitted.steps[:-1], (name, whole)]
     return fitted, scores
-
-
-def with_held_out(first: Any, fit_others: Callable[[], Any], fit_all: Callable[[], Any]) -> Any:
-    """Return a ranker that has learned all rows, given one with `merge` that has learned some.
-
-    It is fitted again where there are fewer rows than columns, of which it keeps no moments.
-    """
-    if keeps_statistics(first) and keeps_statistics(others := fit_others()):
-        return first.merge(others)
-    return fit_all()
 
 
 def fit_stopped(ranker: Any, rows: Rows, folds: Ints, method: str) -> Any:

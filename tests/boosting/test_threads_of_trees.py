@@ -7,9 +7,9 @@ from pathlib import Path
 
 import joblib
 import pytest
+from boosting_cases import ENGINES
 
-from skcalrank.boosting._engine import _CELLS, threads
-from skcalrank.boosting._engines import ENGINES
+from skcalrank.boosting._engine import threads
 from skcalrank.data import openmp, openmp_threads
 
 # Prints how many threads the process has before and after each fit and its predictions.
@@ -38,18 +38,9 @@ def counted(n_jobs, engines):
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads as Linux does")
 def test_small_tables_start_no_threads():
-    engines = [name for name in ENGINES if name == "sklearn" or has(name)]
-    none, two = counted(None, engines), counted(2, engines[:1])
+    none, two = counted(None, ENGINES), counted(2, ENGINES[:1])
     assert len(set(none)) == 1
     assert two[1] > two[0]  # they are counted, and an explicit number is obeyed
-
-
-def has(name):
-    try:
-        __import__(name)
-    except ImportError:
-        return False
-    return True
 
 
 def test_an_explicit_number_is_obeyed_at_any_size():
@@ -61,8 +52,9 @@ def test_an_explicit_number_is_obeyed_at_any_size():
 def test_threads_grow_with_the_table_up_to_the_default_of_openmp(most):
     with openmp().limit(limits=most):
         assert openmp_threads() == min(most, joblib.cpu_count())
-        assert threads(None, 0) == threads(None, 1.99 * _CELLS) == 1
-        assert threads(None, 100 * _CELLS) == openmp_threads()
+        assert threads(None, 0) == threads(None, 9_999_999) == 1
+        assert threads(None, 10_000_000) == min(2, openmp_threads())
+        assert threads(None, 10**12) == openmp_threads()
 
 
 def test_workers_of_joblib_leave_the_cores_to_each_other():

@@ -250,6 +250,7 @@ TESTED_INSIDE = {
     "_cli": "a private room, whose door runs whole commands",
     "_solvers._bilinear.fit_bilinear": "no ranker tells its iterations",
     "aggregation._judgments.random_subsets": "their mean hides which subsets are drawn",
+    "boosting._engine.threads": "how many threads there are, which the machine says otherwise",
     "boosting._objectives.LONGEST_STEP": "a bound that no option sets",
     "calibration._cones.newton_steps": "a step that no public number shows by itself",
     "calibration._orders.pooled": "the regression within the gap, against scikit-learn's",
