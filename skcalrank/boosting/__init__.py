@@ -104,7 +104,6 @@ from ._forest import Forest, Forests
 from ._handed import group_sizes
 from ._libraries import is_of_library, scores_of, taken_by
 from ._metrics import lightgbm_metric, xgboost_metric
-from ._network import LostWorkerError, Place, free_port
 from ._objectives import LightGBMObjective, XGBoostObjective, lightgbm_objective, xgboost_objective
 from ._parameters import OWN_OPTIONS, TREE_OPTIONS
 from ._parameters import hinting as hinting

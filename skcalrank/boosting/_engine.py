@@ -10,10 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 
-from ..data import OutOfRangeError, Rows, Workers, arrays, check, openmp_threads
+from ..data import (
+    LostWorkerError,
+    OutOfRangeError,
+    Rows,
+    Workers,
+    arrays,
+    check,
+    openmp_threads,
+)
 from ..data.types import Floats
 from ._callbacks import Rounds
-from ._network import LostWorkerError
 from ._parameters import ALIASES, TREE_OPTIONS, names_in, option_in, remedy
 
 # The trees of some libraries read smaller columns as 0 (LightGBM up to 1e-35), and larger values

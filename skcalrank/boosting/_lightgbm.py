@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +19,6 @@ from ..data import Rows, Workers, arrays, workers_of_fit
 from ..data.types import Floats
 from ._callbacks import LightGBMRounds, Rounds
 from ._engine import Engine, Growing, threads
-from ._network import free_port
 
 # Options that name a file, which LightGBM leaves out without an error if it does not exist.
 _FILES = ("forcedsplits_filename", "forcedbins_filename")
@@ -75,12 +75,13 @@ class _GrowingLightGBM(Growing):
         miss categories that only others have.
         """
         step = -(-workers_of_fit().reduce(train.n_rows, sum) // _MOST_ROWS)
+        module = self._module  # not this object, which has all rows
 
         def first_row(samples: list[Floats]) -> bytes:
             X = arrays.stacked(samples)
-            rows = self._module.Dataset(X, params=params, **options)
+            rows = module.Dataset(X, params=params, **options)
             if not any(map(rows.construct().feature_num_bin, range(X.shape[1]))):
-                rows = self._module.Dataset(_unsplit(*X.shape), params=params)
+                rows = module.Dataset(_unsplit(*X.shape), params=params)
             with TemporaryDirectory() as folder:
                 path = Path(folder, "bins")
                 rows.subset([0]).construct().save_binary(path)
@@ -90,7 +91,7 @@ class _GrowingLightGBM(Growing):
         with TemporaryDirectory() as folder:
             path = Path(folder, "bins")
             path.write_bytes(row)
-            return self._module.Dataset(path, params=params).construct()
+            return module.Dataset(path, params=params).construct()
 
     def _data(self, rows: Rows, start: Any, params: Any, by_name: bool, **options: Any) -> Any:
         return self._module.Dataset(
@@ -215,8 +216,9 @@ class LightGBM(Engine):
 
     @contextmanager
     def _network(self, workers: Workers) -> Iterator[dict[str, Any]]:
-        port = free_port()
-        machines = workers.gather(f"{workers.host}:{port}")
+        with socket.create_server(("", 0)) as server:
+            port = server.getsockname()[1]
+            machines = workers.gather(f"{workers.host}:{port}")
         yield {
             "machines": ",".join(machines),
             "num_machines": workers.size,

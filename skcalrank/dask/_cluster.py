@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
-from ..boosting import LostWorkerError, Place, free_port
+from ..data import LostWorkerError, among
+from ._exchange import Exchange, OnCluster
 
 # Option of dask: how long the workers wait for each other, and its default.
 _TIME_LIMIT, _USUAL = "skcalrank.time-limit", "5 minutes"
@@ -32,17 +31,19 @@ def client_in_use() -> Any:
 def run_on_holders(
     client: Any, function: Callable[..., Any], given: Any, blocks: list[Any]
 ) -> list[Any]:
-    """Return ``function(given, place, blocks)`` of each worker that holds some of the blocks.
+    """Return ``function(given, blocks)`` of each worker that holds some of the blocks.
 
-    * `function`: what all workers run at once.
+    * `function`: what all workers run at once, among each other.
     * `given`: what all of them get.
     * `blocks`: partitions that have been computed.
 
-    Returns `results`: by the number of the worker, that of its :class:`Place`.
+    Returns `results`: by the rank of the worker.
 
     Raises Exception: that of the first worker that failed.
     Raises ConnectionError if a worker has died, or does not answer in time.
     """
+    import dask
+    from dask.utils import parse_timedelta
     from distributed import MultiLock
 
     held = defaultdict(list)
@@ -50,35 +51,47 @@ def run_on_holders(
     for block in blocks:
         held[holders[block.key][0]].append(block)
     given = client.scatter(given, hash=False)
-    # One training at a time: each of two could hold a worker that the other one waits for.
+    time_limit = parse_timedelta(dask.config.get(_TIME_LIMIT, _USUAL))
+    # One fit at a time: each of two could hold a worker that the other one waits for.
     with MultiLock(list(held), client):
-        places = _places(client, list(held))
+        exchange = _submitted(client, next(iter(held)), Exchange, len(held), actor=True)
+        exchange.result()
         tasks = {
-            address: client.submit(
-                function, given, place, held[address], workers=[address], pure=False
+            address: _submitted(
+                *(client, address, _on_worker, function, given, exchange),
+                *(rank, len(held), address, time_limit, held[address]),
+                key=f"{function.__name__}-{exchange.key}-{rank}",
             )
-            for address, place in places.items()
+            for rank, address in enumerate(held)
         }
-        return _results(client, tasks)
+        return _results(client, tasks, exchange)
 
 
-def _places(client: Any, addresses: Any) -> Any:
-    """Return the place of each worker."""
-    import dask
-    from dask.utils import parse_timedelta
+def _submitted(client: Any, address: str, *call: Any, **options: Any) -> Any:
+    """Return the future of a call on one worker, and on no other."""
+    return client.submit(
+        *call, workers=[address], allow_other_workers=False, retries=0, pure=False, **options
+    )
+
+
+def _on_worker(
+    function: Callable[..., Any],
+    given: Any,
+    exchange: Any,
+    rank: int,
+    size: int,
+    address: str,
+    time_limit: float,
+    blocks: list[Any],
+) -> Any:
+    """Return ``function(given, blocks)`` as one of several workers."""
     from distributed.comm import get_address_host
 
-    place = partial(
-        Place,
-        hosts=list(map(get_address_host, addresses)),
-        port=client.submit(free_port, workers=addresses[:1], pure=False).result(),
-        key=secrets.token_bytes(32),
-        time_limit=parse_timedelta(dask.config.get(_TIME_LIMIT, _USUAL)),
-    )
-    return {address: place(rank) for rank, address in enumerate(addresses)}
+    with among(OnCluster(exchange, rank, size, get_address_host(address), time_limit)):
+        return function(given, blocks)
 
 
-def _results(client: Any, tasks: Any) -> Any:
+def _results(client: Any, tasks: Any, exchange: Any) -> Any:
     """Return the results of tasks by the address of the worker; raise if a worker fails."""
     gone, deadline = set(), float("inf")
     while pending := {a: task for a, task in tasks.items() if not task.done()}:
@@ -89,6 +102,8 @@ def _results(client: Any, tasks: Any) -> Any:
         ended = [task.status for task in tasks.values() if task.done()]
         if deadline == float("inf") and (gone or set(ended) - {"finished"}):
             deadline = time.monotonic() + _GRACE
+            with suppress(Exception):  # the worker of the exchange is gone
+                exchange.result(timeout=_LOOK).lose("Another worker failed.")
     client.cancel(list(pending.values()))
     if pending:
         _restart(client, pending.keys() - gone)

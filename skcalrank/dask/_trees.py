@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..boosting import Place, check_fit_part
-from ..data import EvalSet, among, check, eval_sets, in_memory
+from ..boosting import check_fit_part
+from ..data import EvalSet, check, eval_sets, in_memory, workers_of_fit
 from . import _rankers
 from ._blocks import check_disjoint, compute, join, names_of
 from ._cluster import client_in_use, run_on_holders
@@ -71,7 +71,7 @@ def _trained(given: Any, blocks: list[Any]) -> list[tuple[Any, set[Any]]]:
     if client is None:
         blocks = compute(blocks)
         _check_whole([_described(number, block) for number, block in enumerate(blocks)])
-        return [_train(given, Place(), blocks)]
+        return [_train(given, blocks)]
     blocks = client.compute(blocks)
     sizes = _check_whole(client.gather(client.map(_described, range(len(blocks)), blocks)))
     return run_on_holders(client, _train, given, [b for b, size in zip(blocks, sizes) if size])
@@ -97,20 +97,18 @@ def _check_whole(described: list[tuple[int, dict[Any, int]]]) -> tuple[int, ...]
     return sizes
 
 
-def _train(given: Any, place: Place, blocks: list[dict[str, Any]]) -> tuple[Any, set[Any]]:
+def _train(given: Any, blocks: list[dict[str, Any]]) -> tuple[Any, set[Any]]:
     """Return the ranker, fitted if this is the first worker, and what it would warn of."""
     ranker, evals = given
     ranker = clone(ranker)
     ranker.set_params(**dict.fromkeys(_numbers_of_threads(ranker), _n_threads()))
     blocks = [block for block in blocks if block["X"].shape[0]]
-    # Inside of the context others know if this worker fails.
-    with place.connected() as workers, warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         columns = {name: _joined([block[name] for block in blocks]) for name in blocks[0]}
-        with among(workers):
-            ranker.fit(**columns, eval_set=evals or None)
+        ranker.fit(**columns, eval_set=evals or None)
     told = {(str(warning.message), warning.category) for warning in told}
-    return (None if place.rank else ranker), told
+    return (None if workers_of_fit().rank else ranker), told
 
 
 def _n_threads() -> Any:

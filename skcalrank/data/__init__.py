@@ -13,6 +13,7 @@ from ._eval_sets import EvalSet, eval_sets, naming_eval_set, takes_eval_set
 from ._exceptions import (
     CutQueriesWarning,
     EqualLabelsWarning,
+    LostWorkerError,
     MissingQidError,
     NotAMeanWarning,
     NotGradesWarning,

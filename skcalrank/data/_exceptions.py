@@ -26,6 +26,10 @@ _KEPT: ContextVar[set[tuple[str, type[Warning]]] | None] = ContextVar("kept", de
 _TOLD: WeakKeyDictionary[Parallel, set[Any]] = WeakKeyDictionary()
 
 
+class LostWorkerError(ConnectionError):
+    """Another worker of the fit has failed, or does not answer in time."""
+
+
 class MissingQidError(ValueError):
     """Error raised when query identifiers are required but missing.
 

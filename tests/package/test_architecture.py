@@ -330,6 +330,17 @@ def test_one_class_holds_features_labels_and_queries():
     assert [node.name for path in FILES for node in carriers(nodes(path))] == ["Rows"]
 
 
+# -- processes ---------------------------------------------------------------------------------
+
+
+def test_processes_talk_through_libraries():
+    hidden = {"socket", "pickle", "cloudpickle", "multiprocessing.connection", "_socket", "_pickle"}
+    users = {(path.relative_to(ROOT).as_posix(), name) for path in FILES for name in imported(path)}
+    found = {(path, name) for path, name in users if name.split(".")[0] in hidden or name in hidden}
+    # The one port that LightGBM asks for.
+    assert found == {("boosting/_lightgbm.py", "socket")}
+
+
 # -- workers -----------------------------------------------------------------------------------
 
 
