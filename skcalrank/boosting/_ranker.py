@@ -270,7 +270,7 @@ class BoostedRanker(TargetRanker):
     __metadata_request__fit = dict.fromkeys(["qid", "X_val", "y_val", "qid_val"], True)
     takes_label_form = False
     takes_eval_set = True
-    trains_in_parts = True  # with other workers
+    fits_among_workers = trains_in_parts = True
     _theorem: ClassVar[str] = "trees"
     _for_label_form = "SpearmanRanker(HistGradientBoostingRegressor())"
     _plan_settings: ClassVar = {
@@ -421,14 +421,7 @@ class BoostedRanker(TargetRanker):
             self.encoder_: Any = getattr(X, "encoder", None)
         else:
             X = self._encoded(X)
-        several = workers_of_fit().size > 1
-        is_silent = several and sample_weight is not None and not np.any(sample_weight)
-        weight = None if is_silent else sample_weight
-        plan, rows = super()._check_problem(plan, X, y, qid, weight, reset=reset, name=name)
-        if several and workers_of_fit().reduce(is_silent, all):
-            check.sample_weight(sample_weight, rows.n_rows)  # raises
-        if is_silent:
-            rows = replace(rows, weight=np.zeros(rows.n_rows))
+        plan, rows = super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, name=name)
         rows = replace(rows, table=getattr(X, "table", None))
         return plan, self._without_unseen(rows)
 

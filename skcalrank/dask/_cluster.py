@@ -16,6 +16,12 @@ from ._exchange import Exchange, OnCluster
 # Option of dask: how long the workers wait for each other, and its default.
 _TIME_LIMIT, _USUAL = "skcalrank.time-limit", "5 minutes"
 
+# What a fit by several passes needs, and the remedy.
+IN_MEMORY = (
+    "its rows in memory: use more of it, or read files some rows at a time, by fit_chunks of "
+    "TabularRanker or partial_fit of rankers in closed form."
+)
+
 # Seconds between two looks at the workers, and that the others have to end when one has failed.
 _LOOK, _GRACE = 0.5, 15.0
 
@@ -29,13 +35,14 @@ def client_in_use() -> Any:
 
 
 def run_on_holders(
-    client: Any, function: Callable[..., Any], given: Any, blocks: list[Any]
+    client: Any, function: Callable[..., Any], given: Any, blocks: list[tuple[Any, bool]]
 ) -> list[Any]:
     """Return ``function(given, blocks)`` of each worker that holds some of the blocks.
 
     * `function`: what all workers run at once, among each other.
     * `given`: what all of them get.
-    * `blocks`: partitions that have been computed.
+    * `blocks`: partitions that have been computed, and whether they count: a worker that holds none
+      that do gives them to the first of the others.
 
     Returns `results`: by the rank of the worker.
 
@@ -46,10 +53,12 @@ def run_on_holders(
     from dask.utils import parse_timedelta
     from distributed import MultiLock
 
+    of_block = client.who_has([block for block, _ in blocks])
+    holders = [of_block[block.key][0] for block, _ in blocks]
+    of_use = [holder for holder, (_, counts) in zip(holders, blocks) if counts]
     held = defaultdict(list)
-    holders = client.who_has(blocks)
-    for block in blocks:
-        held[holders[block.key][0]].append(block)
+    for holder, (block, _) in zip(holders, blocks):
+        held[holder if holder in of_use else of_use[0]].append(block)
     given = client.scatter(given, hash=False)
     time_limit = parse_timedelta(dask.config.get(_TIME_LIMIT, _USUAL))
     # One fit at a time: each of two could hold a worker that the other one waits for.
@@ -110,7 +119,7 @@ def _results(client: Any, tasks: Any, exchange: Any) -> Any:
     if gone:
         raise ConnectionError(
             f"The workers {', '.join(sorted(gone))} died during the training, which needs all of "
-            "them. See their logs, for example for a lack of memory, and fit again."
+            f"them, and {IN_MEMORY} See their logs."
         )
     errors = [task.exception() for task in tasks.values() if task.status == "error"]
     # Others that fail first have lost the worker that failed by itself.

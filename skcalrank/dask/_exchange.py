@@ -26,7 +26,7 @@ class Exchange:
         """Return ``combine`` of the list of the values of all workers at a step, by rank."""
         if self._lost:
             raise LostWorkerError(self._lost)
-        new = {}, asyncio.get_running_loop().create_future()
+        new: Any = {}, asyncio.get_running_loop().create_future()
         values, result = self._waiting.setdefault(step, new)
         values[rank] = value
         if len(values) == self._size:

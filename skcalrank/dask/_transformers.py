@@ -1,4 +1,4 @@
-"""Transformers on dask collections: fitted in rounds, and applied partition by partition."""
+"""Transformers on dask collections: fitted by all workers, and applied partition by partition."""
 
 import copy
 from typing import Any
@@ -11,7 +11,7 @@ from ..data.types import Array, Floats, Ints
 from ..preprocessing import TableEncoder
 from ._blocks import OnPartition, check_disjoint, collect, is_frame, names_of, tree
 from ._cut import partitions
-from ._rounds import fit_in_rounds
+from ._fits import fit_on_workers
 
 
 def transform_by_partition(transformer: Any, X: Any, qid: Any = None) -> Any:
@@ -105,7 +105,7 @@ def _as_array(transformer: Any, like: Floats, *rest: int, X: Any, qid: Any) -> F
 
 def _fit_transform(transformer: Any, X: Any, y: Any = None, qid: Any = None, **_: Any) -> Any:
     columns = {"y": y} if qid is None else {"y": y, "qid": qid}
-    fit_in_rounds(transformer, X, **columns)
+    fit_on_workers(transformer, X, **columns)
     return transform_by_partition(transformer, X, *([] if qid is None else [qid]))
 
 

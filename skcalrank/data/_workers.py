@@ -15,12 +15,14 @@ class Workers:
 
     * `rank` (int): number of this worker, from 0.
     * `size` (int): number of workers.
+    * `n_parts` (int): number of partitions of the rows of all of them.
     * `host` (str): name or address under which the others reach this worker.
     * `time_limit` (float): seconds after which a worker that does not answer is taken for lost.
     """
 
     rank = 0
     size = 1
+    n_parts = 1
     host = "localhost"
     time_limit = float("inf")
 
@@ -51,10 +53,10 @@ class Workers:
         return self.reduce(part(), combine)[self.rank]
 
     def require_qid(self, qid: Any) -> None:
-        """Raise MissingQidError if rows of several workers would be one query."""
-        if qid is None and self.size > 1:
+        """Raise MissingQidError if rows of several partitions would be one query."""
+        if qid is None and self.n_parts > 1:
             raise MissingQidError(
-                f"qid must be given if X has several partitions, got None for {self.size}: pass "
+                f"qid must be given if X has several partitions, got None for {self.n_parts}: pass "
                 "qid, with whole queries in each partition."
             )
 

@@ -23,7 +23,7 @@ from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     """Base class of transformers of the rows of a query that do not depend on other queries."""
 
-    fits_in_rounds = True
+    fits_among_workers = True
 
     __metadata_request__fit = {"qid": True}
     __metadata_request__transform = {"qid": True}

@@ -72,7 +72,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
            [1. , 1. ]])
     """
 
-    fits_in_rounds = True
+    fits_among_workers = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"n_knots": [limits.Integers(2)]}
 

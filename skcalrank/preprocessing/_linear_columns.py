@@ -89,7 +89,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
            [1., 0., 3.]])
     """
 
-    fits_in_rounds = True
+    fits_among_workers = True
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "curve": limits.OWN_ERROR,
@@ -329,10 +329,10 @@ def transform_together(
 
 
 def check_learns_from_all(transformer: Any) -> None:
-    """Raise for a transformer that learns from the rows of one partition of several."""
+    """Raise for a transformer that learns from the rows of one worker of several."""
     if workers_of_fit().size == 1 or isinstance(transformer, FrozenEstimator):
         return
-    if get_tags(transformer).requires_fit and not getattr(transformer, "fits_in_rounds", False):
+    if get_tags(transformer).requires_fit and not getattr(transformer, "fits_among_workers", False):
         raise ValueError(
             "Transformers must be those of skcalrank.preprocessing, or learn nothing, for dask "
             f"collections, got {type(transformer).__name__}, which would learn from the rows of "

@@ -136,7 +136,7 @@ class LeastSquaresRankerCV(ScoreRanker):
 
     cv_results_: dict[str, Any]
 
-    fits_in_rounds = True
+    fits_among_workers = True
     _takes_several = True
     _plan_settings: ClassVar = {"weights_note": "a repeated row may be in two folds"}
     _parameter_constraints: ClassVar = {

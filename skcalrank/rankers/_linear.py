@@ -64,7 +64,7 @@ class LinearScorer(BaseRanker):
     ValueRegularizedRanker : Linear scorer of preferences.
     """
 
-    fits_in_rounds: ClassVar[bool] = False
+    fits_among_workers: ClassVar[bool] = False
 
     coef_: Floats
     intercept_: float | Any
@@ -123,8 +123,9 @@ class LinearScorer(BaseRanker):
         ----------
         X, qid
             As in :meth:`LeastSquaresRanker.fit`. Collections of dask are for
-            :class:`OrderPreservingRanker`, one number of y for each row: gradients are summed over
-            the partitions, which are read once for each step, and the first step is from zero.
+            :class:`OrderPreservingRanker`: gradients are summed over the workers of a cluster,
+            which keep their rows in memory and need one number of y for each, and the first step
+            is from zero.
         y : array-like of shape (n_rows,) or (n, r), or PreferenceTarget
             Relevances, higher is better, which may carry their queries. Rankers of preferences also
             accept a PreferenceTarget.

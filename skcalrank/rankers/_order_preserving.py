@@ -105,7 +105,7 @@ class OrderPreservingRanker(TargetScorer):
     Logistic(eta=1.0)
     """
 
-    fits_in_rounds = True
+    fits_among_workers = True
     _plan_type: ClassVar = LossPlan
     _theorem: ClassVar[str] = "loss"
     _parameter_constraints: ClassVar = {

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
-from ..boosting import BoostedRanker, adapted, scores_of, taken_by
+from ..boosting import adapted, scores_of, taken_by
 from ..data import (
     EvalSet,
     QuerySizes,
@@ -156,12 +156,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
 
     takes_label_form = False
     takes_eval_set = True
-    fits_in_rounds = True
-
-    @property
-    def trains_in_parts(self) -> bool:
-        """Whether rankers of trees have to be trained by workers that hold the rows."""
-        return any(type(ranker) is BoostedRanker for _, ranker in self._checked_members())
+    fits_among_workers = True
 
     _plan_settings: ClassVar = {
         "weights_note": "queries are held out, and each ranker uses weights in its own way"
@@ -306,12 +301,10 @@ class StackingRanker(BaseRanker, _BaseComposition):
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
             Documents, passed to the rankers as they are. If X and the other arguments are dask
             collections, each partition must hold whole queries (see
-            :func:`skcalrank.dask.partition_by_query`), and the rankers must be linear views, as
-            they are with ``rankers=None`` and in :class:`TabularRanker`, closed forms such as
-            :class:`NDCGRanker`, or a :class:`BoostedRanker`. All but trees are those of all rows
-            in memory, up to rounding; without trees, partitions are read about fifteen times. With
-            trees, each worker keeps its rows in memory and trains on them, as in
-            :meth:`BoostedRanker.fit`.
+            :func:`skcalrank.dask.partition_by_query`). Each worker of a cluster keeps its rows in
+            memory. Several need rankers that are linear views, as they are with ``rankers=None``
+            and in :class:`TabularRanker`, closed forms such as :class:`NDCGRanker`, or a
+            :class:`BoostedRanker`. All but trees are those of all rows in memory, up to rounding.
         y : array-like of shape (n_rows,)
             Relevances, higher is better. May carry its queries, as in
             :meth:`LeastSquaresRanker.fit`.

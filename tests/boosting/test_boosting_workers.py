@@ -12,6 +12,7 @@ from boosting_cases import ENGINES, boosted, made_queries
 from sklearn.base import clone
 from thread_workers import on_workers
 
+from skcalrank import TabularRanker
 from skcalrank.data import LostWorkerError, Queries, Rows, among, workers_of_fit
 from skcalrank.losses import PairwiseSquared
 
@@ -159,22 +160,21 @@ def test_a_category_of_one_worker_is_known_to_all(engine):
         assert part.score(frame[qid >= 30], y[qid >= 30], qid[qid >= 30]) > 0.99
 
 
-@pytest.mark.product
 @every_library
-@pytest.mark.parametrize("how", ["weight 0", "held out"])
-def test_a_worker_without_rows_gets_a_query(engine, how):
+def test_a_worker_without_rows_gets_a_query(engine):
     X, y, qid = made_queries(40, seed=0)
-    weight = np.ones(len(y))
-    local = squared(engine).fit(X, y, qid)
-    if how == "weight 0":
-        of_row = (qid >= 30) * 1
-        weight[qid >= 30] = 0
-    else:
-        rows = Rows(X, y * 1.0, Queries.from_qid(qid))
-        (mask,) = rows.held_out(0.2)
-        of_row = mask * 1
-    local = squared(engine).fit(X, y, qid, weight)
-    check_alike(fitted(squared(engine), [X, y, qid, weight], of_row), local, X)
+    (held_out,) = Rows(X, y * 1.0, Queries.from_qid(qid)).held_out(0.2)
+    parts = fitted(squared(engine), [X, y, qid], held_out * 1)
+    check_alike(parts, squared(engine).fit(X, y, qid), X)
+
+
+@pytest.mark.skipif("lightgbm" not in LIBRARIES, reason="needs lightgbm")
+def test_the_mixture_is_that_of_memory_for_the_same_trees():
+    X, y, qid = made_queries(100, seed=0)
+    stack = TabularRanker(trees=squared("lightgbm"))
+    ours, local = fitted(stack, [X, y, qid], qid % 2)[0], clone(stack).fit(X, y, qid)
+    np.testing.assert_allclose(ours.weights_, local.weights_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.predict(X, qid), local.predict(X, qid), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.skipif(not LIBRARIES, reason="needs lightgbm or xgboost")

@@ -215,8 +215,7 @@ def test_rankers_without_statistics_say_so(rng):
     X, y, qid = sorted_data(rng)
     supported = {type(ranker) for ranker in SCORE_RANKERS}
     others = [ranker for ranker in rankers() if type(ranker) not in supported]
-    fits = ("fits_in_rounds", "trains_in_parts")
-    others = [r for r in others if not any(getattr(r, name, False) for name in fits)]
+    others = [ranker for ranker in others if not getattr(ranker, "fits_among_workers", False)]
     assert ValueRegularizedRanker in {type(ranker) for ranker in others}
     others += [
         AveragePrecisionRanker(surrogate="pairwise"),

@@ -72,7 +72,9 @@ def shards_of(columns, of_row):
 def fitted_by(client, ranker, shards):
     """A ranker, fitted to shards of X, y, qid and perhaps weights, of one worker each."""
     lazy = [placed(client, parts) for parts in zip(*shards, strict=True)]
-    return fitted_to(client, ranker, lazy, sum(len(shard[1]) > 0 for shard in shards))
+    # Who has no row of positive weight gives its rows to another one.
+    n_workers = sum(np.any(shard[3]) if len(shard) > 3 else len(shard[1]) > 0 for shard in shards)
+    return fitted_to(client, ranker, lazy, n_workers)
 
 
 def fitted_to(client, ranker, lazy, n_workers):
@@ -81,7 +83,7 @@ def fitted_to(client, ranker, lazy, n_workers):
 
     with get_task_stream(client) as stream:
         ranker.fit(*lazy)
-    training = {task["worker"] for task in stream.data if str(task["key"]).startswith("_train")}
+    training = {task["worker"] for task in stream.data if str(task["key"]).startswith("_fitted")}
     assert len(training) == n_workers
     return ranker
 
@@ -244,6 +246,25 @@ def test_a_worker_that_stops_answering_ends_the_fit(short_lived):
         client.run(exec, fate, workers=[max(client.nthreads())])
         with pytest.raises(ConnectionError, match="did not answer within 3 seconds"):
             dying(engine).fit(*lazy)
+
+
+def test_a_cluster_that_encrypts_fits():
+    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("cryptography")
+    columns = made_queries(60, seed=0)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    security = distributed.Security.temporary()
+    with (
+        distributed.LocalCluster(processes=True, security=security, **options) as cluster,
+        distributed.Client(cluster) as client,
+        dask.config.set(scheduler=None),
+    ):
+        assert all(address.startswith("tls:") for address in client.nthreads())
+        trees = fitted_by(client, boosted(LIBRARIES[0]), in_halves(columns, 2))
+        linear = fitted_by(client, OrderPreservingRanker(), in_halves(columns, 2))
+    assert trees.score(*columns) > 0.9
+    local = OrderPreservingRanker().fit(*columns)
+    np.testing.assert_allclose(linear.coef_, local.coef_, rtol=1e-9)
 
 
 @every_library

@@ -1,4 +1,4 @@
-"""Estimators that are fitted to partitions in rounds: the fit is the fit in memory."""
+"""Estimators that ask for what belongs to the rows of all workers: the fit is that in memory."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning, UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GroupKFold
 from sklearn.preprocessing import FunctionTransformer, SplineTransformer
+from thread_workers import on_workers
 
 from skcalrank import (
     AUCRanker,
@@ -60,7 +61,7 @@ def every(registry):
 
 
 every_ranker, every_transformer = every(RANKERS), every(TRANSFORMERS)
-every_number = pytest.mark.parametrize("n_partitions", [1, 2, 7])
+every_number = pytest.mark.parametrize("n_workers", [1, 2, 7])
 
 
 def numbers_in(value):
@@ -94,15 +95,31 @@ def fitted(estimator, columns, n_partitions=None, qid=None):
     return clone(estimator).fit(*columns)
 
 
+def fitted_by_workers(estimator, n, qid, columns):
+    """A clone, fitted to columns by name by workers of which each has a part of the queries."""
+    ends = np.cumsum([0, *whole_queries(qid, n)])
+
+    def fit(rank):
+        rows = slice(*ends[rank : rank + 2])
+        return clone(estimator).fit(**{name: of[rows] for name, of in columns.items()})
+
+    for result in (results := on_workers(fit, n)):
+        if isinstance(result, Exception):
+            raise result
+    return results[0]
+
+
 @pytest.mark.product
 @every_ranker
 @every_number
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-def test_the_fit_is_the_fit_in_memory(estimator, n_partitions, weighted, rng):
+def test_the_fit_is_the_fit_in_memory(estimator, n_workers, weighted, rng):
     X, y, qid = sorted_data(rng, SIZES)
-    weight = rng.uniform(0, 2, len(y)) * (rng.random(len(y)) < 0.9) if weighted else None
-    local = fitted(estimator, (X, y, qid, weight))
-    ours = fitted(estimator, (X, y, qid, weight), n_partitions)
+    columns = {"X": X, "y": y, "qid": qid}
+    if weighted:
+        columns["sample_weight"] = rng.uniform(0, 2, len(y)) * (rng.random(len(y)) < 0.9)
+    local = clone(estimator).fit(**columns)
+    ours = fitted_by_workers(estimator, n_workers, qid, columns)
     check_same(ours, local)
     np.testing.assert_allclose(ours.predict(X, qid), local.predict(X, qid), rtol=1e-9, atol=1e-12)
     assert ours.record_.seen == local.record_.seen
@@ -184,12 +201,20 @@ def table(rng):
 @pytest.mark.product
 @every_transformer
 @every_number
-def test_rows_are_transformed_as_in_memory(estimator, n_partitions, rng):
+def test_the_columns_are_those_in_memory(estimator, n_workers, rng):
+    frame = table(rng)
+    columns = {"X": frame[list("abcd")], **takes(estimator, qid=frame["qid"])}
+    ours = fitted_by_workers(estimator, n_workers, frame["qid"].to_numpy(), columns)
+    check_same(ours, clone(estimator).fit(**columns))
+
+
+@every_transformer
+def test_rows_are_transformed_as_in_memory(estimator, rng):
     frame = table(rng)
     X, qid = frame[list("abcd")].to_numpy(), frame["qid"].to_numpy()
     local = clone(estimator).fit(X, **takes(estimator, qid=qid))
     expected = local.transform(X, **takes(estimator, qid=qid))
-    chunks = whole_queries(qid, n_partitions)
+    chunks = whole_queries(qid)
     dX, dq = as_dask((0, *chunks), X, qid)
     ours = clone(estimator)
     for lazy in (
@@ -273,7 +298,7 @@ def test_curves_learn_from_all_partitions_or_not_at_all(rng):
     X = frame[list("bcd")].to_numpy()
     (dX,) = as_dask((50, len(X) - 50), X)
     with pytest.raises(ValueError, match=r"got SplineTransformer, .*FrozenEstimator of it"):
-        LinearColumns(SplineTransformer()).fit(dX)
+        fitted_by_workers(LinearColumns(SplineTransformer()), 2, frame["qid"].to_numpy(), {"X": X})
     with pytest.raises(ValueError, match="constant columns only"):
         LinearColumns().fit(0 * dX)
     # Columns that are constant in each partition, but not in all.
@@ -289,39 +314,43 @@ def test_curves_learn_from_all_partitions_or_not_at_all(rng):
 @pytest.mark.product
 @every_number
 @pytest.mark.parametrize("loss", ["logistic", "pairwise_logistic", "bregman_kl", "squared_hinge"])
-def test_losses_without_a_closed_form(loss, n_partitions, rng):
+def test_losses_without_a_closed_form(loss, n_workers, rng):
     X, y, qid = sorted_data(rng, SIZES)
     weight = rng.uniform(0, 2, len(y)) * (rng.random(len(y)) < 0.9)
     X[:, 0] *= 1e3
     ranker = OrderPreservingRanker("ndcg@5", loss=loss, tol=1e-9, max_iter=10_000)
-    local = fitted(ranker, (X, y, qid, weight))
-    ours = fitted(ranker, (X, y, qid, weight), n_partitions)
+    columns = {"X": X, "y": y, "qid": qid, "sample_weight": weight}
+    local, ours = clone(ranker).fit(**columns), fitted_by_workers(ranker, n_workers, qid, columns)
     assert ours.loss_ == local.loss_
     for name in ("coef_", "intercept_", "penalty_scale_", "alpha_"):
         ours_, expected = getattr(ours, name), getattr(local, name)
         np.testing.assert_allclose(ours_, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
 
 
-def test_progress_is_printed_once_for_each_pass(rng, capsys):
-    X, y, qid = sorted_data(rng, SIZES)
-    lazy = as_dask(whole_queries(qid), X, y, qid)
-    StackingRanker([("ndcg", NDCGRanker())], verbose=1).fit(*lazy)
-    lines = capsys.readouterr().out.splitlines()
-    for number, line in enumerate(lines, 1):
-        assert line.startswith(f"[StackingRanker] pass {number} over {lazy[0].npartitions} ")
-    assert len(lines) > 3
-
-
 def test_steps_are_taken_together_or_not_at_all(rng):
     X, y, qid = sorted_data(rng, SIZES)
-    lazy = as_dask(whole_queries(qid), X, y, qid)
+    columns = {"X": X, "y": y, "qid": qid}
+    ranker = OrderPreservingRanker(loss="exponential", max_iter=2, verbose=1)
     with pytest.warns(ConvergenceWarning, match="after 2 iterations"):
-        ranker = OrderPreservingRanker(loss="exponential", max_iter=2, verbose=1).fit(*lazy)
+        ours = fitted_by_workers(ranker, 2, qid, columns)
     with pytest.warns(ConvergenceWarning, match="after 2 iterations"):
-        local = OrderPreservingRanker(loss="exponential", max_iter=2).fit(X, y, qid)
-    np.testing.assert_allclose(ranker.coef_, local.coef_, rtol=1e-9)
+        local = clone(ranker).fit(**columns)
+    np.testing.assert_allclose(ours.coef_, local.coef_, rtol=1e-9)
+    columns = {"X": X[:40], "y": X[:40] > 2}
     with pytest.raises(ValueError, match=r"the label-ranking form.*pass X\.compute\(\)"):
-        OrderPreservingRanker(loss="logistic").fit(*as_dask((20, 20), X[:40], X[:40] > 2))
+        fitted_by_workers(OrderPreservingRanker(loss="logistic"), 2, np.arange(40), columns)
+
+
+def test_what_does_not_fit_into_memory_may_be_read_in_chunks(rng):
+    X, y, qid = sorted_data(rng, SIZES)
+
+    def fail(_block):
+        raise MemoryError("Unable to allocate")
+
+    lazy = as_dask(whole_queries(qid), X, y, qid)
+    lazy[0] = lazy[0].map_blocks(fail, dtype=X.dtype, meta=X[:0])
+    with pytest.raises(MemoryError, match=r"its rows in memory.*fit_chunks.*Unable to allocate"):
+        OrderPreservingRanker().fit(*lazy)
 
 
 def test_the_label_ranking_form(rng):
@@ -343,7 +372,10 @@ def test_choices_of_folds(rng):
     X, y, qid = sorted_data(rng, SIZES)
     lazy = as_dask(whole_queries(qid), X, y, qid)
     with pytest.raises(ValueError, match=r"a number of folds for dask collections.*GroupKFold"):
-        LeastSquaresRankerCV(cv=GroupKFold(3)).fit(*lazy)
+        fitted_by_workers(
+            LeastSquaresRankerCV(cv=GroupKFold(3)), 2, qid, {"X": X, "y": y, "qid": qid}
+        )
+    check_same(*(LeastSquaresRankerCV(cv=GroupKFold(3)).fit(*of) for of in (lazy, (X, y, qid))))
     with pytest.raises(ValueError, match=r"number of queries, 30 \(n_samples=153\), got 31"):
         LeastSquaresRankerCV(cv=31).fit(*lazy)
     with pytest.raises(ValueError, match="got a dask collection"):
