@@ -203,8 +203,8 @@ def short_lived():
         yield cluster
 
 
-@every_library
-@pytest.mark.parametrize("delay", [0, 1])
+# At the first derivatives and later; each case waits for the other worker for 15 seconds.
+@pytest.mark.parametrize(("engine", "delay"), zip(LIBRARIES, [0, 1]))
 def test_a_worker_that_is_killed_ends_the_fit(short_lived, engine, delay):
     from distributed import Client
 
@@ -262,7 +262,8 @@ def test_a_cluster_that_encrypts_fits():
         assert all(address.startswith("tls:") for address in client.nthreads())
         trees = fitted_by(client, boosted(LIBRARIES[0]), in_halves(columns, 2))
         linear = fitted_by(client, OrderPreservingRanker(), in_halves(columns, 2))
-    assert trees.score(*columns) > 0.9
+    local = boosted(LIBRARIES[0]).fit(*columns)
+    assert trees.score(*columns) == pytest.approx(local.score(*columns), abs=0.06)
     local = OrderPreservingRanker().fit(*columns)
     np.testing.assert_allclose(linear.coef_, local.coef_, rtol=1e-9)
 
