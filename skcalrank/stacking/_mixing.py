@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,8 +10,11 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ..boosting import BoostedRanker, check_fit_part, held_out
-from ..data import EvalSet, Queries, Rows, has_method, tables, workers_of_fit
+from ..data import EvalSet, Queries, Rows, arrays, has_method, tables, workers_of_fit
 from ..data.types import Bools, Floats, Ints
+from ..losses import Loss
+from ..measures import Measure
+from ..metrics import PreparedScore
 from ..rankers import BaseRanker, check_partitions, make_splits
 from ._chunks import fitted_together
 from ._streamed import Streamed
@@ -23,8 +26,13 @@ _FRACTION, _MOST = 0.2, 0.5
 # Scores and targets vary by rounding errors if they vary by less than this share of the largest.
 ROUNDING = 1e-9
 
-# Distance of two columns of length one below which they differ by rounding errors.
-_SAME = 1e-5
+# Penalty on the squares of the weights, as a share of the curvature where they are 0: weights are
+# finite where the order is perfect, and rankers that are the same share alike. For a squared loss,
+# whose weights are finite, only the latter.
+_PENALTY, _PENALTY_OF_SQUARES = 1e-3, 1e-9
+
+# Decrease of the loss that ends Newton's method, as a share of the largest that there may be.
+_PRECISION, _MOST_STEPS = 1e-16, 100
 
 
 class Plan(NamedTuple):
@@ -177,82 +185,124 @@ def _masks(split: Any, rows: Rows) -> tuple[Bools, Bools]:
     return train[rows.numbers], test[rows.numbers]
 
 
-def weights_of(scores: Floats, plan: Plan) -> Floats:
-    """Return the non-negative weights of the rankers, by least squares on held-out scores.
+class HeldOut:
+    """Held-out rows and their scores, of shape (n_rows, n_members).
 
-    Weights are fitted for each fold of held-out rows, over the rankers not trained on it, and
-    averaged over the folds. If none is positive, all rankers get the same weight. Scores of shape
-    (n_rows, n_members) are NaN if the ranker was trained on the row.
-    """
-    folds = workers_of_fit().total(lambda: _held_out_folds(scores, plan), _of_several)
-    weights = np.mean([fold.weights() for fold in folds if fold.has_rows], axis=0)
-    return weights if weights.any() else np.full(scores.shape[1], 1.0 / scores.shape[1])
-
-
-class _Fold(NamedTuple):
-    """A fold of held-out rows.
-
-    * `members` (n_members,): rankers that have scored all of these rows.
-    * `triangle` (n_terms, 1 + n_members): triangular factor of the targets beside the scores,
-      centered and weighted.
+    Scores are given as NaN for rows on which a ranker was trained, and count as 0 there.
     """
 
-    has_rows: bool
-    members: Bools
-    triangle: Floats
+    def __init__(self, scores: Floats, plan: Plan) -> None:
+        known: Bools = ~np.isnan(scores)
+        mask: Any = known.any(axis=1)
+        self.y, self.targets = plan.rows.y[mask], plan.targets[mask]
+        self.queries, self.weight = plan.held_out(mask)
+        self.known, self.scores = known[mask], np.where(known, scores, 0.0)[mask]
+        folds = np.zeros(len(mask)) if plan.folds is None else plan.folds
+        n_folds = max(1, *(first + n for first, n in plan.of_member))
+        self.folds = [folds[mask] == number for number in range(n_folds)]
 
-    def weights(self) -> Floats:
-        """Return the non-negative weights by which the scores come closest to the targets.
+    def weights(self, loss: Loss) -> Floats:
+        """Return the weights >= 0 of the sum of scores at which the loss of all rows is smallest.
 
-        Rankers whose scores are the same but for a factor share alike: rounding would choose one.
+        If no ranker makes the loss smaller, all get the same weight.
         """
-        scores = self.triangle[:, 1:][:, self.members]
-        sizes = np.linalg.norm(scores, axis=0)
-        sizes[sizes == 0] = 1.0
-        units = scores / sizes
-        is_same = np.linalg.norm(units[:, :, None] - units[:, None, :], axis=0) < _SAME
-        first, of_first, counts = np.unique(
-            is_same.argmax(axis=1), return_inverse=True, return_counts=True
-        )
-        targets = self.triangle[:, 0]
-        shares = nnls(units[:, first], targets)[0] / counts
-        # What the order of the rows rounds to 0 or to more would decide between all and none.
-        shares[shares <= ROUNDING * np.linalg.norm(targets)] = 0.0
-        out = np.zeros(len(self.members))
-        out[self.members] = shares[of_first] / sizes
+        # Rows count alike in short and in long queries.
+        weight = loss.document_weights(self.queries, "documents", self.weight)
+        derivatives = _prepared(loss, self.targets, self.scores, self.queries, weight)
+
+        def of_all(weights: Floats) -> list[Floats]:
+            return workers_of_fit().total(lambda: derivatives(weights), _sums)
+
+        weights = _minimizer(of_all, self.scores.shape[1], loss.family == "squared")
+        return weights if weights.any() else np.full(len(weights), 1.0 / len(weights))
+
+    def measured(self, measure: Measure, weights: Floats) -> tuple[Floats, list[float]]:
+        """Return the share of the folds that each ranker has scored, and values of the measure.
+
+        These are of each ranker and, last, of the weighted sum. A ranker that has scored some folds
+        is compared with the sum there: it gets the value of the sum plus this difference.
+        """
+        columns = np.column_stack([self.scores, self.scores @ weights])
+        of_all = workers_of_fit().total(
+            lambda: [np.array([self._of_fold(fold, columns, measure) for fold in self.folds])],
+            _sums,
+        )[0]
+        sums, counts, known = of_all.transpose(2, 0, 1)
+        known = known > 0
+        with np.errstate(invalid="ignore"):  # NaN where the measure is undefined
+            gaps = (sums - known * sums[:, -1:]).sum(axis=0) / counts.sum(axis=0)
+            values = sums[:, -1].sum() / counts[:, -1].sum() + gaps
+        return (known.sum(axis=0) / known[:, -1].sum())[:-1], values.tolist()
+
+    def _of_fold(self, fold: Bools, columns: Floats, measure: Measure) -> Floats:
+        """Return the sum of a measure for each column, what to divide it by, and if it is known."""
+        out = np.zeros((columns.shape[1], 3))
+        known = np.append(self.known[fold].any(axis=0), fold.any())
+        queries, weight = Queries.from_qid(self.queries.codes[fold]), None
+        if self.weight is not None:
+            weight = self.weight[fold]
+        if fold.any() and (weight is None or weight.any()):
+            score = PreparedScore(measure, self.y[fold], queries, weight)
+            out[known, :2] = [score.sums(column[fold]) for column in columns.T[known]]
+        out[:, 2] = known
         return out
 
 
-def _held_out_folds(scores: Floats, plan: Plan) -> list[_Fold]:
-    """Return the folds of held-out rows."""
-    known = ~np.isnan(scores)
-    if plan.folds is None:
-        masks = [known.all(axis=1)]
-    else:
-        n_folds = max(1, *(first + n for first, n in plan.of_member))
-        masks = [plan.folds == number for number in range(n_folds)]
-    return [_fold(plan, mask, scores[mask], known[mask].all(axis=0)) for mask in masks]
+def _prepared(
+    loss: Loss, targets: Floats, scores: Floats, queries: Queries, weight: Floats | None
+) -> Callable[[Floats], list[Floats]]:
+    """Return the derivatives of the loss of weighted sums of scores as a function of the weights.
 
-
-def _fold(plan: Plan, mask: Any, scores: Floats, members: Any) -> _Fold:
-    """Return the fold of the rows of a mask."""
-    queries, weight = plan.held_out(mask)
+    They are the slopes, what these are sums of in absolute values, and the Hessian: exact for
+    squares, else as if the curvatures of pairs were products.
+    """
+    centered = queries.centered(scores, weight)
+    sizes, varied = (np.abs(of).max(axis=0, initial=0.0) for of in (scores, centered))
+    centered[:, varied <= ROUNDING * sizes] = 0.0
+    of_scores = loss.prepare_derivatives(targets, queries, weight)
+    # Products would count the pair of a document with itself, too.
     weight = np.ones(len(scores)) if weight is None else weight
-    columns = np.column_stack([plan.targets[mask], np.where(members, scores, 0.0)])
-    centered = queries.centered(columns, weight)
-    largest, varied = (np.abs(of).max(axis=0, initial=0.0) for of in (columns, centered))
-    centered[:, varied <= ROUNDING * largest] = 0.0
-    # The triangular factor gives the same solution, with one row for each ranker.
-    triangle: Any = np.linalg.qr(np.sqrt(weight)[:, None] * centered, mode="r")
-    return _Fold(bool(mask.any()), members, triangle)
+    others = 1.0 - arrays.safe_divide(weight, queries.repeat(queries.sum(weight)))
+
+    def derivatives(weights: Floats) -> list[Floats]:
+        gradient, curvature = of_scores(centered @ weights)
+        curvature = arrays.safe_divide(curvature, others)
+        curved = curvature[:, None] * centered
+        sums = queries.sum(curved)
+        means = arrays.safe_divide(sums, queries.sum(curvature)[:, None])
+        hessian = centered.T @ curved - sums.T @ means
+        return [gradient @ centered, np.abs(gradient) @ np.abs(centered), hessian]
+
+    return derivatives
 
 
-def _of_several(parts: Sequence[list[_Fold]]) -> list[_Fold]:
-    """Return the folds of the rows of all workers."""
-    return [_joined(folds) if len(folds) > 1 else folds[0] for folds in zip(*parts)]
+def _sums(parts: Sequence[list[Any]]) -> list[Any]:
+    return [sum(terms) for terms in zip(*parts)]
 
 
-def _joined(folds: Any) -> Any:
-    has_rows, members, triangles = zip(*folds)
-    triangle: Any = np.linalg.qr(np.vstack(triangles), mode="r")
-    return _Fold(any(has_rows), np.logical_and.reduce(members), triangle)
+def _minimizer(derivatives: Callable[[Floats], Any], size: int, is_square: bool) -> Floats:
+    """Return the weights >= 0 at which a convex function with a small penalty is smallest.
+
+    By Newton's method from 0; rounding errors count as 0. A square takes one step.
+    """
+    weights = np.zeros(size)
+    slopes, sizes, hessian = derivatives(weights)
+    units = np.where(np.diag(hessian) > 0, np.diag(hessian), 1.0)
+    penalty = (_PENALTY_OF_SQUARES if is_square else _PENALTY) * units
+    most = float(sizes @ (sizes / units))
+    for _ in range(_MOST_STEPS):
+        factor: Any = np.linalg.cholesky(hessian + np.diag(penalty)).T
+        slopes = slopes + penalty * weights
+        aim = nnls(factor, factor @ weights - np.linalg.solve(factor.T, slopes))[0]
+        down, length = float(slopes @ (aim - weights)), 1.0
+        if is_square or down > -_PRECISION * most:
+            break
+        while True:
+            reached = (1.0 - length) * weights + length * aim
+            slopes, _, hessian = derivatives(reached)
+            up = float((slopes + penalty * reached) @ (aim - weights))
+            if up <= -down / 2:
+                break
+            length *= max(down / (down - up), 0.1)
+        weights = reached
+    return np.where(aim * units > ROUNDING * sizes, aim, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from inspect import isclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,18 +28,21 @@ from ..data import (
     seed_of,
     tables,
     takes_eval_set,
+    timed,
     workers_of_fit,
 )
 from ..data.types import CV, ArrayLike, Estimator, EvalSets, Floats, Labels, Matrix, Seed, Self
+from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded, fit_encoded
 from ..rankers import BaseRanker
 from ._compiled import compiled
 from ._explained import contributions_of_members, importances_of, settle_views
 from ._members import fit_members, scaled
-from ._mixing import make_plan, weights_of
+from ._mixing import HeldOut, make_plan
 from ._views import (
     give_encoder,
+    is_least_squares,
     linear_views,
     reads_encoded,
     rows_for,
@@ -167,7 +171,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         "measure": limits.OWN_ERROR,
         "cv": limits.OWN_ERROR,
         "normalize": [limits.one_of("pooled", "query")],
-        "targets": [limits.one_of("measure", "grades")],
+        "loss": limits.OWN_ERROR,
+        "targets": [limits.one_of("measure", "grades"), None],
         "columns": [Mapping, None],
         "random_state": ["random_state"],
         "n_jobs": [limits.Integers(), None],
@@ -181,7 +186,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         measure: str | Measure = "ndcg@10",
         cv: CV | None = None,
         normalize: str = "pooled",
-        targets: str = "measure",
+        loss: str | Loss | None = None,
+        targets: str | None = None,
         columns: Mapping[Any, str] | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
@@ -191,6 +197,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         self.measure = measure
         self.cv = cv
         self.normalize = normalize
+        self.loss = loss
         self.targets = targets
         self.columns = columns
         self.random_state = random_state
@@ -377,6 +384,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         """Fit the rankers by a method, and their weights."""
         name = "y" if method == "fit" else "targets"
         members, evals = self._check_params(), eval_sets(eval_set)
+        plan, loss = self._plan_of_mixture(members)
         if evals and not any(takes_eval_set(ranker) for _, ranker in members):
             raise ValueError(
                 "eval_set must be None, because none of the rankers is stopped early: leave it out."
@@ -390,9 +398,11 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 f"{self.columns!r}: leave it out."
             )
         self.encoder_: Any = getattr(X, "encoder", None)
-        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, name=name)
+        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, name=name)
         measure = plan.measure if method == "fit" else OfTargets(plan.measure)
         targets = self._targets(plan, rows) if method == "fit" else rows.y
+        targets = loss.standardize(targets, rows.queries)
+        loss = scaled_to_all(loss, targets, rows.queries, rows.document_weights())
         parts = make_plan(
             *(members, rows, measure, targets, self.cv),
             *(check.carried_qid(y, qid), seed_of(self.random_state)),
@@ -403,12 +413,34 @@ class StackingRanker(BaseRanker, _BaseComposition):
         verbose = bool(self.verbose) and workers_of_fit().rank == 0
         fits = fit_members(members, parts, by_query, self._n_at_once(), verbose)
         self.rankers_, scores, spreads = map(list, zip(*fits))
-        self.weights_ = weights_of(np.column_stack(scores), parts)
         self.spreads_ = np.array(spreads)
         self.names_ = [name for name, _ in members]
+        with timed(verbose, "StackingRanker", "mixture of their scores") as told:
+            held_out = HeldOut(np.column_stack(scores), parts)
+            weights = held_out.weights(loss)
+            shares, values = held_out.measured(measure, weights)
+            self.weights_ = shares * weights
+            self.held_out_scores_ = dict(zip([*self.names_, "mixture"], values))
+            shown = ", ".join(f"{k} {value:.4f}" for k, value in self.held_out_scores_.items())
+            told.append(f"{measure.full_name} on held-out queries: {shown}")
         self.record_ = self._record(plan, rows)
         settle_views(self, rows if parts.sample is None else parts.sample.rows)
         return self._prepared_to_score()
+
+    def _plan_of_mixture(self, members: list[tuple[str, Any]]) -> tuple[Any, Loss]:
+        """Return the plan with the loss and the targets in force, and the loss."""
+        loss, targets = self.loss, self.targets
+        if loss is None:
+            loss = "pairwise_logistic"
+            if all(is_least_squares(ranker) for _, ranker in members):
+                loss, targets = "pairwise_squared", targets or "grades"
+        made = get_loss(loss)
+        if made.needs_intercept:
+            raise ValueError(
+                "loss must be one of pairs, which does not depend on the level of the scores, such "
+                f"as 'pairwise_logistic' or 'pairwise_squared', got {loss!r}."
+            )
+        return replace(self._plan(), loss=loss, targets=targets or "measure"), made
 
     def _read(self, evals: dict[str, EvalSet], rows_of_fit: Rows) -> dict[str, EvalSet]:
         """Return evaluation sets as the rankers take them, with tables that have been read."""
@@ -425,10 +457,12 @@ class StackingRanker(BaseRanker, _BaseComposition):
             out[key] = EvalSet(X, y, qid, weight)
         return out
 
-    def _targets(self, plan: Any, rows: Rows) -> Floats:
-        if self.targets == "grades":
-            return plan.measure.labels(rows.y)
-        return super()._targets(plan, rows)
+    @property
+    def loss_(self) -> str | Loss:
+        """Loss that the weights minimize."""
+        check_is_fitted(self)
+        loss: str | Loss = self.record_.plan.loss
+        return loss
 
     @property
     def named_rankers_(self) -> Bunch:

@@ -11,6 +11,7 @@ from sklearn.utils import Bunch
 from ..boosting import BoostedRanker, hinting
 from ..data import Rows, all_or_nothing, check, limits
 from ..data.types import Seed, Self
+from ..losses import Loss
 from ..measures import Measure
 from ..rankers import BaseRanker
 from ._ranker import StackingRanker
@@ -119,13 +120,13 @@ class TabularRanker(StackingRanker):
     """
 
     # What a stack has parameters for.
-    rankers = cv = None
-    targets = "grades"
+    rankers = cv = targets = None
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": limits.OWN_ERROR,
         "trees": [limits.one_of(*_TREES), BoostedRanker, None],
         "normalize": [limits.one_of("pooled", "query")],
+        "loss": limits.OWN_ERROR,
         "columns": [Mapping, None],
         "random_state": ["random_state"],
         "n_jobs": [limits.Integers(), None],
@@ -139,6 +140,7 @@ class TabularRanker(StackingRanker):
         *,
         trees: str | BoostedRanker | None = "auto",
         normalize: str = "pooled",
+        loss: str | Loss | None = None,
         columns: Mapping[Any, str] | None = None,
         random_state: Seed = None,
         n_jobs: int | None = None,
@@ -147,6 +149,7 @@ class TabularRanker(StackingRanker):
         self.measure = measure
         self.trees = trees
         self.normalize = normalize
+        self.loss = loss
         self.columns = columns
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -1,6 +1,7 @@
 """Stacks: weights, held-out rows, and the kinds of rankers that can be mixed."""
 
 import pickle
+import re
 from datetime import date
 
 import numpy as np
@@ -523,8 +524,11 @@ def test_one_query_holds_out_documents(data):
 def test_progress(data, capsys):
     X, y, qid = data
     StackingRanker([("linear", NDCGRanker()), ("trees", boosted(FIRST))], verbose=1).fit(X, y, qid)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in lines if "StackingRanker" in line] == ["linear", "trees"]
+    lines = [line for line in capsys.readouterr().out.splitlines() if "StackingRanker" in line]
+    assert [line.split()[1] for line in lines] == ["linear", "trees", "mixture"]
+    assert re.search(
+        r"ndcg@10 on held-out queries: linear 0\.\d+, trees 0\.\d+, mixture", lines[-1]
+    )
 
 
 # -- what is refused ---------------------------------------------------------------------
