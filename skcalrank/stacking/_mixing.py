@@ -27,9 +27,9 @@ _FRACTION, _MOST = 0.2, 0.5
 ROUNDING = 1e-9
 
 # Penalty on the squares of the weights, as a share of the curvature where they are 0: weights are
-# finite where the order is perfect, and rankers that are the same share alike. For a squared loss,
-# whose weights are finite, only the latter.
-_PENALTY, _PENALTY_OF_SQUARES = 1e-3, 1e-9
+# finite where the order is perfect, and rankers that are the same share alike. Weights of a squared
+# loss, the second one, are always finite.
+_PENALTIES = 1e-3, 1e-9
 
 # Decrease of the loss that ends Newton's method, as a share of the largest that there may be.
 _PRECISION, _MOST_STEPS = 1e-16, 100
@@ -206,15 +206,40 @@ class HeldOut:
 
         If no ranker makes the loss smaller, all get the same weight.
         """
+        n_members, derivatives = self.scores.shape[1], self._derivatives(loss)
+        weights = _minimizer(
+            lambda weights: workers_of_fit().total(lambda: derivatives(weights), _sums),
+            *(n_members, loss.family == "squared"),
+        )
+        return weights if weights.any() else np.full(n_members, 1.0 / n_members)
+
+    def _derivatives(self, loss: Loss) -> Callable[[Floats], list[Floats]]:
+        """Return the derivatives of the loss of these rows, as a function of the weights.
+
+        They are the slopes, what these are sums of in absolute values, and the Hessian: exact for
+        squares, else as if the curvatures of pairs were products.
+        """
+        queries, weight = self.queries, self.weight
+        scores = queries.centered(self.scores, weight)
+        sizes, varied = (np.abs(of).max(axis=0, initial=0.0) for of in (self.scores, scores))
+        scores[:, varied <= ROUNDING * sizes] = 0.0
         # Rows count alike in short and in long queries.
-        weight = loss.document_weights(self.queries, "documents", self.weight)
-        derivatives = _prepared(loss, self.targets, self.scores, self.queries, weight)
+        weight = loss.document_weights(queries, "documents", weight)
+        of_scores = loss.prepare_derivatives(self.targets, queries, weight)
+        # Products would count the pair of a document with itself, too.
+        weight = np.ones(len(scores)) if weight is None else weight
+        others = 1.0 - arrays.safe_divide(weight, queries.repeat(queries.sum(weight)))
 
-        def of_all(weights: Floats) -> list[Floats]:
-            return workers_of_fit().total(lambda: derivatives(weights), _sums)
+        def derivatives(weights: Floats) -> list[Floats]:
+            gradient, curvature = of_scores(scores @ weights)
+            curvature = arrays.safe_divide(curvature, others)
+            curved = curvature[:, None] * scores
+            sums = queries.sum(curved)
+            means = arrays.safe_divide(sums, queries.sum(curvature)[:, None])
+            hessian = scores.T @ curved - sums.T @ means
+            return [gradient @ scores, np.abs(gradient) @ np.abs(scores), hessian]
 
-        weights = _minimizer(of_all, self.scores.shape[1], loss.family == "squared")
-        return weights if weights.any() else np.full(len(weights), 1.0 / len(weights))
+        return derivatives
 
     def measured(self, measure: Measure, weights: Floats) -> tuple[Floats, list[float]]:
         """Return the share of the folds that each ranker has scored, and values of the measure.
@@ -223,11 +248,10 @@ class HeldOut:
         is compared with the sum there: it gets the value of the sum plus this difference.
         """
         columns = np.column_stack([self.scores, self.scores @ weights])
-        of_all = workers_of_fit().total(
-            lambda: [np.array([self._of_fold(fold, columns, measure) for fold in self.folds])],
-            _sums,
-        )[0]
-        sums, counts, known = of_all.transpose(2, 0, 1)
+        of_folds: list[Any] = workers_of_fit().total(
+            lambda: [self._of_fold(fold, columns, measure) for fold in self.folds], _sums
+        )
+        sums, counts, known = np.transpose(of_folds, (2, 0, 1))
         known = known > 0
         with np.errstate(invalid="ignore"):  # NaN where the measure is undefined
             gaps = (sums - known * sums[:, -1:]).sum(axis=0) / counts.sum(axis=0)
@@ -237,43 +261,13 @@ class HeldOut:
     def _of_fold(self, fold: Bools, columns: Floats, measure: Measure) -> Floats:
         """Return the sum of a measure for each column, what to divide it by, and if it is known."""
         out = np.zeros((columns.shape[1], 3))
-        known = np.append(self.known[fold].any(axis=0), fold.any())
-        queries, weight = Queries.from_qid(self.queries.codes[fold]), None
-        if self.weight is not None:
-            weight = self.weight[fold]
-        if fold.any() and (weight is None or weight.any()):
+        out[:, 2] = known = np.append(self.known[fold].any(axis=0), fold.any())
+        weight = None if self.weight is None else self.weight[fold]
+        if (fold if weight is None else weight).any():
+            queries = Queries.from_qid(self.queries.codes[fold])
             score = PreparedScore(measure, self.y[fold], queries, weight)
             out[known, :2] = [score.sums(column[fold]) for column in columns.T[known]]
-        out[:, 2] = known
         return out
-
-
-def _prepared(
-    loss: Loss, targets: Floats, scores: Floats, queries: Queries, weight: Floats | None
-) -> Callable[[Floats], list[Floats]]:
-    """Return the derivatives of the loss of weighted sums of scores as a function of the weights.
-
-    They are the slopes, what these are sums of in absolute values, and the Hessian: exact for
-    squares, else as if the curvatures of pairs were products.
-    """
-    centered = queries.centered(scores, weight)
-    sizes, varied = (np.abs(of).max(axis=0, initial=0.0) for of in (scores, centered))
-    centered[:, varied <= ROUNDING * sizes] = 0.0
-    of_scores = loss.prepare_derivatives(targets, queries, weight)
-    # Products would count the pair of a document with itself, too.
-    weight = np.ones(len(scores)) if weight is None else weight
-    others = 1.0 - arrays.safe_divide(weight, queries.repeat(queries.sum(weight)))
-
-    def derivatives(weights: Floats) -> list[Floats]:
-        gradient, curvature = of_scores(centered @ weights)
-        curvature = arrays.safe_divide(curvature, others)
-        curved = curvature[:, None] * centered
-        sums = queries.sum(curved)
-        means = arrays.safe_divide(sums, queries.sum(curvature)[:, None])
-        hessian = centered.T @ curved - sums.T @ means
-        return [gradient @ centered, np.abs(gradient) @ np.abs(centered), hessian]
-
-    return derivatives
 
 
 def _sums(parts: Sequence[list[Any]]) -> list[Any]:
@@ -288,8 +282,7 @@ def _minimizer(derivatives: Callable[[Floats], Any], size: int, is_square: bool)
     weights = np.zeros(size)
     slopes, sizes, hessian = derivatives(weights)
     units = np.where(np.diag(hessian) > 0, np.diag(hessian), 1.0)
-    penalty = (_PENALTY_OF_SQUARES if is_square else _PENALTY) * units
-    most = float(sizes @ (sizes / units))
+    penalty, most = _PENALTIES[is_square] * units, float(sizes @ (sizes / units))
     for _ in range(_MOST_STEPS):
         factor: Any = np.linalg.cholesky(hessian + np.diag(penalty)).T
         slopes = slopes + penalty * weights
