@@ -298,4 +298,4 @@ def _minimizer(derivatives: Callable[[Floats], Any], size: int, is_square: bool)
                 break
             length *= max(down / (down - up), 0.1)
         weights = reached
-    return np.where(aim * units > ROUNDING * sizes, aim, 0.0)
+    return np.where((sizes > 0) & (aim * units > ROUNDING * sizes), aim, 0.0)
