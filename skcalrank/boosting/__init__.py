@@ -99,7 +99,7 @@ References
    Boosting, Annals of Statistics 28, 2000 (section 4.3 on the bound of the steps).
 """
 
-from ._external import ExternalRanker, adapted, encodes, tree_scores
+from ._external import ExternalRanker, adapted, encodes, is_least_squares, tree_scores
 from ._forest import Forest, Forests
 from ._handed import group_sizes
 from ._libraries import is_of_library, scores_of, taken_by

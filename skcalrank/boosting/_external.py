@@ -10,13 +10,13 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from .._solvers import with_ties
+from .._solvers import fits_in_closed_form, with_ties
 from ..data import Rows, all_or_nothing, available_if, call_step, check, limits, refuse_lazy
 from ..data.types import Array, ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, by_column, encoded, fit_encoded
-from ..rankers import BaseRanker, is_ranker
+from ..rankers import BaseRanker, in_closed_form, is_ranker
 from ._libraries import library_of, reads_queries, reads_tables, scores_of, taken_by, takes_targets
 from ._ranker import BoostedRanker, TreeScores
 from ._shap import summing_to
@@ -358,6 +358,13 @@ def tree_scores(ranker: Any) -> TreeScores | None:
             "an objective that has no link function."
         )
     return trees
+
+
+def is_least_squares(ranker: Any) -> bool:
+    """Return whether a ranker is linear least squares in closed form."""
+    if not isinstance(ranker, ExternalRanker):
+        return in_closed_form(ranker)
+    return ranker.estimator is not None and fits_in_closed_form(ranker.estimator)
 
 
 def encodes(ranker: Any) -> bool:

@@ -73,7 +73,7 @@ class PairIntegrals:
         below = s - self.queries.repeat(self.queries.max(s))
         np.maximum(below, FLOOR, out=below)
         rising = self._placed(np.exp(below))
-        y = np.arange(_FIRST, _LAST + _STEP - below.min(), _STEP)
+        y = np.arange(_FIRST, _LAST + _STEP - below.min(initial=0.0), _STEP)
         factors, steps = -np.exp(y - np.exp(-y)), _STEP * (1.0 + np.exp(-y))
         slopes, curves = np.zeros((2, self.size))
         for place, shape in self.blocks:

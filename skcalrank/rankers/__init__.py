@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._access import calibration_of as calibration_of
     from ._access import check_partitions as check_partitions
+    from ._access import in_closed_form as in_closed_form
     from ._access import is_ranker as is_ranker
     from ._access import measure_of as measure_of
     from ._access import ranker_in as ranker_in
@@ -81,7 +82,7 @@ __all__ = [
 # Modules are imported when one of their names is asked for, since most programs need few.
 _NAMES = {
     "_access": (
-        "calibration_of check_partitions is_ranker measure_of ranker_in "
+        "calibration_of check_partitions in_closed_form is_ranker measure_of ranker_in "
         "require_qid scored_by seems_trained_on why_weights_do_not_repeat"
     ),
     "_aggregated": "AggregatedRanker",

@@ -116,6 +116,13 @@ def seems_trained_on(estimator: Any, queries: Queries) -> bool:
     return False
 
 
+def in_closed_form(estimator: Any) -> bool:
+    """Return whether a ranker, or that of a pipeline, is linear least squares on documents."""
+    ranker = ranker_in(estimator)
+    plan: Any = ranker._plan() if is_ranker(ranker) else None
+    return getattr(plan, "closed_form", False) and plan.on_documents
+
+
 def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:
     """Return why a sample weight differs from repeating the row, or None if it does not."""
     return ranker._plan().why_weights_do_not_repeat

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
-from ..boosting import adapted, scores_of, taken_by
+from ..boosting import adapted, is_least_squares, scores_of, taken_by
 from ..data import (
     EvalSet,
     QuerySizes,
@@ -32,7 +32,7 @@ from ..data import (
     workers_of_fit,
 )
 from ..data.types import CV, ArrayLike, Estimator, EvalSets, Floats, Labels, Matrix, Seed, Self
-from ..losses import Loss, get_loss, scaled_to_all
+from ..losses import Loss, get_loss
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded, fit_encoded
 from ..rankers import BaseRanker
@@ -42,7 +42,6 @@ from ._members import fit_members, scaled
 from ._mixing import HeldOut, make_plan
 from ._views import (
     give_encoder,
-    is_least_squares,
     linear_views,
     reads_encoded,
     rows_for,
@@ -60,20 +59,21 @@ class StackingRanker(BaseRanker, _BaseComposition):
     Use it to mix rankers of your choice, also of other libraries; :class:`TabularRanker` has
     members that are chosen for tables. The score is :math:`\sum_m w_m s_m`, where :math:`s_m` are
     the scores of ranker m divided by their spread within queries. The weights :math:`w \ge 0`
-    minimize the centered squared loss (CUG13, section 3) of the targets of the measure on queries
-    that were held out of the rankers: a non-negative least squares problem with one unknown for
-    each ranker.
+    minimize a loss of the targets of the measure, that of :class:`BoostedRanker`, on queries that
+    were held out of the rankers: a convex problem with one unknown for each ranker, to which 0.001
+    of the curvature at 0 is added as a ridge penalty (not to squares). Each row has the same weight
+    in it, whether its query is long or short.
 
-    The squared loss over *all* functions is calibrated (Fisher-consistent) for the measure. Here it
-    is minimized over weighted sums of given scores only. With ``normalize="pooled"`` the order is
-    optimal for the measure, as the number of queries grows, if some weighted sum is the conditional
-    mean of the targets up to a constant of each query, for example because one of the rankers
-    estimates this mean. Otherwise the weighted sum closest to the mean is found, and no theorem
-    says that its value of the measure is the best among weighted sums: the scores of a consistent
-    ranker may be another function of the mean, as those of a logistic loss are. With
-    ``normalize="query"`` the level and the spread of the scores of a query are lost, so that even
-    a ranker that estimates the mean may be mixed with others; :class:`CalibratedRankerCV` brings
-    the level back.
+    The mixture is calibrated (Fisher-consistent) for the measure as its loss is: over *all*
+    functions. Here the loss is minimized over weighted sums of given scores only. With
+    ``normalize="pooled"`` the order is optimal for the measure, as the number of queries grows, if
+    some weighted sum minimizes the loss over all functions: with "pairwise_logistic" one that is
+    the logarithm of the conditional mean of the targets up to a constant of each query, as the
+    scores of a boosted ranker with this loss estimate it; with "pairwise_squared" the mean itself.
+    Otherwise no theorem says that the value of the measure is the best among weighted sums, and we
+    know of none for grades in place of the targets of the measure. With ``normalize="query"`` the
+    level and the spread of the scores of a query are lost, so that even a ranker that estimates the
+    minimizer may be mixed with others; :class:`CalibratedRankerCV` brings the level back.
 
     Parameters
     ----------
@@ -95,9 +95,15 @@ class StackingRanker(BaseRanker, _BaseComposition):
     normalize : {"pooled", "query"}, default="pooled"
         "pooled": scores are divided by a spread that is learned in `fit`, and `predict` does not
         need the qid. "query": scores of each query are scaled to mean 0 and standard deviation 1.
-    targets : {"measure", "grades"}, default="measure"
-        Targets of the least squares: those of the measure, or the labels as the measure reads
-        them, which are less noisy, but for which we know of no theorem.
+    loss : str or Loss, default=None
+        Loss of the weighted sum: "pairwise_logistic", "pairwise_squared", "pairwise_exponential",
+        or an object of :mod:`skcalrank.losses` that depends on differences of scores alone. None:
+        "pairwise_squared" on grades if every ranker is linear least squares, as the three linear
+        rankers, :class:`NDCGRanker` and Ridge are; else "pairwise_logistic". Negative targets are
+        counted from the lowest of the query where the loss does not take them.
+    targets : {"measure", "grades"} or None, default=None
+        Targets of the loss: those of the measure, or the labels as the measure reads them. None is
+        "measure", but where ``loss=None`` chooses squares of grades.
     columns : dict, default=None
         Kinds of columns by name, for boosted rankers and linear views, which read tables as
         :class:`~skcalrank.preprocessing.TableEncoder` does.
@@ -107,7 +113,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
     n_jobs : int, default=None
         Number of rankers to fit at a time. None means 1, -1 one for each core.
     verbose : int, default=0
-        If not 0, the time of each fit is printed.
+        If not 0, the time of each fit is printed, and `held_out_scores_`.
 
     Attributes
     ----------
@@ -118,7 +124,14 @@ class StackingRanker(BaseRanker, _BaseComposition):
     named_rankers_ : Bunch
         The fitted rankers by name.
     weights_ : ndarray of shape (n_rankers,)
-        Weights of the scores, each in units of its spread within queries.
+        Weights of the scores, each in units of its spread within queries. With
+        "pairwise_logistic" their unit is log-odds: what they order matters, not their level.
+    loss_ : str or Loss
+        Loss that the weights minimize.
+    held_out_scores_ : dict of str to float
+        The measure of each ranker, by name, and of the weighted sum, "mixture", on held-out
+        queries. A ranker that was trained on some of these is compared with the sum on the others:
+        its value is that of the sum, plus this difference.
     encoder_ : TableEncoder or None
         Reader of the table for the boosted and linear rankers of a stack, if X is one.
     spreads_ : ndarray of shape (n_rankers,)
@@ -318,7 +331,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         qid : array-like of shape (n_rows,) or scalar, default=None
             Query of each row, or a scalar, as in :meth:`LeastSquaresRanker.fit`.
         sample_weight : array-like of shape (n_rows,), default=None
-            Passed to every ranker, and weight of each row in the least squares of the mixture.
+            Passed to every ranker, and weight of each row in the loss of the mixture.
         eval_set : tuple or dict of str to tuple, default=None
             Queries on which rankers of trees are stopped early, as in :meth:`BoostedRanker.fit`.
             They are then fitted twice: without the queries that are held out for the weights of the
@@ -332,8 +345,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
         Raises
         ------
         ValueError
-            If a parameter is invalid, the input is not a ranking problem, there are too few
-            queries to hold some out, or `eval_set` is given and no ranker takes it.
+            If a parameter is invalid, the loss depends on the level of scores, the input is not a
+            ranking problem, there are too few queries to hold some out, or `eval_set` is given and
+            no ranker takes it.
         TypeError
             If `sample_weight` is given and a ranker does not take weights.
 
@@ -402,13 +416,12 @@ class StackingRanker(BaseRanker, _BaseComposition):
         measure = plan.measure if method == "fit" else OfTargets(plan.measure)
         targets = self._targets(plan, rows) if method == "fit" else rows.y
         targets = loss.standardize(targets, rows.queries)
-        loss = scaled_to_all(loss, targets, rows.queries, rows.document_weights())
         parts = make_plan(
             *(members, rows, measure, targets, self.cv),
             *(check.carried_qid(y, qid), seed_of(self.random_state)),
             *(self._read(evals, rows), method),
         )
-        self.normalize_ = self.normalize
+        self.normalize_, self.loss_ = self.normalize, plan.loss
         by_query = self._scores_by_query
         verbose = bool(self.verbose) and workers_of_fit().rank == 0
         fits = fit_members(members, parts, by_query, self._n_at_once(), verbose)
@@ -456,13 +469,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 X = encoded(X, self.encoder_)
             out[key] = EvalSet(X, y, qid, weight)
         return out
-
-    @property
-    def loss_(self) -> str | Loss:
-        """Loss that the weights minimize."""
-        check_is_fitted(self)
-        loss: str | Loss = self.record_.plan.loss
-        return loss
 
     @property
     def named_rankers_(self) -> Bunch:

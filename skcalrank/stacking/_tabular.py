@@ -35,8 +35,8 @@ class TabularRanker(StackingRanker):
       :class:`~skcalrank.preprocessing.QuantileHinges`, with indicators of categories;
     * two :class:`BoostedRanker` with the pairwise logistic loss of the targets of the measure. In
       the second one long queries count more (``query_weight="pairs"``);
-    * a mixture of their scores by least squares on the grades of held-out queries, as in
-      :class:`StackingRanker`. Each boosted ranker leaves a fifth of the queries out of its
+    * a mixture of their scores that minimizes the loss of the boosted rankers on held-out queries,
+      as in :class:`StackingRanker`. Each boosted ranker leaves a fifth of the queries out of its
       training, another fifth than the other one: these queries stop its training and determine its
       weight.
 
@@ -57,6 +57,9 @@ class TabularRanker(StackingRanker):
     normalize : {"pooled", "query"}, default="pooled"
         Whether scores are divided by their spread over the queries of `fit`, or by the spread
         within each query, on which a score then depends. See :class:`StackingRanker`.
+    loss : str or Loss, default=None
+        Loss of the mixture, as in :class:`StackingRanker`. None is "pairwise_logistic", and with
+        ``trees=None`` "pairwise_squared" on the grades.
     columns : dict, default=None
         Kinds of columns by name, as in :class:`BoostedRanker`.
     random_state : int, RandomState instance or None, default=None
@@ -65,7 +68,7 @@ class TabularRanker(StackingRanker):
     n_jobs : int, default=None
         Number of threads of the trees, as in :class:`BoostedRanker`.
     verbose : int, default=0
-        If not 0, the time of each fit is printed.
+        If not 0, the time of each fit is printed, and `held_out_scores_`.
 
     Attributes
     ----------
@@ -74,7 +77,12 @@ class TabularRanker(StackingRanker):
     boosted_ : Bunch
         The fitted boosted rankers by name: "by_documents" and "by_pairs"; empty without trees.
     weights_ : ndarray of shape (n_members,)
-        Weights of the linear rankers, then of the boosted ones.
+        Weights of the linear rankers, then of the boosted ones, as in :class:`StackingRanker`.
+    loss_ : str or Loss
+        Loss that the weights minimize.
+    held_out_scores_ : dict of str to float
+        The measure of each ranker, by name, and of the mixture, "mixture", on held-out queries, as
+        in :class:`StackingRanker`.
     spreads_ : ndarray of shape (n_members,)
         Spreads that their scores are divided by with ``normalize="pooled"``.
     encoder_ : TableEncoder or None
@@ -95,7 +103,8 @@ class TabularRanker(StackingRanker):
     Notes
     -----
     Each part minimizes a loss that is calibrated (Fisher-consistent) for the measure, over the
-    functions that it can represent; we know of no theorem about their mixture.
+    functions that it can represent, and so does their mixture, over weighted sums; without trees
+    it learns grades, for which we know of no theorem.
 
     The linear rankers alone (``trees=None``) take a thirtieth to a fifth of the time. They are
     level with trees or ahead if the effects of the features add up or data are few, and far behind

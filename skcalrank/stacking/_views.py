@@ -20,8 +20,7 @@ from sklearn.preprocessing import (
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from .._solvers import fits_in_closed_form
-from ..boosting import BoostedRanker, ExternalRanker, encodes, fit_held_out
+from ..boosting import BoostedRanker, encodes, fit_held_out
 from ..data import Rows, has_method
 from ..data.tables import EncodedTable
 from ..data.types import Bools, Ints
@@ -36,7 +35,7 @@ from ..preprocessing import (
     TableEncoder,
     signed_log1p,
 )
-from ..rankers import LeastSquaresRanker, LeastSquaresRankerCV, ScoreRanker, is_ranker, with_held_out
+from ..rankers import LeastSquaresRanker, is_ranker, with_held_out
 
 
 class LinearView(QueryPipeline):
@@ -139,16 +138,6 @@ def stops_early(ranker: Any) -> bool:
     """Return whether a ranker, or the one behind steps that ignore labels, holds out queries."""
     last = ranker_behind(ranker)
     return isinstance(last, BoostedRanker) and bool(last.validation_fraction)
-
-
-def is_least_squares(ranker: Any) -> bool:
-    """Return whether a ranker, or the last step of a pipeline, is linear least squares."""
-    while isinstance(ranker, QueryPipeline) and ranker.steps:
-        ranker = ranker.steps[-1][1]
-    if isinstance(ranker, ExternalRanker):
-        return ranker.estimator is not None and fits_in_closed_form(ranker.estimator)
-    of_values = isinstance(ranker, (ScoreRanker, LeastSquaresRankerCV))
-    return of_values and fits_in_closed_form(getattr(ranker, "estimator", None))
 
 
 def _reads_no_labels(step: Any) -> bool:

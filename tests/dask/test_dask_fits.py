@@ -12,6 +12,7 @@ from thread_workers import on_workers
 
 from skcalrank import (
     AUCRanker,
+    DCGRanker,
     LeastSquaresRankerCV,
     NDCGRanker,
     OrderPreservingRanker,
@@ -40,6 +41,9 @@ RANKERS = {
     "linear views": TabularRanker(trees=None),
     "closed forms": StackingRanker(
         [("ndcg", NDCGRanker()), ("auc", AUCRanker(relevance_level=1, loss="squared"))]
+    ),
+    "closed forms by odds": StackingRanker(
+        [("ndcg", NDCGRanker()), ("dcg", DCGRanker())], loss="pairwise_logistic"
     ),
     "squares": OrderPreservingRanker(),
     "squares of documents": OrderPreservingRanker("dcg", loss="squared", query_weight="equal"),

@@ -281,6 +281,15 @@ def test_pair_buckets_hold_every_query_once_and_are_small(rng):
         assert len(bucket.ids) == 1 or len(bucket.ids) * bucket.width**2 <= CACHE_CELLS
 
 
+@every_loss
+def test_no_rows(name):
+    # As of a worker, whose rows are all held out or none.
+    loss, queries, nothing = get_loss(name), Queries.from_qid(np.zeros(0, dtype=int)), np.zeros(0)
+    loss = loss.scaled_to(nothing, queries)
+    for values in loss.prepare_derivatives(nothing, queries)(nothing):
+        assert values.shape == (0,)
+
+
 def test_all_targets_zero(rng):
     queries = Queries(np.array([0, 3, 5]))
     v, s = np.zeros(5), rng.normal(size=5)

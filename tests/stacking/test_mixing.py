@@ -22,6 +22,7 @@ from skcalrank import (
     StackingRanker,
     TabularRanker,
 )
+from skcalrank.boosting import is_least_squares
 from skcalrank.data import Queries
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.measures import DCG, MEASURES, get_measure
@@ -29,7 +30,6 @@ from skcalrank.metrics import measure_score
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, QueryScaler
 from skcalrank.stacking._mixing import HeldOut, Plan
-from skcalrank.stacking._views import is_least_squares
 
 OF_PAIRS = [name for name, loss in LOSSES.items() if not loss.needs_intercept]
 PENALTY = 1e-3  # share of the curvature at 0
