@@ -17,6 +17,8 @@ from skcalrank import (
     MultiLabelRanker,
     MultiLabelTarget,
     NDCGRanker,
+    StackingRanker,
+    TabularRanker,
 )
 from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.losses import LOSSES
@@ -176,8 +178,10 @@ def losses_of(ranker):
     params = ranker.get_params(deep=False)
     if isinstance(ranker, StochasticAggregatedRanker):
         return None, "logistic"
-    if "loss" not in params:
+    if "loss" not in params or isinstance(ranker, TabularRanker):
         return (None,)
+    if isinstance(ranker, StackingRanker):
+        return None, "pairwise_logistic"
     if "estimator" in params or isinstance(ranker, ScoreRanker):
         return SQUARED_LOSSES
     return tuple(LOSSES) if "measure" in params else (None,)

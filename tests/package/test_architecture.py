@@ -268,6 +268,8 @@ TESTED_INSIDE = {
     "rankers._gaussian.held_out_by": "the closed form of folds, against fits to the others",
     "rankers._relevance_pairs.RelevancePairs": "losses of pairs one query at a time",
     "rankers._stacks.stacks": "how many matrices are held at once",
+    "stacking._mixing.HeldOut": "weights of rankers that have scored some of the folds",
+    "stacking._mixing.Plan": "which rows the folds are",
 }
 
 

@@ -188,6 +188,7 @@ def chunked():
             options = {"max_grade": 1} if cls is ERRRanker else {}
             measure = {"measure": "dcg"} if cls is LeastSquaresRanker else {}
             form = {"surrogate": "score"} if issubclass(cls, PairRanker) else {}
+            form |= {"trees": None} if "trees" in names else {}
             yield cls(estimator=GramRidge(), **options, **measure, **form)
 
 
