@@ -188,7 +188,6 @@ def chunked():
             options = {"max_grade": 1} if cls is ERRRanker else {}
             measure = {"measure": "dcg"} if cls is LeastSquaresRanker else {}
             form = {"surrogate": "score"} if issubclass(cls, PairRanker) else {}
-            form |= {"trees": None} if "trees" in names else {}
             yield cls(estimator=GramRidge(), **options, **measure, **form)
 
 
@@ -329,6 +328,7 @@ def test_a_parameter_name_means_one_thing():
         # What a structured predictor is told is the loss to be predicted for, not the surrogate.
         if "loss" in names and cls is not StructuredPredictor:
             form = {"surrogate": "score"} if issubclass(cls, PairRanker) else {}
+            form |= {"trees": None} if "trees" in names else {}
             estimator = cls(loss="pairwise_squared", **form)
             estimator.fit(*arguments(estimator))
         assert "smoothing" not in names or cls is OrderPreservingRanker
