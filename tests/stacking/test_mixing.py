@@ -112,19 +112,19 @@ def test_squares_are_least_squares_of_centered_columns(sizes):
 
 
 @dataclass(frozen=True)
-class Below(DCG):
-    """A measure of one's own with negative targets."""
+class Fewer(DCG):
+    """A measure of one's own, whose targets are smaller."""
 
-    name: ClassVar[str] = "below"
+    name: ClassVar[str] = "fewer"
 
     def targets(self, y, queries):
-        return super().targets(y, queries) - 2.0
+        return np.sqrt(super().targets(y, queries))
 
 
 def measures():
     """Every measure that has targets of documents, and one of one's own."""
     named = {name: get_measure(name) for name in MEASURES}
-    return {k: m for k, m in named.items() if m.has_score_targets()} | {"own": Below()}
+    return {k: m for k, m in named.items() if m.has_score_targets()} | {"own": Fewer()}
 
 
 @pytest.mark.parametrize("name", measures())
