@@ -377,8 +377,8 @@ def test_errors_of_steps_name_what_they_cannot_read(data):
 @pytest.mark.parametrize("ranker", EVERY, ids=ranker_id)
 def test_rankers_say_their_loss(ranker, data):
     params = ranker.get_params(deep=False)
-    if "loss" not in params or "structure" in params:
-        return
+    if params.get("loss") is None or "structure" in params:
+        return  # or chosen by the members
     X, y, qid = data
     found = fitted(ranker, X, y, qid).loss_
     assert found == params["loss"] or type(found).__name__.lower().startswith(params["loss"][:4])
