@@ -377,7 +377,7 @@ def test_labels_that_are_estimates_are_told_where_to_go(problem):
 NOT_SIGNED = [name for name in LOSSES if "squared" not in name or "hinge" in name]
 
 
-@pytest.mark.parametrize("odds", NOT_SIGNED)
+@pytest.mark.parametrize("loss", NOT_SIGNED)
 def test_losses_of_non_negative_targets_say_which_loss_to_take(loss, problem):
     X, y, qid, _ = problem
     ranker = OrderPreservingRanker("dcg", loss=loss)
