@@ -292,6 +292,11 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 f"{self.rankers!r}."
             )
         self._validate_names([name for name, _ in members])
+        if any(name == "mixture" for name, _ in members):
+            raise ValueError(
+                "rankers must have other names than 'mixture', which is that of their mixture in "
+                "held_out_scores_, got a ranker of this name: rename it."
+            )
         # Comparing an estimator with a string may not give a bool.
         members = [m for m in members if not (isinstance(m[1], str) and m[1] == "drop")]
         if not members:

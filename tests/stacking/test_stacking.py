@@ -541,6 +541,7 @@ REFUSED = {
     "Names provided are not unique": {"rankers": LINEAR * 2},
     "must not contain __": {"rankers": [("a__b", NDCGRanker())]},
     "conflict with constructor": {"rankers": [("cv", NDCGRanker())]},
+    "must have other names than 'mixture'": {"rankers": [("mixture", NDCGRanker())]},
     "at least one that is not 'drop'": {"rankers": [("a", "drop")]},
     "must have fit and predict, got .*NDCGRanker": {"rankers": [("a", NDCGRanker)]},
     "cv must be a number of folds": {"rankers": LINEAR, "cv": "five"},
