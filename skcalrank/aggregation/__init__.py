@@ -24,11 +24,12 @@ from ._kemeny import Consensus, kemeny
 from ._least_squares import thurstone_mosteller
 from ._position_based import position_based
 from ._position_based import settled as settled
-from ._propensities import fit_propensities
+from ._propensities import PropensityEstimate, fit_propensities
 from ._subsets import evidence_of, is_of_clicks, mean_over_subsets, structure_scores
 
 __all__ = [
     "Consensus",
+    "PropensityEstimate",
     "borda",
     "bradley_terry",
     "cascade",

@@ -9,6 +9,9 @@ import numpy as np
 from ..data import ClickSessions, arrays
 from ..data.types import Floats, Ints
 
+# Clicks and examinations more that standard errors are taken at, so that those of rare clicks hold.
+MORE_CLICKS, MORE_EXAMINATIONS = 2, 4
+
 
 class CascadeEstimate(NamedTuple):
     """Click probabilities and the counts they are based on, each of shape (n_rows,).
@@ -20,8 +23,9 @@ class CascadeEstimate(NamedTuple):
     clicks, examinations : ndarray of int
         Numbers of sessions.
     standard_error : ndarray
-        ``sqrt(p (1 - p) / examinations)``, NaN without examinations. It is 0 if a document was
-        clicked never or always, which is not reliable if there are few examinations.
+        ``sqrt(p (1 - p) / examinations)``, NaN without examinations, with two clicks in four
+        examinations more in this p (Agresti and Coull 1998): without them, errors of small
+        probabilities are too small, and 0 for documents never clicked.
     """
 
     probability: Floats
@@ -62,6 +66,11 @@ def cascade(sessions: ClickSessions) -> CascadeEstimate:
     ValueError
         If there are no rows.
 
+    References
+    ----------
+    Agresti and Coull (1998). Approximate is better than "exact" for interval estimation of binomial
+    proportions. The American Statistician 52.
+
     Examples
     --------
     >>> from skcalrank import ClickSessions
@@ -88,5 +97,6 @@ def cascade(sessions: ClickSessions) -> CascadeEstimate:
     seen = examinations > 0
     p[seen] = clicks[seen] / examinations[seen]
     error = np.full(len(sessions), np.nan)
-    error[seen] = np.sqrt(p[seen] * (1 - p[seen]) / examinations[seen])
+    near = (clicks + MORE_CLICKS) / (examinations + MORE_EXAMINATIONS)
+    error[seen] = np.sqrt(near * (1 - near))[seen] / np.sqrt(examinations[seen])
     return CascadeEstimate(p, clicks, examinations, error)

@@ -20,6 +20,7 @@ from ..data import (
     handed_to,
 )
 from ..data.types import ArrayLike, Floats, Ints, Matrix
+from ._cascade import MORE_CLICKS, MORE_EXAMINATIONS
 from ._propensities import fit_propensities
 
 # Parts of the queries, each of which is mapped by the others.
@@ -39,8 +40,10 @@ class PositionEstimate(NamedTuple):
         Expected number of examinations e: the sum of the propensities of the positions where the
         document was shown, with trust bias the sum of the slopes.
     standard_error : ndarray
-        Standard deviation of the estimate in the model, infinite without examinations. It is 0 for
-        a document that was never clicked, without prior and trust bias; that is not reliable.
+        Standard deviation of the estimate in the model, with the propensities as they are; infinite
+        without examinations. It is that of the estimate with two clicks in four examinations more
+        (Agresti and Coull 1998): without them, errors of small relevances are too small, and 0 for
+        documents never clicked.
     """
 
     relevance: Floats
@@ -138,6 +141,9 @@ def position_based(
     Agarwal, Wang, Li, Bendersky and Najork (2019). Addressing trust bias for unbiased
     learning-to-rank. WWW.
 
+    Agresti and Coull (1998). Approximate is better than "exact" for interval estimation of binomial
+    proportions. The American Statistician 52.
+
     Vardasbi, Oosterhuis and de Rijke (2020). When inverse propensity scoring does not work: Affine
     corrections for unbiased learning to rank. CIKM.
 
@@ -170,7 +176,8 @@ def position_based(
     if shrunk_to is not None:
         answered, divisor = answered + strength * shrunk_to, divisor + strength
     relevance = arrays.safe_divide(answered, divisor)
-    clicked = np.minimum(slope * np.clip(relevance, 0, 1)[sessions.shown_rows] + offset, 1.0)
+    near = np.clip((answered + MORE_CLICKS) / (divisor + MORE_EXAMINATIONS), 0, 1)
+    clicked = np.minimum(slope * near[sessions.shown_rows] + offset, 1.0)
     noise = np.sqrt(total(shown * clicked * (1 - clicked)))
     error = arrays.safe_divide(noise, np.where(examinations > 0, divisor, 0.0), np.inf)
     return PositionEstimate(relevance, clicks.astype(np.intp), examinations, error)

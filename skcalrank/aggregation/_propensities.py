@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, diags, issparse
 from scipy.sparse.csgraph import connected_components
@@ -20,10 +21,13 @@ from ..data import (
     warn,
     warn_of_cut_lists,
 )
-from ..data.types import Floats, Ints, Matrix
+from ..data.types import Array, Floats, Ints, Matrix
 
 # Steps of least squares by turns, which take about 20, and the largest change of the last one.
 _MOST_STEPS, _TOLERANCE = 1000, 1e-7
+
+# Level of Student's intervals in which 1.96 standard errors end.
+_LEVEL = 0.975
 
 
 class PropensityEstimate(NamedTuple):
@@ -34,14 +38,58 @@ class PropensityEstimate(NamedTuple):
     propensity : ndarray
         1 for position 1. At positions where nothing was shown, it is interpolated.
     standard_error : ndarray
-        0 for position 1 and those merged with it, NaN where nothing was shown.
+        0 for position 1 and those merged with it, NaN where nothing was shown. Within 1.96 of them
+        is Student's 95 % interval, which is wide if a few queries have most of the clicks.
     group : ndarray of int
         Positions with the same number were merged; -1 where nothing was shown.
+    influence : ndarray of shape (n_parts, n_positions)
+        What each query adds to the error of the logarithm of the propensities, so that sums of
+        products are covariances. :func:`~skcalrank.evaluation.offline_evaluate` reads it.
+    query : ndarray of shape (n_parts,)
+        Query of each row of `influence`; None if the clicks of one query alone tell the
+        propensities, whose influence is a root of the covariance.
     """
 
     propensity: Floats
     standard_error: Floats
     group: Ints
+    influence: Floats
+    query: Array
+
+    @classmethod
+    def known(cls, propensity: Floats) -> PropensityEstimate:
+        """Return propensities without error.
+
+        Parameters
+        ----------
+        propensity : ndarray of shape (n_positions,)
+
+        Returns
+        -------
+        estimate : PropensityEstimate
+        """
+        n = len(propensity)
+        unknown = np.full(n, np.nan)
+        return cls(propensity, unknown, np.arange(n), np.zeros((0, n)), np.zeros(0, dtype=object))
+
+    def power(self, exponent: float) -> PropensityEstimate:
+        """Return the propensities to a power.
+
+        Parameters
+        ----------
+        exponent : float
+            At least 0; below 1 if position bias is weaker.
+
+        Returns
+        -------
+        estimate : PropensityEstimate
+        """
+        raised, scale = self.propensity**exponent, exponent * self.propensity ** (exponent - 1)
+        return self._replace(
+            propensity=raised,
+            standard_error=scale * self.standard_error,
+            influence=exponent * self.influence,
+        )
 
     @property
     def discount(self) -> Floats:
@@ -130,8 +178,9 @@ def fit_propensities(
     Relevances must not change with the position: where a document moves up because it became more
     relevant, the estimate is too steep. Only ratios are identified, so that the first position
     counts as 1. Standard errors treat queries as independent and allow for any dependence within
-    them; those of a single query treat its clicks as independent and rare. For "alternating", they
-    are those of a correct linear form.
+    them, with the quantile of Student's distribution in place of 1.96 for as many queries as clicks
+    of equal numbers would be; those of a single query treat its clicks as independent and rare. For
+    "alternating", they are those of a correct linear form.
 
     References
     ----------
@@ -173,12 +222,16 @@ def fit_propensities(
     group = _groups(part, what, shown, merge)
     if X is not None:
         log.warn_of_predictable(shown)
-    theta, error = _METHODS[method](log.grouped(group))
+    theta, influence, codes = _METHODS[method](log.grouped(group))
     positions = np.arange(1, shown[-1] + 1)
-    out = np.exp(np.interp(positions, shown, np.log(theta[group])))
+    between = np.array([np.interp(positions, shown, of_one) for of_one in np.eye(len(shown))])
+    out = np.exp(np.log(theta[group]) @ between)
     errors, groups = np.full(len(positions), np.nan), np.full(len(positions), -1)
-    errors[shown - 1], groups[shown - 1] = error[group], group
-    return PropensityEstimate(out, errors, groups)
+    errors[shown - 1] = (theta * np.sqrt((influence**2).sum(axis=0)))[group]
+    groups[shown - 1] = group
+    names: Any = sessions.queries().names
+    names = np.full(len(codes), None) if -1 in codes else names[codes]
+    return PropensityEstimate(out, errors, groups, influence[:, group] @ between, names)
 
 
 class Counts(NamedTuple):
@@ -337,17 +390,22 @@ def _listed(positions: Ints) -> str:
 # -- methods -------------------------------------------------------------------------------
 
 
-def _by_swaps(log: Counts) -> tuple[Floats, Floats]:
-    """Return propensities relative to the first group, and their standard errors."""
-    n, c, query, _ = log.compared()
+def _by_swaps(log: Counts) -> tuple[Floats, Floats, Ints]:
+    """Return propensities relative to the first group, and their influence by query."""
+    log = log.compared()
+    n, c = log.impressions, log.clicks
     total = _sums(c, 1)
     at_group, all_clicks = _sums(c, 0), total.sum()
+    row = np.repeat(np.arange(n.shape[0]), np.diff(n.indptr))
+
+    def like_n(values: Floats) -> csr_matrix:
+        return csr_matrix((values, n.indices, n.indptr), shape=n.shape)
 
     def shares(free: Floats) -> tuple[csr_matrix, Floats]:
         """Return the share of each group in the clicks of each document, and the divisors."""
-        weighted = n @ diags(np.exp(np.append(0.0, free)))
-        divisor = np.asarray(weighted.sum(axis=1)).ravel()
-        return diags(1 / divisor) @ weighted, divisor
+        weighted = n.data * np.exp(np.append(0.0, free))[n.indices]
+        divisor = np.bincount(row, weighted)
+        return like_n(weighted / divisor[row]), divisor
 
     def loss(free: Floats) -> float:
         logs = np.append(0.0, free)
@@ -358,38 +416,44 @@ def _by_swaps(log: Counts) -> tuple[Floats, Floats]:
 
     def curvature(free: Floats) -> Floats:
         share = shares(free)[0]
-        both = (share.T @ diags(total) @ share).toarray()
+        both = (share.T @ like_n(total[row] * share.data)).toarray()
         return (np.diag(share.T @ total) - both)[1:, 1:] / all_clicks
 
     start = np.zeros(n.shape[1] - 1)
     if not len(start):
-        return np.ones(1), np.zeros(1)
+        return np.ones(1), np.zeros((0, 1)), np.zeros(0, dtype=np.intp)
     free = minimize(
         loss, start, jac=slope, hess=curvature, method="trust-exact", options={"gtol": 1e-10}
     ).x
     theta = np.exp(np.append(0.0, free))
     gradient = c - diags(total) @ shares(free)[0]
-    return theta, theta * _errors(curvature(free) * all_clicks, gradient, query)
+    return theta, *_influence(curvature(free) * all_clicks, gradient, log)
 
 
-def _errors(information: Floats, gradient: Any, query: Ints) -> Floats:
-    """Return standard errors, 0 of the first propensity, from gradients of documents.
+def _influence(information: Floats, gradient: Any, log: Counts) -> tuple[Floats, Ints]:
+    """Return what queries add to the error of the parameters, 0 for the first, and their numbers.
 
-    Gradients of queries are independent; those of a single one have the information as variance.
+    Gradients of documents are given. Those of queries are independent; a single query, of number
+    -1, has the information as the variance of its gradient.
     """
     inverse = np.linalg.inv(information)
-    names, query = np.unique(query, return_inverse=True)
-    if len(names) > 1:
+    codes, query = np.unique(log.query, return_inverse=True)
+    if len(codes) > 1:
         of_queries = csr_matrix((np.ones(len(query)), (query.ravel(), np.arange(len(query)))))
         by_query = of_queries @ gradient
         by_query = np.asarray(by_query.todense() if issparse(by_query) else by_query)[:, 1:]
-        spread = by_query.T @ by_query * len(names) / (len(names) - 1)
-        inverse = inverse @ spread @ inverse
-    return np.append(0.0, np.sqrt(np.diag(inverse)))
+        clicks = of_queries @ _sums(log.clicks, 1)
+        alike = clicks.sum() ** 2 / (clicks**2).sum()  # number of queries with as many clicks each
+        wider = stats.t.ppf(_LEVEL, max(alike - 1, 1)) / stats.norm.ppf(_LEVEL)
+        out = by_query @ inverse * wider * np.sqrt(len(codes) / (len(codes) - 1))
+    else:
+        out = np.linalg.cholesky(inverse).T
+        codes = np.full(len(out), -1)
+    return np.insert(out, 0, 0.0, axis=1), codes
 
 
-def _by_turns(log: Counts) -> tuple[Floats, Floats]:
-    """Return the propensities of least squares on features, and their standard errors."""
+def _by_turns(log: Counts) -> tuple[Floats, Floats, Ints]:
+    """Return the propensities of least squares on features, and their influence by query."""
     grams, sums = log.grams(), np.asarray(log.clicks.T @ log.X)
 
     def coefficients(theta: Floats) -> Floats:
@@ -423,7 +487,7 @@ def _by_turns(log: Counts) -> tuple[Floats, Floats]:
             'method="swap".'
         )
     if len(theta) == 1:
-        return theta, np.zeros(1)
+        return theta, np.zeros((0, 1)), np.zeros(0, dtype=np.intp)
     w, across, squares = of_groups(theta)
     relevance = log.X @ w
     cross = theta[:, None] * across
@@ -432,7 +496,8 @@ def _by_turns(log: Counts) -> tuple[Floats, Floats]:
     error = log.clicks - diags(relevance) @ log.impressions @ diags(theta)
     gradient = np.asarray((diags(relevance) @ error).todense())
     gradient -= (error @ theta)[:, None] * (log.X @ taken.T)
-    return theta, _errors(information[1:, 1:], gradient, log.query)
+    influence, codes = _influence(information[1:, 1:], gradient, log)
+    return theta, influence / theta, codes
 
 
 _METHODS = {"swap": _by_swaps, "alternating": _by_turns}

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..aggregation import fit_propensities
 from ..data import ClickSessions, check, keeping_warnings, warning_once
 from ..data.arrays import safe_indexing
 from ..data.types import ArrayLike, Estimator, Floats, Matrix, Seed
@@ -64,9 +63,8 @@ class ClickReport:
             )
         verdict = f"is better than the lists as shown {bias}" if better.any() else "is never better"
         safe = "safe" if safety else "not shown to be safe"
-        size = min(estimate.effective_sample_size, safety.effective_sample_size)
-        if safety and size < FEW:
-            safe = "safe only if few clicks do not mislead"
+        if safety.effective_sample_size < FEW:
+            safe += ", as few clicks decide"
         return "\n".join(
             [
                 "Log: " + ", ".join(f"{n:,} {name}" for name, n in self.facts.items()),
@@ -172,13 +170,9 @@ def click_ranker(
     Difference to the lists as shown: ...: safe
     The ranker is better than the lists as shown for every strength of position bias tried.
     """
-    known_propensities([], sessions)
+    examined = known_propensities(propensity, sessions, merge)
+    theta = examined.propensity
     check.row_order(sessions=sessions, X=X)
-    if isinstance(propensity, str) and propensity == "fit":
-        theta, errors, _ = fit_propensities(sessions, merge=merge)
-    else:
-        theta = np.asarray(known_propensities(propensity, sessions), dtype=float)
-        errors = np.full(theta.shape, np.nan)
     measure = linear_measure(measure)
     rankers = (
         default_candidates(theta, prior) if candidates is None else named("candidates", candidates)
@@ -190,13 +184,13 @@ def click_ranker(
         shown = test[np.bincount(sessions.shown_rows, minlength=len(sessions))[test] > 0]
         held_out = sessions[shown]
         scores = scores_by(choice.ranker, safe_indexing(X, shown), held_out.qid)
-        options: dict[str, Any] = {"propensity": theta, "confidence_level": confidence_level}
+        options: dict[str, Any] = {"propensity": examined, "confidence_level": confidence_level}
         offline_evaluate(scores, held_out, measure, **options)  # for its warnings
         with keeping_warnings():  # other strengths of position bias are not what is used
             estimate = offline_evaluate(scores, held_out, measure, exponents=_EXPONENTS, **options)
         ranker = clone(choice.ranker).fit(X, sessions)
     name, facts = measure.full_name, _facts(sessions)
-    return ClickReport(ranker, choice, theta, errors, estimate, name, facts)
+    return ClickReport(ranker, choice, theta, examined.standard_error, estimate, name, facts)
 
 
 def _facts(sessions: ClickSessions) -> dict[str, int]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from ..aggregation import fit_propensities
+from ..aggregation import PropensityEstimate, fit_propensities
 from ..data import (
     ClickSessions,
     PositionModel,
@@ -17,6 +17,7 @@ from ..data import (
     arrays,
     check,
     check_probabilities,
+    hash_names,
     refuse_clicks_alone,
     warn,
 )
@@ -49,24 +50,29 @@ class ClickLogEstimate:
     * `relevance` (n_rows,)
     * `factor`, `probability` (n_shown,): what a click of the impression adds to the estimate of its
       document, and how probable a click is at the mean relevance.
-    * `ratio` (n_rows,): relevances by which the number of relevant documents is estimated, for
-      "snips".
+    * `bend` (n_shown,): what it adds to the derivative of the estimate of its document by the
+      logarithm of the propensity of its position.
+    * `ratio` (n_rows,), `ratio_bend` (n_shown,): relevances by which the number of relevant
+      documents is estimated, for "snips", and the same of them.
     * `seen` (n_rows,): whether the relevance is estimated.
     """
 
     sessions: ClickSessions
+    propensity: PropensityEstimate
     queries: Queries
     relevance: Floats
     factor: Floats
     probability: Floats
+    bend: Floats
     ratio: Floats | None
+    ratio_bend: Floats | float
     seen: Any
 
     @classmethod
     def of(
         cls,
         sessions: Any,
-        propensity: Any,
+        propensity: PropensityEstimate,
         trust: Any,
         estimator: str = "ratio",
         prior: Any = None,
@@ -74,14 +80,13 @@ class ClickLogEstimate:
     ) -> ClickLogEstimate:
         """Return the estimate of validated arguments of `offline_evaluate`."""
         check.option("estimator", estimator, ESTIMATORS)
-        propensity = known_propensities(propensity, sessions)
         if (prior is not None) != (estimator == "dr"):
             raise ValueError(
                 f'prior must be given for "dr" alone, got {prior!r} and {estimator!r}.'
             )
         if not isinstance(clip, (int, float)) or not 0 <= clip < np.inf:
             raise ValueError(f"clip must be a finite number >= 0, got {clip!r}.")
-        slope, offset = PositionModel.of(propensity, trust).at(sessions.position)
+        slope, offset = PositionModel.of(propensity.propensity, trust).at(sessions.position)
         rows, n_rows = sessions.shown_rows, len(sessions)
 
         def total(values: Any) -> Any:
@@ -98,11 +103,21 @@ class ClickLogEstimate:
         else:
             factor = 1 / np.maximum(examinations, clip if estimator == "dr" else 0.0)[rows]
         clicks = sessions.clicked - offset
-        relevance = assumed + total(factor * (clicks - slope * assumed[rows]))
+        answer = factor * (clicks - slope * assumed[rows])
+        relevance = assumed + total(answer)
+        if estimator in ("ips", "snips"):
+            bend = -factor * sessions.clicked
+        else:
+            divides = examinations >= (clip if estimator == "dr" else 0.0)
+            bend = -factor * (offset + slope * np.where(divides, relevance, assumed)[rows])
         ratio = arrays.safe_divide(total(clicks), examinations) if estimator == "snips" else None
+        ratio_bend = 0.0 if ratio is None else -(offset + slope * ratio[rows]) / examinations[rows]
         probability = slope * np.clip(clicks.sum() / slope.sum(), 0, 1) + offset
         seen = (shown > 0) | (estimator == "dr")
-        return cls(sessions, sessions.queries(), relevance, factor, probability, ratio, seen)
+        return cls(
+            *(sessions, propensity, sessions.queries(), relevance, factor, probability),
+            *(bend, ratio, ratio_bend, seen),
+        )
 
     @property
     def in_use(self) -> Any:
@@ -145,7 +160,8 @@ class ClickLogEstimate:
         discount = self._discount(measure, self.sessions.position, codes[rows])
         total = np.bincount(rows, discount, minlength=len(self.sessions))
         weight = arrays.safe_divide(total, self.sessions.n_judgments[codes])
-        places = np.arange(len(codes)) - self.queries.ptr[codes] + 1
+        places = np.arange(len(codes)) - self.queries.repeat(self.queries.ptr[:-1]) + 1
+        places = self.queries.ungroup(places)
         shares = arrays.safe_divide(
             self.by_query(weight), self.by_query(self._discount(measure, places, codes))
         )
@@ -182,30 +198,52 @@ class ClickLogEstimate:
             )
         return Unseen(total, share)
 
-    def query_values(self, weight: Floats) -> Floats:
-        """Return one value for each query, whose mean is the estimate."""
-        values = self.by_query(weight * self.relevance)
-        if self.ratio is None:
-            return values
-        relevant, number = self.by_query(self.relevance), self.by_query(self.ratio)
-        mean, n_relevant = np.nanmean(values), np.nanmean(relevant)
-        if not n_relevant > 0:
-            raise ValueError("sessions must have clicks for 'snips', got none above trust bias.")
-        share = mean / n_relevant
-        value = share * np.nanmean(number)
-        # Influence of each query on the product and the quotient of means.
-        linear = (values - share * relevant) * np.nanmean(number) / n_relevant
-        return value + linear + share * (number - np.nanmean(number))
+    def query_values(self, weight: Floats) -> tuple[Floats, float]:
+        """Return one value for each query, whose mean is the estimate, and a variance beside it.
+
+        Values include what their queries add to the error of fitted propensities. The variance is
+        what other queries add.
+        """
+        values, rows = weight * self.relevance, self.sessions.shown_rows
+        bend = weight[rows] * self.bend
+        if self.ratio is not None:
+            mean, relevant, number = (
+                np.nanmean(self.by_query(v)) for v in (values, self.relevance, self.ratio)
+            )
+            if not relevant > 0:
+                raise ValueError("sessions must have clicks for 'snips', got none above trust.")
+            # Influence of each query on the product and the quotient of means.
+            share = mean / relevant
+            weight = (weight - share) * number / relevant
+            values = weight * self.relevance + share * self.ratio
+            bend = weight[rows] * self.bend + share * self.ratio_bend
+        n, position = self.in_use.sum(), self.sessions.position
+        slope = np.bincount(position - 1, bend, minlength=len(self.propensity.propensity)) / n
+        own, elsewhere = self._of_queries(self.propensity.influence @ slope)
+        return self.by_query(values) + n * (own - own[self.in_use].mean()), elsewhere
+
+    def _of_queries(self, influence: Floats) -> tuple[Floats, float]:
+        """Return influences by query of the sessions, and the sum of squares of the others."""
+        if not len(influence):
+            return np.zeros(self.queries.n_queries), 0.0
+        hashes, others = self.queries.hashes, hash_names(self.propensity.query)
+        order = np.argsort(hashes)
+        at = order[np.searchsorted(hashes, others, sorter=order).clip(max=len(order) - 1)]
+        here = (hashes[at] == others) & self.in_use[at]
+        own = np.bincount(at[here], influence[here], minlength=len(hashes))
+        return own, float((influence[~here] ** 2).sum())
 
     def limits(
         self, weight: Floats, unseen: Unseen, share: float
     ) -> tuple[float, float, float, Floats]:
         """Return the estimate, limits that hold with probability `share`, and values of queries."""
-        values = self.query_values(weight)
+        values, elsewhere = self.query_values(weight)
         value, error, n = mean_and_error(values)
         most, error_of_most, _ = mean_and_error(values + unseen.total)
         t = stats.t.ppf(share, n - 1)
-        return value, float(value - t * error), float(most + t * error_of_most), values
+        low = value - t * np.hypot(error, np.sqrt(elsewhere))
+        high = most + t * np.hypot(error_of_most, np.sqrt(elsewhere))
+        return value, float(low), float(high), values
 
     def effective_size(self, weight: Floats) -> float:
         """Return the effective sample size of an estimate."""
@@ -229,15 +267,17 @@ def warn_of_few(sizes: Mapping[str, float]) -> None:
         )
 
 
-def known_propensities(propensity: Any, sessions: Any) -> Any:
+def known_propensities(propensity: Any, sessions: Any, merge: bool = False) -> PropensityEstimate:
     """Return given or estimated propensities, or raise without sessions, or for clicks alone."""
     if not isinstance(sessions, ClickSessions):
         raise TypeError(f"sessions must be ClickSessions, got {type(sessions).__name__}.")
     refuse_clicks_alone(sessions)
-    if not isinstance(propensity, str):
+    if isinstance(propensity, PropensityEstimate):
         return propensity
+    if not isinstance(propensity, str):
+        return PropensityEstimate.known(PositionModel.of(propensity, None).slope)
     check.option("propensity", propensity, ["fit"])
-    return fit_propensities(sessions).propensity
+    return fit_propensities(sessions, merge=merge)
 
 
 def linear_measure(measure: str | Measure) -> Measure:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import ClickSessions, PositionModel, arrays, check
+from ..data import ClickSessions, arrays, check
 from ..data.types import ArrayLike, Floats
 from ..measures import Measure
 from ._impressions import (
+    FEW,
     ClickLogEstimate,
     known_propensities,
     linear_measure,
@@ -25,13 +26,14 @@ from ._statistics import check_share
 class Safety:
     """Whether a ranking is not worse than a baseline, by a lower confidence limit.
 
-    Its truth value is `holds`: a ranking that is worse by more than the margin passes with at most
-    one minus the confidence level as its probability.
+    Its truth value is `holds`: a ranking that is worse by more than the margin passes with about
+    one minus the confidence level as its probability, at most.
 
     Attributes
     ----------
     holds : bool
-        Whether the lower limit is at least minus the margin.
+        Whether the lower limit is at least minus the margin, and the effective sample size at least
+        40: with fewer, the limit is not reliable.
     difference, low, high : float
         Estimated difference to the baseline, and its lower and upper confidence limits, each of the
         level: both hold with twice its error. If the ranking has weight on documents never shown,
@@ -99,7 +101,8 @@ class OfflineEstimate(NamedTuple):
         Mean share of the measure's weight on documents that were never shown.
     query_values : ndarray of shape (n_queries,)
         Terms whose mean is the value, one for each query of the sessions, NaN without sessions: the
-        estimated value of the query, for "snips" linearized.
+        estimated value of the query, for "snips" linearized. With fitted propensities, it includes
+        what the query adds to their error.
     safety : Safety
         Whether the ranking is not worse than the baseline.
     sensitivity : Sensitivity or None
@@ -157,8 +160,10 @@ def offline_evaluate(
     measure : str or Measure, default="dcg@10"
         A measure that is linear in the relevance: DCG with a linear gain (``"dcg"`` means this
         here), precision or RBP.
-    propensity : array-like of shape (n_positions,), or "fit"
-        As in :func:`~skcalrank.aggregation.position_based`.
+    propensity : array-like of shape (n_positions,), PropensityEstimate or "fit"
+        As in :func:`~skcalrank.aggregation.position_based`. An array has no error; "fit", and the
+        result of :func:`~skcalrank.aggregation.fit_propensities` on these or other queries, have
+        one, which widens the interval.
     estimator : {"ratio", "ips", "snips", "dr"}, default="ratio"
         Estimate of a relevance from n impressions, at positions with propensities
         :math:`\theta_j`, whose sum is e.
@@ -208,9 +213,9 @@ def offline_evaluate(
     Warns
     -----
     UserWarning
-        If an effective sample size is below 40, so that intervals are too short; or shown lists,
-        with which `safety` or `sensitivity` compare, are shorter than what the measure counts, so
-        that the candidate compares too well.
+        If an effective sample size is below 40, so that intervals are too short, and nothing is
+        safe; or shown lists, with which `safety` or `sensitivity` compare, are shorter than what
+        the measure counts, so that the candidate compares too well.
 
     See Also
     --------
@@ -225,6 +230,12 @@ def offline_evaluate(
     mean relevance. N clicks of equal weight have :math:`\kappa_2^3 / \kappa_3^2 = N`, which is the
     effective sample size. It is known from the display: a sample in which the rare clicks of large
     weight did not occur looks precise and is not.
+
+    Fitted propensities err too, and more sessions do not make their share of the error smaller. By
+    the delta method the value :math:`V = (1/n) \sum_q v_q` of n queries has the error
+    :math:`\sum_q (v_q - V) / n + a_q^\top \nabla V`, with the gradient of V in the logarithms of
+    the propensities, and the influence :math:`a_q` of query q on them, from its term of their
+    estimating equations. One pass gives both; a jackknife that fits without each query agrees.
 
     Limits of `safety` are one-sided, for the mean difference over queries. Documents at equal
     positions in both rankings do not add to its variance. Documents that were never shown count as
@@ -279,20 +290,19 @@ def offline_evaluate(
     value, low, high, values = log.limits(*ranking)
     size, size_of_gain = log.effective_size(weight), log.effective_size(weight - other)
     gain, least, most, _ = log.limits(weight - other, unseen, confidence_level)
-    safety = Safety(least >= -margin, gain, least, most, size_of_gain)
+    safety = Safety(least >= -margin and size_of_gain >= FEW, gain, least, most, size_of_gain)
     sensitivity = None
     name = measure.full_name
     sizes = {name: size, f"the difference in {name}": size_of_gain}
     if exponents is not None:
-        theta = PositionModel.of(propensity, None).slope
-        sensitivity, smallest = _sensitivity(log_of, options, theta, exponents, ranking, shown)
+        sensitivity, smallest = _sensitivity(log_of, propensity, options, exponents, ranking, shown)
         sizes[f"{name} with weaker or stronger position bias"] = smallest
     warn_of_few(sizes)
     return OfflineEstimate(value, low, high, size, unseen.share, values, safety, sensitivity)
 
 
 def _sensitivity(
-    log_of: Any, options: Any, theta: Floats, exponents: Any, ranking: Any, shown: Floats
+    log_of: Any, propensity: Any, options: Any, exponents: Any, ranking: Any, shown: Floats
 ) -> tuple[Sensitivity, float]:
     """Return values for powers of propensities, and the smallest effective sample size."""
     exponents = np.atleast_1d(arrays.as_array(exponents, "exponents")).astype(float)
@@ -300,9 +310,9 @@ def _sensitivity(
     if not are_valid or not ((exponents >= 0) & (exponents < np.inf)).all():
         raise ValueError(f"exponents must be finite numbers >= 0, got {exponents}.")
     values, sizes = np.empty((4, len(exponents))), []
-    for i, powers in enumerate(theta ** exponents[:, None]):
+    for i, powers in enumerate(map(propensity.power, exponents)):
         log = log_of(powers, **options)
         values[:3, i] = log.limits(*ranking)[:3]
-        values[3, i], *_ = mean_and_error(log_of(powers).query_values(shown))
+        values[3, i], *_ = mean_and_error(log_of(powers).query_values(shown)[0])
         sizes.append(log.effective_size(ranking[0]))
     return Sensitivity(exponents, *values), min(sizes, default=np.inf)

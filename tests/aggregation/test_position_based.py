@@ -190,6 +190,20 @@ def test_errors_are_standard_errors(trust, rng):
     assert 0.85 < np.sqrt(np.mean(z**2)) < 1.15
 
 
+@pytest.mark.parametrize("model", ["position", "cascade"])
+def test_errors_of_rare_clicks_hold(model):
+    # Plain binomial errors of these relevances: .34 with position bias.
+    hits = []
+    for seed in range(20):
+        p = 10 ** np.random.default_rng(seed).uniform(-2, -1, 300)
+        y = sample_sessions(
+            p, np.repeat(np.arange(50), 6), n_sessions=4000, model=model, random_state=seed
+        )
+        found = cascade(y) if model == "cascade" else position_based(y, 1 / np.arange(1, 7))
+        hits.append(np.abs(found[0] - p) <= 1.96 * found.standard_error)
+    assert np.mean(hits) > 0.94
+
+
 # -- what is returned ----------------------------------------------------------------------
 
 

@@ -202,7 +202,8 @@ def test_estimates_are_clicks_over_examinations(rng):
     np.testing.assert_array_equal(found.examinations, examinations)
     p = clicks / examinations
     np.testing.assert_allclose(found.probability, p)
-    np.testing.assert_allclose(found.standard_error, np.sqrt(p * (1 - p) / examinations))
+    near = (clicks + 2) / (examinations + 4)
+    np.testing.assert_allclose(found.standard_error, np.sqrt(near * (1 - near) / examinations))
 
 
 def test_estimates_maximise_the_likelihood(rng):

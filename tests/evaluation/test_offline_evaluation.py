@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from skcalrank import ClickSessions, sample_sessions
+from skcalrank.aggregation import PropensityEstimate, fit_propensities
 from skcalrank.evaluation import offline_evaluate
 from skcalrank.measures import DCG, ERU
 from skcalrank.metrics import dcg_score
@@ -176,6 +177,94 @@ def test_the_upper_limit_counts_documents_never_shown_as_relevant():
     assert safety.high == pytest.approx(turned.high)
 
 
+@pytest.mark.parametrize("trust", [None, (0.9, 0.2)], ids=["no trust", "trust"])
+@pytest.mark.parametrize("estimator", ["ratio", "ips", "snips", "dr"])
+def test_errors_of_propensities_widen_the_interval_by_the_derivative(log, estimator, trust):
+    p, _, y = log
+    options = {"estimator": estimator, "trust": trust}
+    options |= {"prior": 0.3, "clip": 2.05} if estimator == "dr" else {}
+    step, t = 1e-5, stats.t.ppf(0.975, 299)
+    known = offline_evaluate(p, y, propensity=THETA, **options)
+    for k in range(1, 4):
+        more = THETA * np.where(np.arange(4) == k, np.exp(step), 1)
+        value = offline_evaluate(p, y, propensity=more, **options).value
+        uncertain = PropensityEstimate.known(THETA)._replace(
+            influence=0.5 * np.eye(4)[[k]], query=np.array([None])
+        )
+        found = offline_evaluate(p, y, propensity=uncertain, **options)
+        assert found.value == known.value
+        wider = np.sqrt((found.value - found.low) ** 2 - (known.value - known.low) ** 2)
+        # The first propensity may be above 1 where it is given relative to another one.
+        assert wider == pytest.approx(0.5 * t * abs(value - known.value) / step, rel=1e-3)
+
+
+def few_queries(n_queries):
+    rng = np.random.default_rng(1)
+    p, qid = rng.uniform(0.1, 0.9, 4 * n_queries), np.repeat(np.arange(n_queries), 4)
+    options = {"model": "position", "propensity": THETA, "random_state": 1}
+    return p, qid, sample_sessions(p, qid, n_sessions=50 * n_queries, order_scores=2 * p, **options)
+
+
+@pytest.mark.parametrize("estimator", ["ratio", "snips"])
+def test_values_with_fitted_propensities_are_those_of_a_jackknife_with_refits(estimator):
+    p, qid, y = few_queries(25)
+    options = {"propensity": "fit", "estimator": estimator}
+    whole = offline_evaluate(-p, y, **options)
+    without = [offline_evaluate(-p[qid != q], y[qid != q], **options).value for q in range(25)]
+    pseudo = 25 * whole.value - 24 * np.array(without)
+    assert np.corrcoef(pseudo, whole.query_values)[0, 1] > 0.99
+    assert whole.query_values.std() == pytest.approx(pseudo.std(), rel=0.07)
+    assert whole.query_values.mean() == pytest.approx(whole.value)
+
+
+def test_propensities_of_other_queries_err_independently():
+    p, qid, y = few_queries(40)
+    half = qid < 20
+    fitted = fit_propensities(y)
+    exact = offline_evaluate(-p[half], y[half], propensity=fitted.propensity)
+    both = offline_evaluate(-p[half], y[half], propensity=fitted)
+    moved = fitted._replace(query=fitted.query + 1000)
+    apart = offline_evaluate(-p[half], y[half], propensity=moved)
+    assert [both.value, apart.value] == pytest.approx([exact.value] * 2)
+    np.testing.assert_allclose(apart.query_values, exact.query_values)
+    assert apart.low < exact.low
+    assert both.low != apart.low
+    # By names, in any order of both.
+    order, rows = np.random.default_rng(0).permutation(40), np.random.default_rng(0).permutation(80)
+    mixed = fitted._replace(influence=fitted.influence[order], query=fitted.query[order])
+    again = offline_evaluate(-p[half][rows], y[half][rows], propensity=mixed)
+    assert again[:3] == pytest.approx(both[:3])
+
+
+@pytest.mark.slow
+def test_intervals_with_fitted_propensities_cover_the_value():
+    # With the fitted propensities taken as known .80; benchmarks/clicks.py has more designs.
+    covered, n, truth = 0, 1000, 0.2 + 0.6 * 15 / 16  # the first document is relevant, or none is
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        qid, X = np.repeat(np.arange(100), 4), rng.normal(size=(400, 2))
+        y = sample_sessions(
+            0.2 + 0.6 * (X[:, 0] > 0), qid, n_sessions=1000, order_scores=2 * X[:, 1] - 2 * X[:, 0],
+            model="position", propensity=THETA, random_state=seed,
+        )  # fmt: skip
+        found = offline_evaluate(X[:, 0], y, "precision@1", propensity="fit")
+        covered += found.low <= truth <= found.high
+    assert covered / n >= 0.94 - 2.6 * np.sqrt(0.94 * 0.06 / n)
+
+
+def test_nothing_is_safe_below_the_effective_sample_size():
+    rng = np.random.default_rng(0)
+    p, qid = rng.uniform(0.1, 0.9, 4 * 45), np.repeat(np.arange(45), 4)
+    y = sample_sessions(p, qid, n_sessions=9000, model="position", propensity=THETA, random_state=0)
+    assert safety_of(p, y)
+    few = qid < 35
+    safety = safety_of(p[few], y[few])
+    assert safety.low > 0
+    assert safety.effective_sample_size == pytest.approx(35)
+    assert not safety
+    assert not safety.holds
+
+
 def test_lists_as_shown_are_the_baseline(log):
     p, qid, _ = log
     order = sample_sessions(
@@ -202,6 +291,10 @@ def test_shown_lists_that_are_shorter_than_the_measure_are_told():
     offline_evaluate(scores, y, "dcg@5", baseline=-scores, **options)
     with pytest.warns(UserWarning, match=match):
         offline_evaluate(scores, y, "dcg@5", baseline=-scores, exponents=1, **options)
+    # Nor does it matter where the rows are.
+    rows = rng.permutation(len(qid))
+    low, moved = (safety_of(scores[i], y[i], "dcg@2", **options).low for i in (slice(None), rows))
+    assert moved == pytest.approx(low)
     # Queries without sessions have no lists that could be short.
     more = ClickSessions(np.append(qid, qid + 200), lists, clicks)
     assert safety_of(np.append(scores, scores), more, "dcg@2", **options).high < 1
