@@ -68,9 +68,8 @@ class PropensityEstimate(NamedTuple):
         -------
         estimate : PropensityEstimate
         """
-        n = len(propensity)
-        unknown = np.full(n, np.nan)
-        return cls(propensity, unknown, np.arange(n), np.zeros((0, n)), np.zeros(0, dtype=object))
+        n, none = len(propensity), np.zeros((0, len(propensity)))
+        return cls(propensity, np.full(n, np.nan), np.arange(n), none, none[:, 0])
 
     def power(self, exponent: float) -> PropensityEstimate:
         """Return the propensities to a power.
@@ -84,12 +83,9 @@ class PropensityEstimate(NamedTuple):
         -------
         estimate : PropensityEstimate
         """
-        raised, scale = self.propensity**exponent, exponent * self.propensity ** (exponent - 1)
-        return self._replace(
-            propensity=raised,
-            standard_error=scale * self.standard_error,
-            influence=exponent * self.influence,
-        )
+        theta, error, group, influence, query = self
+        error = exponent * theta ** (exponent - 1) * error
+        return PropensityEstimate(theta**exponent, error, group, exponent * influence, query)
 
     @property
     def discount(self) -> Floats:
@@ -404,7 +400,7 @@ def _by_swaps(log: Counts) -> tuple[Floats, Floats, Ints]:
     def shares(free: Floats) -> tuple[csr_matrix, Floats]:
         """Return the share of each group in the clicks of each document, and the divisors."""
         weighted = n.data * np.exp(np.append(0.0, free))[n.indices]
-        divisor = np.bincount(row, weighted)
+        divisor: Any = np.bincount(row, weighted)
         return like_n(weighted / divisor[row]), divisor
 
     def loss(free: Floats) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from sklearn.base import clone
 
 from ..data import Ranked, check
@@ -32,11 +33,12 @@ class ContextReport:
         Error of the rows minus that of the context: what the row form cannot remove, as far as the
         models are exact.
     standard_error : float
-        Standard error of `excess`, over the queries.
+        Standard error of `excess`, of its means over folds, whose models share training queries: as
+        in :func:`~skcalrank.evaluation.cross_compare`.
     bound : float
         Bound of the regret of a surrogate regret of `excess`; 0 if it is negative.
     bound_high : float
-        The same for `excess` plus two standard errors.
+        The same for the upper 95 % limit of `excess`, which is Student's over folds.
     row_value, context_value : float
         Value of the measure of either model.
     n_queries : int
@@ -143,8 +145,9 @@ def context_report(
     wide = context.fit_transform(X, qid=qid)
     queries = check.queries(qid, len(wide))
     labels, qid = check.labels(y), queries.codes
-    predicted = np.empty((2, len(wide)))
-    for train, test in QueryKFold(cv).split(wide, labels, qid):
+    predicted, folds = np.empty((2, len(wide))), np.empty(queries.n_queries)
+    for fold, (train, test) in enumerate(QueryKFold(cv).split(wide, labels, qid)):
+        folds[qid[test]] = fold
         for out, table in zip(predicted, (wide[:, : context.n_features_in_], wide)):
             model = clone(ranker).fit(table[train], labels[train], qid[train])
             out[test] = model.predict(table[test], qid[test])
@@ -156,8 +159,10 @@ def context_report(
     defined = ~measure.undefined(grades, queries)
     values = [measure.evaluate(grades, Ranked(s, queries))[defined].mean() for s in held_out]
     excess = errors[0] - errors[1]
-    deviation = float(excess.std(ddof=1) / np.sqrt(len(excess)))
-    at_most = np.maximum(excess.mean() + np.array([0.0, 2.0]) * deviation, 0.0)
+    of_folds = [excess[folds == fold].mean() for fold in range(cv)]
+    deviation = float(np.std(of_folds, ddof=1) * np.sqrt(1 / cv + 1 / (cv - 1)))
+    limit = stats.t.ppf(0.95, cv - 1)
+    at_most = np.maximum(excess.mean() + np.array([0.0, limit]) * deviation, 0.0)
     bounds: Any = regret_bound(measure, "squared", at_most, r=queries.sizes)
     return ContextReport(
         row_error=float(errors[0].mean()),

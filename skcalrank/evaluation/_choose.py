@@ -15,8 +15,10 @@ from ..data.arrays import safe_indexing
 from ..data.types import ArrayLike, Floats, Ints, Matrix
 from ..model_selection import QueryKFold
 from ..rankers import AggregatedRanker
-from ._compare import compare_values
+from ._compare import query_names
 from ._comparison import Comparison
+from ._made import made
+from ._statistics import Methods
 
 # Name of the criterion in tables.
 _CRITERION = "explained clicks"
@@ -26,10 +28,13 @@ _CLIP = 10.0
 
 _N_FOLDS = 5
 
+# Powers of the propensities that the choice is made for.
+EXPONENTS = 0.5, 0.75, 1.0, 1.25, 1.5
+
 
 @dataclass(frozen=True)
 class ClickChoice:
-    r"""The candidate that predicts held-out clicks best; its text is a table.
+    r"""The candidate that predicts held-out clicks best in the worst case; its text is a table.
 
     Attributes
     ----------
@@ -38,7 +43,10 @@ class ClickChoice:
     ranker : ranker
         The chosen candidate, fitted to the sessions of the choice.
     comparison : Comparison
-        The criterion of all candidates, query by query: tables and tests.
+        The criterion of all candidates, query by query, for the propensities as they are: tables,
+        and tests over folds, as in :func:`cross_compare`.
+    lost : dict of float
+        What each candidate loses at most, over powers of the propensities from 0.5 to 1.5.
 
     Notes
     -----
@@ -51,20 +59,26 @@ class ClickChoice:
     examinations, if the propensities are right. It sees documents as often as users do: where the
     log was always in one order, documents at the bottom hardly count, and it often does not see
     that naive clicks, with less variance, would rank better.
+
+    Wrong propensities choose the wrong candidate. So the criterion is also computed with powers of
+    the propensities, as if position bias were weaker or stronger. A candidate loses the difference
+    of its criterion to the best one, divided by that of the estimated relevances themselves; the
+    one that loses least at its worst power is chosen.
     """
 
     name: str
     ranker: Any
     comparison: Comparison
+    lost: dict[str, float]
 
     def __str__(self) -> str:
         width = max(map(len, self.comparison.systems))
         lines = [
-            f"{row.system:{width}}  {row.mean:9.4g}  [{row.low:.4g}, {row.high:.4g}]"
-            + "  chosen" * (row.system == self.name)
+            f"{row.system:{width}}  {self.lost[row.system]:10.4f}  {row.mean:9.4g}  "
+            f"[{row.low:.4g}, {row.high:.4g}]" + "  chosen" * (row.system == self.name)
             for row in self.comparison.estimates
         ]
-        return "\n".join([f"{'candidate':{width}}  {_CRITERION}", *lines])
+        return "\n".join([f"{'candidate':{width}}  worst loss  {_CRITERION}", *lines])
 
 
 def default_candidates(theta: Floats, prior: Any = None) -> dict[str, AggregatedRanker]:
@@ -89,26 +103,36 @@ def chosen_by_clicks(
     X: Matrix, sessions: ClickSessions, rankers: Mapping[str, Any], theta: Floats
 ) -> ClickChoice:
     """Return the ranker that predicts the clicks on queries it has not seen best."""
-    counts = position_based(sessions, theta)
-    folds = np.empty(len(sessions), dtype=np.intp)
-    scores = {name: np.empty(len(sessions)) for name in rankers}
+    folds, scores = np.empty(len(sessions), dtype=np.intp), np.empty((len(rankers), len(sessions)))
     with warning_once():
         for fold, (train, test) in enumerate(QueryKFold(_N_FOLDS).split(X, sessions)):
             folds[test] = fold
             X_train, X_test = safe_indexing(X, train), safe_indexing(X, test)
             judged = sessions[train]
-            for name, ranker in rankers.items():
-                scores[name][test] = scores_by(
-                    clone(ranker).fit(X_train, judged), X_test, sessions.qid[test]
-                )
-        explained = {
-            name: {_CRITERION: _explained(values, counts, sessions.queries(), folds)}
-            for name, values in scores.items()
-        }
+            for of_ranker, ranker in zip(scores, rankers.values()):
+                fitted = clone(ranker).fit(X_train, judged)
+                of_ranker[test] = scores_by(fitted, X_test, sessions.qid[test])
+        names, queries = list(rankers), sessions.queries()
+        lost = dict.fromkeys(names, 0.0)
+        for exponent in EXPONENTS:
+            counts = position_based(sessions, theta**exponent)
+            ideal, *values = (
+                _explained(of, counts, queries, folds) for of in (counts.relevance, *scores)
+            )
+            means = np.mean(values, axis=1)
+            losses = (means.max() - means) / max(ideal.mean(), 1e-300)
+            lost = {name: max(lost[name], float(loss)) for name, loss in zip(names, losses)}
+            if exponent == 1:
+                explained = np.array(values)[:, None]
+        fold_of = folds[np.unique(queries.codes, return_index=True)[1]]
+        of_folds = [explained[:, :, fold_of == fold].mean(axis=2) for fold in range(_N_FOLDS)]
         with keeping_warnings():  # that candidates are equal
-            comparison = compare_values(explained)
-        best = max(comparison.estimates, key=lambda row: row.mean).system
-        return ClickChoice(best, clone(rankers[best]).fit(X, sessions), comparison)
+            comparison = made(
+                *(names, [_CRITERION], query_names(queries), explained, None, Methods()),
+                *(np.stack(of_folds, axis=2), 1 / (_N_FOLDS - 1)),
+            )
+        best = min(lost, key=lambda name: lost[name])
+        return ClickChoice(best, clone(rankers[best]).fit(X, sessions), comparison, lost)
 
 
 def scores_by(ranker: Any, X: Matrix, qid: ArrayLike) -> Floats:

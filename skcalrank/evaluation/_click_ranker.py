@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from ..aggregation import PropensityEstimate
 from ..data import ClickSessions, check, keeping_warnings, warning_once
 from ..data.arrays import safe_indexing
-from ..data.types import ArrayLike, Estimator, Floats, Matrix, Seed
+from ..data.types import ArrayLike, Estimator, Matrix, Seed
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit
-from ._choose import ClickChoice, chosen_by_clicks, default_candidates, scores_by
+from ._choose import EXPONENTS, ClickChoice, chosen_by_clicks, default_candidates, scores_by
+from ._click_models import better_model, perplexities
 from ._compare import named
 from ._impressions import FEW, known_propensities, linear_measure
 from ._offline import OfflineEstimate, offline_evaluate
-
-# Powers of the propensities in the report.
-_EXPONENTS = 0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5
 
 
 @dataclass(frozen=True)
@@ -33,23 +32,27 @@ class ClickReport:
         The chosen candidate, fitted to all sessions.
     choice : ClickChoice
         The candidates on the training queries, and the one chosen, fitted to them.
-    propensity, standard_error : ndarray of shape (n_positions,)
-        Propensities, and their standard errors: NaN if they were given.
+    propensity : PropensityEstimate
+        Propensities, with standard errors: NaN if an array was given.
     estimate : OfflineEstimate
         Value of the latter on held-out queries, with its `safety` against the lists as shown, and
         its `sensitivity` to weaker and stronger position bias.
     measure : str
         Name of the measure.
+    perplexity : dict of float
+        Perplexity per document shown of clicks in sessions that were held out, lower is better:
+        users who examine positions with these propensities, who read from the top ("cascade"), and
+        who examine all. Where another model is better by more than .005, `estimate` is not safe.
     facts : dict of int
         Numbers of sessions, queries, impressions, clicks, documents, and documents never shown.
     """
 
     ranker: Any
     choice: ClickChoice
-    propensity: Floats
-    standard_error: Floats
+    propensity: PropensityEstimate
     estimate: OfflineEstimate
     measure: str
+    perplexity: dict[str, float]
     facts: dict[str, int]
 
     def __str__(self) -> str:
@@ -65,11 +68,17 @@ class ClickReport:
         safe = "safe" if safety else "not shown to be safe"
         if safety.effective_sample_size < FEW:
             safe += ", as few clicks decide"
+        other = better_model(self.perplexity)
+        doubt = (
+            f"\nUsers are not those of the position-based model: {other} predicts their clicks "
+            "better. All estimates rest on this model, so that nothing is shown to be safe."
+        )
         return "\n".join(
             [
                 "Log: " + ", ".join(f"{n:,} {name}" for name, n in self.facts.items()),
-                "Propensities: "
-                + ", ".join(map(_with_error, self.propensity, self.standard_error)),
+                str(self.propensity),
+                "Perplexity of held-out clicks: "
+                + ", ".join(f"{name} {value:.4g}" for name, value in self.perplexity.items()),
                 f"Chosen of {len(self.choice.comparison.systems)} candidates: {self.choice.name}",
                 f"{self.measure} of held-out queries: {estimate.value:.4g} "
                 f"[{estimate.low:.4g}, {estimate.high:.4g}], "
@@ -77,7 +86,7 @@ class ClickReport:
                 f"Difference to the lists as shown: {safety.difference:.4g}, at least "
                 f"{safety.low:.4g}, effective sample size {safety.effective_sample_size:.0f}: "
                 f"{safe}",
-                f"The ranker {verdict}.",
+                f"The ranker {verdict}." + (doubt if other else ""),
             ]
         )
 
@@ -98,8 +107,9 @@ def click_ranker(
     """Learn a ranker from a click log, and report whether it may be shown to users.
 
     Propensities are estimated, if the log identifies them. A candidate is chosen on training
-    queries by the clicks that it predicts (:class:`ClickChoice`), evaluated on the clicks of the
-    other queries (:func:`offline_evaluate`), and fitted to all of them.
+    queries by the clicks that it predicts, also if position bias is weaker or stronger
+    (:class:`ClickChoice`), evaluated on the clicks of the other queries (:func:`offline_evaluate`),
+    and fitted to all of them.
 
     Parameters
     ----------
@@ -107,9 +117,10 @@ def click_ranker(
         Documents.
     sessions : ClickSessions
         The log, as :meth:`~skcalrank.ClickSessions.from_frame` reads it.
-    propensity : array-like of shape (n_positions,) or "fit", default="fit"
+    propensity : array-like of shape (n_positions,), PropensityEstimate or "fit", default="fit"
         Probabilities that positions are examined. "fit" takes all sessions
-        (:func:`~skcalrank.aggregation.fit_propensities`).
+        (:func:`~skcalrank.aggregation.fit_propensities`). The error of an estimate widens the
+        interval, and that of an array is not known.
     merge : bool, default=False
         Whether "fit" may merge neighboring positions that the log cannot compare.
     candidates : dict of rankers, default=None
@@ -164,7 +175,8 @@ def click_ranker(
     True
     >>> print(report)  # doctest: +ELLIPSIS
     Log: 8,000 sessions, 400 queries, 48,000 impressions, ...
-    Propensities: 1, ...
+    PropensityEstimate(1, ...)
+    Perplexity of held-out clicks: position-based 1..., cascade 1..., no bias 1...
     Chosen of 6 candidates: ...
     dcg@5 of held-out queries: ...
     Difference to the lists as shown: ...: safe
@@ -187,10 +199,14 @@ def click_ranker(
         options: dict[str, Any] = {"propensity": examined, "confidence_level": confidence_level}
         offline_evaluate(scores, held_out, measure, **options)  # for its warnings
         with keeping_warnings():  # other strengths of position bias are not what is used
-            estimate = offline_evaluate(scores, held_out, measure, exponents=_EXPONENTS, **options)
+            options["exponents"] = 0.0, 0.25, *EXPONENTS
+            estimate = offline_evaluate(scores, held_out, measure, **options)
         ranker = clone(choice.ranker).fit(X, sessions)
-    name, facts = measure.full_name, _facts(sessions)
-    return ClickReport(ranker, choice, theta, examined.standard_error, estimate, name, facts)
+    models, facts = perplexities(sessions, theta), _facts(sessions)
+    if better_model(models):
+        estimate = estimate._replace(safety=replace(estimate.safety, holds=False))
+    name = measure.full_name
+    return ClickReport(ranker, choice, examined, estimate, name, models, facts)
 
 
 def _facts(sessions: ClickSessions) -> dict[str, int]:
@@ -204,7 +220,3 @@ def _facts(sessions: ClickSessions) -> dict[str, int]:
         "documents": len(sessions),
         "never shown": int((~seen).sum()),
     }
-
-
-def _with_error(value: float, error: float) -> str:
-    return f"{value:.2g}" + (f" ± {error:.1g}" if error > 0 else "")

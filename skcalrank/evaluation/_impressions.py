@@ -103,8 +103,7 @@ class ClickLogEstimate:
         else:
             factor = 1 / np.maximum(examinations, clip if estimator == "dr" else 0.0)[rows]
         clicks = sessions.clicked - offset
-        answer = factor * (clicks - slope * assumed[rows])
-        relevance = assumed + total(answer)
+        relevance = assumed + total(factor * (clicks - slope * assumed[rows]))
         if estimator in ("ips", "snips"):
             bend = -factor * sessions.clicked
         else:
@@ -114,10 +113,8 @@ class ClickLogEstimate:
         ratio_bend = 0.0 if ratio is None else -(offset + slope * ratio[rows]) / examinations[rows]
         probability = slope * np.clip(clicks.sum() / slope.sum(), 0, 1) + offset
         seen = (shown > 0) | (estimator == "dr")
-        return cls(
-            *(sessions, propensity, sessions.queries(), relevance, factor, probability),
-            *(bend, ratio, ratio_bend, seen),
-        )
+        estimates = relevance, factor, probability, bend, ratio, ratio_bend, seen
+        return cls(sessions, propensity, sessions.queries(), *estimates)
 
     @property
     def in_use(self) -> Any:
@@ -230,7 +227,7 @@ class ClickLogEstimate:
         order = np.argsort(hashes)
         at = order[np.searchsorted(hashes, others, sorter=order).clip(max=len(order) - 1)]
         here = (hashes[at] == others) & self.in_use[at]
-        own = np.bincount(at[here], influence[here], minlength=len(hashes))
+        own: Any = np.bincount(at[here], influence[here], minlength=len(hashes))
         return own, float((influence[~here] ** 2).sum())
 
     def limits(
@@ -238,12 +235,10 @@ class ClickLogEstimate:
     ) -> tuple[float, float, float, Floats]:
         """Return the estimate, limits that hold with probability `share`, and values of queries."""
         values, elsewhere = self.query_values(weight)
-        value, error, n = mean_and_error(values)
-        most, error_of_most, _ = mean_and_error(values + unseen.total)
+        value, error, n = mean_and_error(values, elsewhere)
+        most, error_of_most, _ = mean_and_error(values + unseen.total, elsewhere)
         t = stats.t.ppf(share, n - 1)
-        low = value - t * np.hypot(error, np.sqrt(elsewhere))
-        high = most + t * np.hypot(error_of_most, np.sqrt(elsewhere))
-        return value, float(low), float(high), values
+        return value, float(value - t * error), float(most + t * error_of_most), values
 
     def effective_size(self, weight: Floats) -> float:
         """Return the effective sample size of an estimate."""
@@ -296,10 +291,13 @@ def linear_measure(measure: str | Measure) -> Measure:
     )
 
 
-def mean_and_error(values: Floats) -> tuple[float, float, int]:
-    """Return mean, standard error and number of the values that are not NaN."""
+def mean_and_error(values: Floats, elsewhere: float) -> tuple[float, float, int]:
+    """Return mean, standard error and number of the values that are not NaN.
+
+    The variance of what is `elsewhere` is added to that of the mean.
+    """
     values = values[~np.isnan(values)]
     n = len(values)
     if n < 2:
         raise ValueError(f"sessions must be of two queries at least, got {n}.")
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)), n
+    return float(values.mean()), float(np.sqrt(values.var(ddof=1) / n + elsewhere)), n

@@ -313,6 +313,6 @@ def _sensitivity(
     for i, powers in enumerate(map(propensity.power, exponents)):
         log = log_of(powers, **options)
         values[:3, i] = log.limits(*ranking)[:3]
-        values[3, i], *_ = mean_and_error(log_of(powers).query_values(shown)[0])
+        values[3, i], *_ = mean_and_error(*log_of(powers).query_values(shown))
         sizes.append(log.effective_size(ranking[0]))
     return Sensitivity(exponents, *values), min(sizes, default=np.inf)

@@ -4,11 +4,16 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import AveragePrecisionRanker, LeastSquaresRanker, RecallRanker
 from skcalrank.calibration import SharedRows, context_report, regret_bound
+from skcalrank.data import Queries
+from skcalrank.model_selection import QueryKFold
+from skcalrank.preprocessing import QueryContext
+from skcalrank.rankers import measure_of
 
 # Documents of four kinds with these chances of relevance; every outcome by its number of queries.
 KINDS, TENTHS = np.array([[0, 2, 2, 2], [1, 3, 3, 3], [0, 1, 3, 3]]), np.array([9, 5, 10, 0])
@@ -70,6 +75,32 @@ def test_models_that_see_nothing_more_have_no_excess():
     lines = str(report).splitlines()
     assert lines[0].split() == ["queries", "2000"]
     assert len(lines) == 7
+
+
+def test_the_error_is_that_of_folds(rng):
+    qid, X = np.repeat(np.arange(60), 6), rng.normal(size=(360, 3))
+    y = (X[:, 0] + rng.normal(size=360) > 1).astype(float)
+    one, two = (
+        context_report(RecallRanker(LinearRegression(), k=2), X, y, qid, cv=cv) for cv in (4, 2)
+    )
+    queries, excess = Queries.from_qid(qid), []
+    wide = QueryContext(["mean", "std", "max", "size"]).fit_transform(X, qid=qid)
+    measure = measure_of(RecallRanker(k=2))
+    targets = measure.targets(measure.labels(y), queries)
+    for train, test in QueryKFold(4).split(X, y, qid):
+        errors = []
+        for table in (wide[:, :3], wide):
+            model = RecallRanker(LinearRegression(), k=2, loss="squared").fit(
+                table[train], y[train], qid[train]
+            )
+            errors.append(((targets[test] - model.predict(table[test])) ** 2).sum() / 15)
+        excess.append(errors[0] - errors[1])
+    assert one.excess == pytest.approx(np.mean(excess))
+    error = np.std(excess, ddof=1) * np.sqrt(1 / 4 + 1 / 3)
+    assert one.standard_error == pytest.approx(error)
+    high = max(np.mean(excess) + stats.t.ppf(0.95, 3) * error, 0)
+    assert one.bound_high == pytest.approx(float(regret_bound(measure, "squared", high, r=6)))
+    assert two.standard_error != one.standard_error
 
 
 def test_order_of_rows_does_not_matter(rng):

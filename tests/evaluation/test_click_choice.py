@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
 
 from skcalrank import AggregatedRanker, QueryKFold, sample_sessions
 from skcalrank.aggregation import position_based
 from skcalrank.evaluation import click_ranker
+from skcalrank.evaluation._choose import default_candidates
+from skcalrank.metrics import ndcg_score
 from skcalrank.model_selection import QueryShuffleSplit
 
 THETA = 1 / np.arange(1.0, 7)
@@ -24,9 +27,9 @@ def log():
     return X, y
 
 
-def by_definition(ranker, X, y, n_folds):
-    """The criterion of each query, written with loops."""
-    estimate = position_based(y, THETA)
+def by_definition(ranker, X, y, n_folds, theta=THETA):
+    """The criterion of each query, and that of relevances themselves, written with loops."""
+    estimate = position_based(y, theta)
     e, t, scores, fold_of = estimate.examinations, estimate.relevance, {}, {}
     queries = np.unique(y.qid)
     for fold, (train, test) in enumerate(QueryKFold(n_folds).split(X, y)):
@@ -34,7 +37,7 @@ def by_definition(ranker, X, y, n_folds):
         for q in np.unique(y.qid[test]):
             scores[q], fold_of[q] = predicted[y.qid[test] == q], fold
     rows = {q: y.qid == q for q in queries}
-    value = np.empty(len(queries))
+    value, ideal = np.empty((2, len(queries)))
     for i, q in enumerate(queries):
         others = [o for o in queries if fold_of[o] != fold_of[q]]
         pairs = [(e[rows[o]], scores[o], t[rows[o]]) for o in [*others, q]]
@@ -45,7 +48,8 @@ def by_definition(ranker, X, y, n_folds):
         a = max(a / sum((w * s * s).sum() for w, s, r in centered[:-1]), 0)
         w, s, r = centered[-1]
         value[i] = (w * r**2).sum() - (w * (r - a * s) ** 2).sum()
-    return value
+        ideal[i] = (w * r**2).sum()
+    return value, ideal
 
 
 def of_clicks(row_weight=5, **options):
@@ -61,16 +65,71 @@ def training_queries(X, y):
 def test_the_criterion_is_the_reduction_of_the_squared_error(log):
     X, y = log
     choice = click_ranker(X, y, propensity=THETA, candidates={"m=5": of_clicks()}).choice
-    expected = by_definition(of_clicks(), *training_queries(X, y), 5)
+    expected, _ = by_definition(of_clicks(), *training_queries(X, y), 5)
     np.testing.assert_allclose(choice.comparison.values[0, 0], expected)
 
 
-def test_the_best_predictor_is_fitted_to_the_training_queries_and_to_all(log):
+def test_tests_and_intervals_are_those_of_folds(log):
+    X, y = log
+    comparison = click_ranker(X, y, propensity=THETA).choice.comparison
+    assert "corrected resampled t-test" in comparison.test_title
+    X, y = training_queries(X, y)
+    _, first = np.unique(y.queries().codes, return_index=True)
+    folds = [np.isin(y.qid[first], y.qid[test]) for _, test in QueryKFold(5).split(X, y)]
+    expected = [[[of[0, fold].mean() for fold in folds]] for of in comparison.values]
+    np.testing.assert_allclose(comparison.fold_values, expected)
+    means = comparison.fold_values[:, 0]
+    change, row = means[1] - means[0], comparison.differences[0]
+    error = change.std(ddof=1) * np.sqrt(1 / 5 + 1 / 4)
+    assert row.p == pytest.approx(2 * stats.t.sf(abs(change.mean()) / error, 4))
+
+
+def test_losses_are_the_largest_over_powers_of_propensities(log):
+    X, y = log
+    candidates = {"m=5": of_clicks(), "naive": of_clicks(0, propensity=np.ones(6))}
+    choice = click_ranker(X, y, propensity=THETA, candidates=candidates).choice
+    lost = np.zeros(2)
+    for exponent in (0.5, 0.75, 1, 1.25, 1.5):
+        found = [
+            by_definition(r, *training_queries(X, y), 5, THETA**exponent)
+            for r in candidates.values()
+        ]
+        means = np.array([value.mean() for value, _ in found])
+        lost = np.maximum(lost, (means.max() - means) / found[0][1].mean())
+    assert list(choice.lost.values()) == pytest.approx(lost.tolist())
+    assert choice.name == list(candidates)[np.argmin(lost)]
+
+
+@pytest.mark.filterwarnings("ignore:The effective sample size")
+def test_propensities_that_are_too_steep_do_not_choose_what_trusts_them():
+    # Users of 1 / k taken for k ** -1.6, in a log of one order that knows nothing of the relevance.
+    rng = np.random.default_rng(0)
+    qid, X = np.repeat(np.arange(200), 8), rng.normal(size=(1600, 3))
+    p = 1 / (1 + np.exp(1 - X[:, 0]))
+    theta = 1 / np.arange(1.0, 9)
+    y = sample_sessions(
+        p, qid, n_sessions=4000, order_scores=1e6 * (0.3 * X[:, 0] + X[:, 1]), model="position",
+        propensity=theta, random_state=0,
+    )  # fmt: skip
+    choice = click_ranker(X, y, propensity=theta**1.6).choice
+    means = {row.system: row.mean for row in choice.comparison.estimates}
+
+    def value(name):
+        ranker = default_candidates(theta**1.6)[name].fit(X, y)
+        return ndcg_score(p > 0.5, ranker.predict(X), qid=qid)
+
+    trusted = max(means, key=means.get)
+    assert choice.name != trusted
+    assert value(choice.name) > value(trusted) + 0.03
+    assert value(choice.name) >= value("naive")
+
+
+def test_the_one_that_loses_least_is_fitted_to_the_training_queries_and_to_all(log):
     X, y = log
     report = click_ranker(X, y, propensity=THETA)
     choice = report.choice
     means = {row.system: row.mean for row in choice.comparison.estimates}
-    assert choice.name == max(means, key=means.get)
+    assert choice.name == min(choice.lost, key=choice.lost.get)
     assert means["naive"] < means["m=5"]
     expected = clone(choice.ranker).fit(*training_queries(X, y))
     np.testing.assert_allclose(choice.ranker.predict(X), expected.predict(X))

@@ -1,0 +1,107 @@
+"""Models of users: perplexity of held-out clicks, by their definition, and what it tells."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from skcalrank import ClickSessions, sample_sessions
+from skcalrank.aggregation import fit_propensities
+from skcalrank.evaluation import click_ranker
+from skcalrank.evaluation._click_models import better_model, perplexities
+
+THETA = np.array([1.0, 0.5, 0.3])
+
+
+def cascade_of(p, on, clicked):
+    """Probability of the clicks of a list: the user reads, and goes on after a click, or not."""
+    reads, total = 1.0, 1.0
+    for relevance, click in zip(p, clicked):
+        chance = reads * relevance
+        total *= chance if click else 1 - chance
+        reads = on if click else reads * (1 - relevance) / (1 - chance)
+    return total
+
+
+def test_perplexities_by_their_definition(rng):
+    lists = [rng.permutation(4)[: rng.integers(1, 4)] for _ in range(30)]
+    clicks = [np.flatnonzero(rng.random(len(rows)) < 0.4) + 1 for rows in lists]
+    y = ClickSessions([0] * 4, lists, clicks)
+    clicked = np.split(y.clicked, y.ptr[1:-1])
+    examined = np.split(y.examined, y.ptr[1:-1])
+    with_click = sum(c.any() for c in clicked)
+    more = y.clicked.sum() - with_click
+    on = (more + 1) / (more + with_click + 2)
+    logs = dict.fromkeys(["position-based", "cascade", "no bias"], 0.0)
+    for s, rows in enumerate(lists):
+        others = range(1 - s % 2, 30, 2)
+        for model in logs:
+            c, e = np.zeros((2, 4))
+            for other in others:
+                theta = {
+                    "position-based": THETA[: len(lists[other])],
+                    "cascade": examined[other],
+                    "no bias": 1,
+                }[model]
+                np.add.at(c, lists[other], clicked[other])
+                np.add.at(e, lists[other], theta * np.ones(len(lists[other])))
+            p = ((c + c.sum() / e.sum()) / (e + 1))[rows]
+            if model == "cascade":
+                logs[model] += np.log(cascade_of(p, on, clicked[s]))
+                continue
+            p = p * (THETA[: len(rows)] if model == "position-based" else 1)
+            logs[model] += np.log(np.where(clicked[s], p, 1 - p)).sum()
+    expected = {model: np.exp(-log / len(y.clicked)) for model, log in logs.items()}
+    assert perplexities(y, THETA) == pytest.approx(expected)
+
+
+def test_probabilities_of_the_cascade_sum_to_one(rng):
+    p = rng.random(4)
+    patterns = itertools.product([0, 1], repeat=4)
+    assert sum(cascade_of(p, 0.3, clicks) for clicks in patterns) == pytest.approx(1)
+
+
+def users(kind, seed=0, order=1.0):
+    rng = np.random.default_rng(seed)
+    X, qid = rng.normal(size=(900, 2)), np.repeat(np.arange(150), 6)
+    theta = np.ones(6) if kind == "all" else 1 / np.arange(1.0, 7)
+    options = {"model": "cascade"} if kind == "cascade" else {"model": "position"}
+    options |= {} if kind == "cascade" else {"propensity": theta}
+    p = 1 / (1 + np.exp(1 - 2 * X[:, 0]))
+    scores = order * (0.5 * X[:, 0] + X[:, 1])
+    return X, sample_sessions(
+        p, qid, n_sessions=1800, order_scores=scores, random_state=seed, **options
+    )
+
+
+@pytest.mark.parametrize("order", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("kind", "better"), [("position", None), ("cascade", "cascade"), ("all", None)]
+)
+def test_the_model_of_the_users_is_told(kind, better, order):
+    # Users who examine all are those of propensities that are estimated near 1.
+    for seed in range(10):
+        _, y = users(kind, seed, order)
+        assert better_model(perplexities(y, fit_propensities(y).propensity)) == better
+
+
+def test_propensities_of_users_without_bias_are_told():
+    _, y = users("all", order=0.0)
+    assert better_model(perplexities(y, 1 / np.arange(1.0, 7))) == "no bias"
+
+
+@pytest.mark.filterwarnings("ignore:The effective sample size")
+def test_nothing_is_safe_for_other_users():
+    X, y = users("cascade")
+    report = click_ranker(X, y)
+    assert report.estimate.safety.low > 0
+    assert not report.estimate.safety
+    assert "position-based model: cascade predicts their clicks better" in str(report)
+    assert ": not shown to be safe" in str(report)
+    assert list(report.perplexity) == ["position-based", "cascade", "no bias"]
+    X, y = users("position")
+    report = click_ranker(X, y)
+    assert report.estimate.safety
+    assert "predicts their clicks" not in str(report)
+    shown = ", ".join(f"{name} {value:.4g}" for name, value in report.perplexity.items())
+    assert f"Perplexity of held-out clicks: {shown}" in str(report)
