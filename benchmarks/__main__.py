@@ -59,6 +59,8 @@ COMMANDS = {
     "reliability": ["reliability --cells DIR"],
     "clicks": ["clicks --cells DIR --seeds 5 --only rankers"],
     "clicks_intervals": ["clicks --cells DIR --only intervals"],
+    "clicks_errors": ["clicks --cells DIR --only errors"],
+    "clicks_fits": ["clicks --cells DIR --only fits"],
     "dask_boosting": ["dask_boosting"],
     "dask_boosting_xgboost": ["dask_boosting --engine xgboost"],
     "prediction_maps": ["prediction_maps --cells DIR"],

@@ -2,6 +2,8 @@
 
     python benchmarks/clicks.py --data DIR --cells DIR
     python benchmarks/clicks.py --only intervals
+    python benchmarks/clicks.py --only errors
+    python benchmarks/clicks.py --only fits
 
 *Rankers.* MQ2008 (three parts of five), the sample of MSLR-WEB10K (53 queries, logarithms) and a
 made law (500 queries of 20) have grades. A document is relevant with probability .1 for the lowest
@@ -17,10 +19,18 @@ model; random orders. Cells are written to the folder as they finish, and read w
 *Intervals.* 300 queries of 10 documents and 10 sessions each are drawn anew 1,000 times; the table
 shows how often the interval holds the value over 40,000 queries, and how often ``safety`` passes a
 candidate that is exactly as good as the logger (at most .05 is promised).
+
+*Errors* of propensities by the number of queries, all alike or the k-th of them with 1 / k of the
+sessions, and of relevances and of the probabilities of cascades: the share of estimates within 1.96
+of them. *Fits.* Intervals with ``propensity="fit"`` beside those with the true propensities, for
+logs whose order knows little of the relevance, and ``safety`` of a candidate that is as good as the
+baseline, where one of the two is near the top of the log. Seeds are 0, 1, 2, ...
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import warnings
 from typing import NamedTuple
 
@@ -30,7 +40,7 @@ from _letor import SETS, Part, has_relevant
 from sklearn.isotonic import IsotonicRegression
 
 from skcalrank import AggregatedRanker, BoostedRanker, DCGRanker, sample_sessions
-from skcalrank.aggregation import position_based
+from skcalrank.aggregation import cascade, fit_propensities, position_based
 from skcalrank.evaluation import offline_evaluate
 from skcalrank.evaluation._choose import chosen_by_clicks, default_candidates
 from skcalrank.measures import DCG
@@ -306,21 +316,155 @@ def intervals(replicates, seed=0):
     print_table(["", *ESTIMATORS, "effective sample size", "safety"], rows)
 
 
+# -- fitted propensities -------------------------------------------------------------
+
+DESIGNS = ((200, 10, 4000), (300, 6, 6000), (1000, 10, 20_000), (2000, 5, 20_000))
+N_EQUAL = 2  # designs in which the candidate is also compared with one as good
+N_QUERIES = (2, 5, 20)
+BINS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+
+
+def population(n_queries, size, seed):
+    """Features, queries, relevances, and scores of a candidate that knows most of them."""
+    X = np.random.default_rng(seed).normal(size=(n_queries * size, 4))
+    utility = X[:, 0] - X[:, 1]
+    p, qid = 1 / (1 + np.exp(1 - utility)), np.repeat(np.arange(n_queries), size)
+    return X, qid, p, utility + 0.5 * X[:, 2]
+
+
+def covered(design, seed, truth):
+    """Whether intervals with the true and with fitted propensities hold the value."""
+    X, qid, p, scores = population(*design[:2], seed)
+    theta = 1 / np.arange(1.0, design[1] + 1)
+    y = sample_sessions(
+        p, qid, n_sessions=design[2], order_scores=2 * X[:, 2] - 0.5 * X[:, 0], model="position",
+        propensity=theta, random_state=seed,
+    )  # fmt: skip
+    for propensity in (theta, "fit"):
+        found = offline_evaluate(scores, y, "dcg@5", propensity=propensity)
+        yield found.low <= truth <= found.high
+
+
+def passed(design, seed):
+    """Whether equals are safe: on top of the log and below it, propensities true and fitted."""
+    X, qid, p, _ = population(*design[:2], seed)
+    theta = 1 / np.arange(1.0, design[1] + 1)
+    top, deep = (0.3 * (X[:, 0] - X[:, 1]) + X[:, j] for j in (2, 3))
+    y = sample_sessions(
+        p, qid, n_sessions=design[2], order_scores=2 * top, model="position", propensity=theta,
+        random_state=seed,
+    )  # fmt: skip
+    fitted = fit_propensities(y)
+    for scores, baseline in ((top, deep), (deep, top)):
+        for propensity in (theta, fitted):
+            options = {"propensity": propensity, "baseline": baseline}
+            yield offline_evaluate(scores, y, "dcg@5", **options).safety.holds
+
+
+def fits(replicates, cells):
+    """Print coverage and errors of safety with fitted propensities."""
+    rows = []
+    for number, design in enumerate(DESIGNS):
+        _, qid, p, scores = population(40_000, design[1], 10**6)
+        truth = dcg_score(p, scores, qid=qid, k=5, gain="linear")
+        shares = cells(
+            f"fits {design} {replicates}",
+            lambda d, t: np.mean([[*covered(d, seed, t)] for seed in range(replicates)], 0),
+            *(design, truth),
+        )
+        if number < N_EQUAL:
+            of_equals = cells(
+                f"equals {design} {replicates}",
+                lambda d: np.mean([[*passed(d, seed)] for seed in range(replicates)], 0),
+                design,
+            )
+            shares = [*shares, *of_equals]
+        name = "{} x {}, {:,} sessions".format(*design)
+        rows.append([name, *(f"{v:.3f}" for v in shares), *[""] * (6 - len(shares))])
+    say(f"\nCoverage of 95 % intervals, and how often an equal is safe, in {replicates:,} logs.")
+    print_table(
+        ["queries x documents", "covers, true propensities", "covers, fitted",
+         "safe on top, true", "safe on top, fitted", "safe below, true", "safe below, fitted"],
+        rows,
+    )  # fmt: skip
+
+
+def propensity_errors(replicates):
+    """Print coverage of errors of propensities of positions 2 to 5, by the number of queries."""
+    rows = []
+    for n in N_QUERIES:
+        for law in ("alike", "1 / k"):
+            hits = []
+            for seed in range(replicates):
+                rng = np.random.default_rng(seed)
+                p, share = rng.uniform(0.1, 0.9, 5 * n), 1 / np.arange(1.0, n + 1)
+                y = sample_sessions(
+                    p, np.repeat(np.arange(n), 5), n_sessions=2000 if law == "alike" else 8000,
+                    order_scores=2 * p, model="position", random_state=seed,
+                )  # fmt: skip
+                if law != "alike":
+                    share = share[y.shown_rows[y.ptr[:-1]] // 5]
+                    y = y.choose(np.sort(rng.choice(8000, 2000, False, share / share.sum())))
+                with contextlib.suppress(ValueError):  # not identified
+                    found = fit_propensities(y)
+                    error = np.abs(found.propensity - THETA[:5] ** -1.0)[1:]
+                    hits.append(error <= 1.96 * found.standard_error[1:])
+            rows.append([f"{n}, {law}", *(f"{v:.3f}" for v in np.mean(hits, axis=0)), len(hits)])
+    say("\nShare of propensities within 1.96 standard errors, by queries; 2,000 sessions.")
+    print_table(["queries", *(f"position {k}" for k in range(2, 6)), "logs"], rows)
+
+
+def relevance_errors(replicates):
+    """Print coverage of errors of relevances and of cascades, by the true value."""
+    rows = []
+    for model, of in (("position", lambda y: position_based(y, THETA[:6] ** -1.0)),
+                      ("cascade", cascade)):  # fmt: skip
+        for n_sessions in (300, 3000, 30_000):
+            hits, number = np.zeros((2, len(BINS) - 1))
+            for seed in range(replicates):
+                rng = np.random.default_rng(seed)
+                p = 10 ** rng.uniform(-2.5, 0, 300)
+                y = sample_sessions(
+                    p, np.repeat(np.arange(50), 6), n_sessions=n_sessions, order_scores=p,
+                    model=model, random_state=seed,
+                )  # fmt: skip
+                found = of(y)
+                seen = found.examinations > 0
+                hit = np.abs(found[0] - p)[seen] <= 1.96 * found.standard_error[seen]
+                at = np.digitize(p[seen], BINS[1:-1])
+                hits += np.bincount(at, hit, len(hits))
+                number += np.bincount(at, minlength=len(hits))
+            rows.append([f"{model}, {n_sessions:,}", *(f"{v:.3f}" for v in hits / number)])
+    say(
+        "\nShare of relevances within 1.96 standard errors, by the true one; 50 queries of six, "
+        f"{replicates} logs."
+    )
+    heads = [f"{low:g} to {high:g}" for low, high in itertools.pairwise(BINS)]
+    print_table(["users, sessions", *heads], rows)
+
+
 def main():
     """Run and print."""
     options = parser(__doc__, data=True, threads=False, cells=True)
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument("--replicates", type=int, default=1000)
-    options.add_argument("--only", choices=("rankers", "intervals"), help="one part")
+    options.add_argument(
+        "--only", choices=("rankers", "intervals", "errors", "fits"), help="one part"
+    )
     args = options.parse_args()
     print(describe_environment("numpy", "scikit-learn", "lightgbm", "xgboost-cpu"))
     warnings.simplefilter("ignore")
-    if args.only != "intervals":
+    if args.only in (None, "rankers"):
         names = ["MQ2008", "MSLR-sample", "made law"]
         folder = data_folder(args.data, [f for n in names[:2] for f in SETS[n][0]])
         show(names, run(names, folder, Cells(args.cells), args.seeds), args.seeds)
-    if args.only != "rankers":
+    if args.only in (None, "intervals"):
         intervals(args.replicates)
+    if args.only in (None, "errors"):
+        propensity_errors(args.replicates)
+        relevance_errors(args.replicates // 10)
+    if args.only in (None, "fits"):
+        fits(args.replicates, Cells(args.cells))
 
 
 LIBRARIES = ()

@@ -434,17 +434,16 @@ def _influence(information: Floats, gradient: Any, log: Counts) -> tuple[Floats,
     """
     inverse = np.linalg.inv(information)
     codes, query = np.unique(log.query, return_inverse=True)
-    if len(codes) > 1:
-        of_queries = csr_matrix((np.ones(len(query)), (query.ravel(), np.arange(len(query)))))
-        by_query = of_queries @ gradient
-        by_query = np.asarray(by_query.todense() if issparse(by_query) else by_query)[:, 1:]
-        clicks = of_queries @ _sums(log.clicks, 1)
-        alike = clicks.sum() ** 2 / (clicks**2).sum()  # number of queries with as many clicks each
-        wider = stats.t.ppf(_LEVEL, max(alike - 1, 1)) / stats.norm.ppf(_LEVEL)
-        out = by_query @ inverse * wider * np.sqrt(len(codes) / (len(codes) - 1))
-    else:
-        out = np.linalg.cholesky(inverse).T
-        codes = np.full(len(out), -1)
+    if len(codes) == 1:
+        root = np.insert(np.linalg.cholesky(inverse).T, 0, 0.0, axis=1)
+        return root, np.full(len(root), -1)
+    of_queries = csr_matrix((np.ones(len(query)), (query.ravel(), np.arange(len(query)))))
+    by_query = of_queries @ gradient
+    by_query = np.asarray(by_query.todense() if issparse(by_query) else by_query)[:, 1:]
+    clicks = of_queries @ _sums(log.clicks, 1)
+    alike = clicks.sum() ** 2 / (clicks**2).sum()  # number of queries with as many clicks each
+    wider = stats.t.ppf(_LEVEL, max(alike - 1, 1)) / stats.norm.ppf(_LEVEL)
+    out = by_query @ inverse * wider * np.sqrt(len(codes) / (len(codes) - 1))
     return np.insert(out, 0, 0.0, axis=1), codes
 
 

@@ -12,6 +12,8 @@ from ..data.types import Bools, Floats
 # Perplexities of this difference or less are equal: propensities near 1 are no bias, up to errors.
 _EQUAL = 5e-3
 
+_MODELS = "position-based", "cascade", "no bias"
+
 # Probabilities of clicks are kept so far from 0 and 1.
 _LEAST = 1e-6
 
@@ -26,12 +28,9 @@ def perplexities(sessions: ClickSessions, theta: Floats) -> dict[str, float]:
     session = np.repeat(np.arange(sessions.n_sessions), np.diff(sessions.ptr))
     examined = theta[sessions.position - 1], 1.0 * sessions.examined, np.ones(len(session))
     position, cascade, none = (_of_other_half(sessions, e, session % 2 == 1) for e in examined)
-    logs = {
-        "position-based": _logs(sessions, examined[0] * position),
-        "cascade": _logs_of_cascade(sessions, cascade, session),
-        "no bias": _logs(sessions, none),
-    }
-    return {name: float(np.exp(-of.sum() / len(session))) for name, of in logs.items()}
+    of_position, of_none = _logs(sessions, examined[0] * position), _logs(sessions, none)
+    logs = of_position, _logs_of_cascade(sessions, cascade, session), of_none
+    return {name: float(np.exp(-of.sum() / len(session))) for name, of in zip(_MODELS, logs)}
 
 
 def better_model(of_models: dict[str, float]) -> str | None:

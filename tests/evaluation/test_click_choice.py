@@ -8,7 +8,6 @@ from sklearn.base import clone
 from skcalrank import AggregatedRanker, QueryKFold, sample_sessions
 from skcalrank.aggregation import position_based
 from skcalrank.evaluation import click_ranker
-from skcalrank.evaluation._choose import default_candidates
 from skcalrank.metrics import ndcg_score
 from skcalrank.model_selection import QueryShuffleSplit
 
@@ -111,11 +110,16 @@ def test_propensities_that_are_too_steep_do_not_choose_what_trusts_them():
         p, qid, n_sessions=4000, order_scores=1e6 * (0.3 * X[:, 0] + X[:, 1]), model="position",
         propensity=theta, random_state=0,
     )  # fmt: skip
-    choice = click_ranker(X, y, propensity=theta**1.6).choice
+    candidates = {
+        "m=5": of_clicks(propensity=theta**1.6),
+        "clipped": of_clicks(0, propensity=np.maximum(theta**1.6, 0.1)),
+        "naive": of_clicks(0, propensity=np.ones(8)),
+    }
+    choice = click_ranker(X, y, propensity=theta**1.6, candidates=candidates).choice
     means = {row.system: row.mean for row in choice.comparison.estimates}
 
     def value(name):
-        ranker = default_candidates(theta**1.6)[name].fit(X, y)
+        ranker = clone(candidates[name]).fit(X, y)
         return ndcg_score(p > 0.5, ranker.predict(X), qid=qid)
 
     trusted = max(means, key=means.get)
@@ -171,3 +175,39 @@ def test_candidates_have_names(log):
     X, y = log
     with pytest.raises(ValueError, match="candidates must hold at least one entry"):
         click_ranker(X, y, candidates={}, propensity=THETA)
+
+
+class Half(AggregatedRanker):
+    """A ranker of every second feature."""
+
+    def __init__(self, first=0):
+        super().__init__("position_based", structure_options={"propensity": THETA})
+        self.first = first
+
+    def fit(self, X, y):
+        return super().fit(X[:, self.first :: 2], y)
+
+    def predict(self, X):
+        return super().predict(X[:, self.first :: 2])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The effective sample size")
+def test_candidates_of_one_quality_are_rarely_told_apart():
+    # With a plain test over the held-out queries .12 of them.
+    n, wrong, plain = 1000, 0, 0
+    for seed in range(n):
+        rng = np.random.default_rng(seed)
+        qid, X = np.repeat(np.arange(45), 6), rng.normal(size=(270, 20))
+        w = np.repeat(rng.normal(size=10), 2)
+        p = 1 / (1 + np.exp(1 - X @ w / 3))
+        y = sample_sessions(
+            p, qid, n_sessions=225, model="position", propensity=THETA, random_state=seed
+        )
+        candidates = {"first": Half(), "second": Half(1)}
+        comparison = click_ranker(X, y, propensity=THETA, candidates=candidates).choice.comparison
+        wrong += comparison.differences[0].p < 0.05
+        first, second = comparison.values[:, 0]
+        plain += stats.ttest_rel(first, second).pvalue < 0.05
+    assert wrong / n <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / n)
+    assert plain > wrong

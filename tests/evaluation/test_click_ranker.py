@@ -6,6 +6,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 
 from skcalrank import sample_sessions
+from skcalrank.aggregation import fit_propensities
 from skcalrank.evaluation import click_ranker, offline_evaluate
 from skcalrank.model_selection import QueryShuffleSplit
 
@@ -41,6 +42,20 @@ def test_the_report_is_of_the_steps():
     assert text.endswith("for every strength of position bias tried.")
     assert ": safe\n" in text
     assert "dcg@3 of held-out queries" in text
+
+
+def test_the_error_of_fitted_propensities_is_that_of_all_sessions():
+    X, y = made(sign=-1)
+    report = click_ranker(X, y)
+    fitted = fit_propensities(y)
+    assert str(report).splitlines()[1] == str(report.propensity) == str(fitted)
+    ((_, test),) = QueryShuffleSplit(1, test_size=0.3, random_state=0).split(X, y)
+    scores, held_out = report.choice.ranker.predict(X[test]), y[test]
+    estimate = offline_evaluate(scores, held_out, "dcg@5", propensity=fitted)
+    assert estimate[:5] == report.estimate[:5]
+    known = offline_evaluate(scores, held_out, "dcg@5", propensity=fitted.propensity)
+    assert report.estimate.value == pytest.approx(known.value)
+    assert report.estimate.high - report.estimate.low > known.high - known.low
 
 
 def test_a_ranker_that_is_not_better_is_not_safe():
