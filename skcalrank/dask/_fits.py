@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ..boosting import check_fit_part
 from ..data import (
     EqualLabelsWarning,
     EvalSet,
@@ -59,6 +58,8 @@ def fit_on_workers(
         for name, (X, y, qid, weight) in eval_sets(eval_set, X_val, y_val, qid_val).items()
     }
     if getattr(estimator, "trains_in_parts", False):
+        from ..boosting import check_fit_part  # imports the libraries of trees
+
         check_fit_part(estimator, bool(evals), callbacks)
     given = clone(estimator), {"eval_set": evals} if evals else {}
     parts = partitions(X, **columns)
