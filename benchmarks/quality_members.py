@@ -48,6 +48,7 @@ import time
 import warnings
 from functools import partial
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -61,6 +62,7 @@ from threadpoolctl import threadpool_limits
 from skcalrank import BoostedRanker, TabularRanker
 from skcalrank.datasets import make_offers
 from skcalrank.metrics import ndcg_score
+from skcalrank.stacking._mixing import make_plan
 
 CANDIDATES = {
     "a": ("by_documents", "by_pairs"),
@@ -126,22 +128,39 @@ def first_queries(part, draw, number):
 class Candidate(TabularRanker):
     """`TabularRanker` with some boosted members."""
 
-    _boosted_names = CANDIDATES["a"]
+    names_of_boosted = CANDIDATES["a"]
 
     def _members(self):
         """Return the linear members, and boosted ones in the order of their folds."""
         linear = [pair for pair in super()._members() if not pair[0].startswith("by_")]
-        common = {"measure": self.measure, "random_state": self.random_state, "n_jobs": self.n_jobs}
-        boosted = [
-            (name, BoostedRanker(**SETTINGS[name], **common)) for name in self._boosted_names
-        ]
-        return linear + boosted
+        common = {name: getattr(self, name) for name in ("measure", "random_state", "n_jobs")}
+        names = self.names_of_boosted
+        return linear + [(name, BoostedRanker(**SETTINGS[name], **common)) for name in names]
+
+    def fit(self, X, y, qid):
+        """Fit with a third boosted member in the fold of the second one."""
+        with patch("skcalrank.stacking._ranker.make_plan", plan_of_two_folds):
+            return super().fit(X, y, qid)
+
+
+def plan_of_two_folds(members, *args):
+    """Return the plan in which a third boosted member shares the fold of the second one."""
+    n_kept = len(members) - sum(name.startswith("by_") for name, _ in members) + 2
+    plan = make_plan(members[:n_kept], *args)
+    n_others = len(members) - n_kept
+    return plan._replace(of_member=plan.of_member + [plan.of_member[-1]] * n_others)
 
 
 def candidate(name, **params):
     """A ranker with the members of a candidate."""
-    made = type("Candidate", (Candidate,), {"_boosted_names": CANDIDATES[name]})
+    made = type("Candidate", (Candidate,), {"names_of_boosted": CANDIDATES[name]})
     return made(random_state=0, n_jobs=1, **params)
+
+
+class OfSquares(TabularRanker):
+    """`TabularRanker` mixed by least squares on the grades."""
+
+    targets = "grades"
 
 
 class Outcome(NamedTuple):
@@ -240,8 +259,8 @@ def few(options, keep):
     """The loss against least squares with few training queries."""
     gaps = {}
     makers = {
-        "loss": partial(TabularRanker, random_state=0, n_jobs=1, **OF_LOSS),
-        "squares": partial(TabularRanker, random_state=0, n_jobs=1, **OF_SQUARES),
+        "loss": partial(TabularRanker, random_state=0, n_jobs=1, loss="pairwise_logistic"),
+        "squares": partial(OfSquares, random_state=0, n_jobs=1, loss="pairwise_squared"),
     }
     for name, read in sets_of(options.data).items():
         for draw in range(DRAWS_FEW):
@@ -275,7 +294,7 @@ def laws(options, keep):
     del options
     makers = {
         "loss": partial(TabularRanker, random_state=0, n_jobs=1),
-        "squares": partial(TabularRanker, random_state=0, n_jobs=1, **OF_SQUARES),
+        "squares": partial(OfSquares, random_state=0, n_jobs=1, loss="pairwise_squared"),
         "two models": partial(BoostedRanker, n_models=2, random_state=0, n_jobs=1),
     }
     rows, means = [], []
@@ -305,9 +324,6 @@ def laws(options, keep):
 
 
 PARTS = {"members": members, "few": few, "laws": laws}
-# How the two rules of the mixture are asked for.
-OF_LOSS: dict = {"loss": "pairwise_logistic"}
-OF_SQUARES: dict = {"loss": "pairwise_squared"}
 
 
 def main(argv=None):
