@@ -61,8 +61,10 @@ from threadpoolctl import threadpool_limits
 
 from skcalrank import BoostedRanker, TabularRanker
 from skcalrank.datasets import make_offers
+from skcalrank.losses import get_loss
+from skcalrank.measures import get_measure
 from skcalrank.metrics import ndcg_score
-from skcalrank.stacking._mixing import make_plan
+from skcalrank.stacking._mixing import HeldOut, make_plan
 
 CANDIDATES = {
     "a": ("by_documents", "by_pairs"),
@@ -255,27 +257,48 @@ def chosen_by_rule(value, cost):
 # -- few queries ---------------------------------------------------------------------------
 
 
+class Kept(HeldOut):
+    """Held-out rows, of which the last ones are kept."""
+
+    last = None
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        Kept.last = self
+
+
+def gap_of_losses(train, test):
+    """NDCG@10 of the mixture by its loss minus that by least squares; None if queries are too few.
+
+    Both mix the same members of one fit.
+    """
+    ranker = TabularRanker(loss="pairwise_logistic", random_state=0, n_jobs=1)
+    with patch("skcalrank.stacking._ranker.HeldOut", Kept):
+        found = outcome(lambda: ranker, train, test)
+    if found is None:
+        return None
+    held_out = Kept.last
+    held_out.targets = held_out.y
+    weights = held_out.weights(get_loss("pairwise_squared"))
+    ranker.weights_ = held_out.measured(get_measure("ndcg@10"), weights)[0] * weights
+    ranker._prepared_to_score()
+    by_squares = _values(ranker.predict(test.X, test.qid), test)
+    return np.nanmean(found.values) - np.nanmean(by_squares)
+
+
 def few(options, keep):
     """The loss against least squares with few training queries."""
     gaps = {}
-    makers = {
-        "loss": partial(TabularRanker, random_state=0, n_jobs=1, loss="pairwise_logistic"),
-        "squares": partial(OfSquares, random_state=0, n_jobs=1, loss="pairwise_squared"),
-    }
     for name, read in sets_of(options.data).items():
         for draw in range(DRAWS_FEW):
             train, test = read(draw)
             for number in FEW:
-                part = first_queries(train, draw, number)
-                cells = [
-                    keep(f"few-{name}-{draw}-{number}-{rule}", outcome, make, part, test)
-                    for rule, make in makers.items()
-                ]
-                if None not in cells:
-                    gap = np.nanmean(cells[0].values) - np.nanmean(cells[1].values)
+                cell = f"few-{name}-{draw}-{number}"
+                gap = keep(cell, gap_of_losses, first_queries(train, draw, number), test)
+                if gap is not None:
                     gaps.setdefault((name, number), []).append(gap)
         print(name, flush=True)
-    value = _table(gaps)
+    value = _table(gaps)[list(FEW)]
     rows = [[name, *(f"{gap:+.4f}" for gap in one)] for name, one in value.iterrows()]
     errors = [mean_and_error(value[number].dropna()) for number in FEW]
     rows.append(["mean", *(f"{mean:+.4f} ± {error:.4f}" for mean, error in errors)])

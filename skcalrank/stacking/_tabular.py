@@ -20,8 +20,9 @@ from ._views import linear_views
 
 _TREES = ("auto", "lightgbm", "xgboost", "sklearn")
 
-# Weights of a query of n documents in the losses of the two boosted rankers: n and n ** 2.
-_QUERY_WEIGHTS = ("documents", "pairs")
+# Losses of the two boosted rankers: that of the given trees, and squares of the grades, which make
+# other errors.
+_BOOSTED = {"by_targets": {}, "by_grades": {"loss": "pairwise_squared", "targets": "grades"}}
 
 
 class TabularRanker(StackingRanker):
@@ -33,9 +34,9 @@ class TabularRanker(StackingRanker):
     * three linear rankers in closed form, :class:`LeastSquaresRanker` with its automatic penalty,
       on numbers scaled within the query, on their signed logarithms, and on
       :class:`~skcalrank.preprocessing.QuantileHinges`, with indicators of categories;
-    * two :class:`BoostedRanker` with the pairwise logistic loss of the targets of the measure. In
-      the second one long queries count more (``query_weight="pairs"``);
-    * a mixture of their scores that minimizes the loss of the boosted rankers on held-out queries,
+    * two :class:`BoostedRanker`, one with the pairwise logistic loss of the targets of the measure,
+      one with the pairwise squared loss of the grades, which makes other errors;
+    * a mixture of their scores that minimizes the loss of the first of these on held-out queries,
       as in :class:`StackingRanker`. Each boosted ranker leaves a fifth of the queries out of its
       training, another fifth than the other one: these queries stop its training and determine its
       weight.
@@ -52,8 +53,9 @@ class TabularRanker(StackingRanker):
     trees : {"auto", "lightgbm", "xgboost", "sklearn"}, BoostedRanker or None, default="auto"
         Library of the boosted rankers. "auto" is LightGBM if it is installed, else XGBoost, else
         the histogram trees of scikit-learn. A :class:`BoostedRanker` sets the other options of
-        both; its `measure`, `query_weight` and `columns` are those of this ranker, and so are its
-        `random_state` and `n_jobs` where they are None. None leaves the trees out.
+        both, and the `loss` and `targets` of the first; its `measure`, `query_weight` and `columns`
+        are those of this ranker, and so are its `random_state` and `n_jobs` where they are None.
+        None leaves the trees out.
     normalize : {"pooled", "query"}, default="pooled"
         Whether scores are divided by their spread over the queries of `fit`, or by the spread
         within each query, on which a score then depends. See :class:`StackingRanker`.
@@ -75,7 +77,7 @@ class TabularRanker(StackingRanker):
     linear_ : Bunch
         The fitted linear rankers by name: "scaled", "logs" and "hinges".
     boosted_ : Bunch
-        The fitted boosted rankers by name: "by_documents" and "by_pairs"; empty without trees.
+        The fitted boosted rankers by name: "by_targets" and "by_grades"; empty without trees.
     weights_ : ndarray of shape (n_members,)
         Weights of the linear rankers, then of the boosted ones, as in :class:`StackingRanker`.
     loss_ : str or Loss
@@ -288,10 +290,10 @@ def _members(measure: Any, trees: Any, random_state: Any, n_jobs: Any) -> list[t
         return members
     if not isinstance(trees, BoostedRanker):
         trees = BoostedRanker(engine=None if trees == "auto" else trees)
-    shared = {"measure": measure, "columns": None}
+    shared = {"measure": measure, "columns": None, "query_weight": "documents"}
     for name, value in {"random_state": random_state, "n_jobs": n_jobs}.items():
         if getattr(trees, name) is None:
             shared[name] = value
-    for weight in _QUERY_WEIGHTS:
-        members.append((f"by_{weight}", clone(trees).set_params(query_weight=weight, **shared)))
+    for name, loss in _BOOSTED.items():
+        members.append((name, clone(trees).set_params(**shared, **loss)))
     return members

@@ -70,7 +70,7 @@ def test_a_ranker_inside_of_others(inside):
 def test_members_of_a_stack():
     trees = BoostedRanker(engine=FIRST, n_estimators=4, n_jobs=1)
     display = curves(TabularRanker(trees=trees).fit(X, Y, QID))
-    assert list(display.values) == ["by_documents validation", "by_pairs validation"]
+    assert list(display.values) == ["by_targets validation", "by_grades validation"]
 
 
 def test_styles_and_titles():

@@ -87,7 +87,7 @@ def test_rankers_of_a_table_share_its_reader(read, tmp_path):
     np.testing.assert_array_equal(twin.predict(table, qid), ranker.predict(table, qid))
     # What was stored is a copy.
     assert ranker.linear_.hinges.steps[0][1].encoder_ is ranker.encoder_
-    assert ranker.boosted_.by_pairs.encoder_ is ranker.encoder_
+    assert ranker.boosted_.by_grades.encoder_ is ranker.encoder_
 
 
 def test_linear_views_of_a_stack_learn_no_further_rows(ranker):

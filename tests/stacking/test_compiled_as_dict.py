@@ -124,7 +124,7 @@ def test_rankers_without_a_scorer():
     for ranker in (started, NDCGRanker().fit(X, y, qid)):
         assert scorer_of(ranker) is None
     stack_of_tables = pickled(stack(FIRST))
-    member = stack_of_tables.named_rankers_["by_documents"]
+    member = stack_of_tables.named_rankers_["by_targets"]
     member.fit([{**row, "brand": row["title"]} for row in rows()], Y, QID)
     assert scorer_of(stack_of_tables) is None
     assert scorer_of(pickled(stack_of_tables)) is None  # it reads tables by an encoder of its own

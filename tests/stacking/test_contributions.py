@@ -100,7 +100,7 @@ def test_terms_of_linear_views_are_those_of_their_coefficients():
 def test_parts_of_trees_are_their_shap_values(trees):
     ranker = pickled(fitted(trees, "pooled"))
     ranker.weights_[:] = 0.0, 0.0, 0.0, 1.0, 0.0
-    of_trees = ranker.boosted_.by_documents.contributions(TABLE)[:, :-1] / ranker.spreads_[3]
+    of_trees = ranker.boosted_.by_targets.contributions(TABLE)[:, :-1] / ranker.spreads_[3]
     expected = of_trees - np.repeat(of_trees.reshape(16, 10, -1).mean(axis=1), 10, axis=0)
     np.testing.assert_allclose(ranker.contributions(TABLE, QID)[:, :-1], expected, atol=1e-10)
 
@@ -139,7 +139,7 @@ def test_trees_without_parts_are_named():
     trees = boosted("lightgbm", n_estimators=5, engine_params={"linear_tree": True})
     ranker = TabularRanker(trees=trees, n_jobs=1).fit(X, y, qid)
     ranker.weights_[:] = 1.0
-    with pytest.raises(ValueError, match=r"'by_documents' cannot be explained. .*linear trees"):
+    with pytest.raises(ValueError, match=r"'by_targets' cannot be explained. .*linear trees"):
         pickled(ranker).contributions(X, qid)
 
 

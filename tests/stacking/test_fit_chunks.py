@@ -178,7 +178,7 @@ def test_features_in_memory_are_those_of_the_sample(data, monkeypatch):
     ranker = TabularRanker(trees=trees).fit_chunks(cut(*data), max_rows=most)
     assert len(n_rows) == 2
     assert all(0.7 * most < n <= 1.1 * most for n in n_rows)
-    assert set(ranker.boosted_) == {"by_documents", "by_pairs"}
+    assert set(ranker.boosted_) == {"by_targets", "by_grades"}
 
 
 def test_labels_of_the_whole_table_scale_the_measure(data):

@@ -27,9 +27,10 @@ def few():
 
 def test_scores_are_those_of_the_stack(few):
     table = FORMS["records"](COLUMNS)
+    common = {"query_weight": "documents", "measure": "ndcg@5", "n_jobs": 1}
     trees = {
-        name: clone(few).set_params(query_weight=name[3:], measure="ndcg@5", n_jobs=1)
-        for name in ("by_documents", "by_pairs")
+        "by_targets": clone(few).set_params(**common),
+        "by_grades": clone(few).set_params(loss="pairwise_squared", targets="grades", **common),
     }
     linear = StackingRanker(measure="ndcg@5").fit(table, Y, QID).named_rankers_
     members = [(name, clone(ranker)) for name, ranker in linear.items()]
@@ -44,7 +45,7 @@ def test_members_have_plain_names(few):
     X, y, qid = load_digits_queries(n_queries=30, n_documents=8)
     ranker = TabularRanker(trees=few).fit(X, y, qid)
     assert list(ranker.linear_) == ["scaled", "logs", "hinges"]
-    assert list(ranker.boosted_) == ["by_documents", "by_pairs"]
+    assert list(ranker.boosted_) == ["by_targets", "by_grades"]
     assert len(ranker.weights_) == 5
     assert all(trees.learning_rate == 0.2 for trees in ranker.boosted_.values())
     assert few.query_weight == "pairs"  # the template stays as it is
