@@ -619,22 +619,22 @@ def count(found, sets):
     return "" if len(found) == len(sets) else f" ({len(found)} sets)"
 
 
-def show_sets(sets, label):
+def show_sets(sets, label, peers=("lambdarank, picked", "picked peer")):
     """Set by set: NDCG@10, the differences that count, and who was picked."""
-    rows, first = [], "lambdarank, picked"
+    rows, says_who = [], "picked peer" in peers
     for name, cells in sets.items():
         ours = cells.outcome([label])
         row = [f"{name} ({cells.n_queries:.0f})", f"{ours.mean:.4f}" if ours else ""]
-        for peer in (first, "picked peer"):
-            theirs = cells.outcome(PICKED[peer])
+        for peer in peers:
+            theirs = cells.outcome((PICKED | COME)[peer])
             row.append(str(difference(ours, theirs)) if ours and theirs else "")
-        row.append(theirs.picked if theirs else "")
+        if says_who:
+            row.append(theirs.picked if theirs else "")
         row.append("".join(f"{cost:.1f}" for cost in costs({name: cells}, [label])))
         rows.append(row)
-    say(
-        f"\n{untagged(label)} by set (test queries of a draw), and in how many draws who was picked"
-    )
-    others = [f"to {first}", "to the picked peer", "picked peer", "cost"]
+    who = ", and in how many draws who was picked" if says_who else ""
+    say(f"\n{untagged(label)} by set (test queries of a draw){who}")
+    others = [*(f"to {peer}" for peer in peers), *["picked peer"] * says_who, "cost"]
     print_table(["", "NDCG@10", *others], rows)
 
 
@@ -675,11 +675,13 @@ def summarize(options):
 
 
 def summarize_come(options):
-    """Peers and a regression as they come, on the reported half."""
-    label = f"TabularRanker() [{options.tag}]"
+    """Peers and a regression as they come, and a picked lambdarank, on the reported half."""
+    label, picked = f"TabularRanker() [{options.tag}]", "lambdarank, picked"
     sets = read_half(REPORTED, options)
     tell_failures(sets.values())
-    show_against(sets, label, COME)
+    show_against(sets, label, {picked: PICKED[picked]} | COME)
+    show_ours(sets, ours_in(sets, options.tag), picked)
+    show_sets(sets, label, [picked, f"QueryRMSE, {AS_IT_COMES}"])
 
 
 def summarize_few(options):
