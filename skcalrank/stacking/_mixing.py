@@ -185,6 +185,10 @@ def _masks(split: Any, rows: Rows) -> tuple[Bools, Bools]:
     return train[rows.numbers], test[rows.numbers]
 
 
+# Number of held-out queries below which squares of the grades have the smaller errors.
+FEW_QUERIES = 12
+
+
 class HeldOut:
     """Held-out rows and their scores, of shape (n_rows, n_members).
 
@@ -200,6 +204,10 @@ class HeldOut:
         folds = np.zeros(len(mask)) if plan.folds is None else plan.folds
         n_folds = max(1, *(first + n for first, n in plan.of_member))
         self.folds = [folds[mask] == number for number in range(n_folds)]
+
+    def n_queries(self) -> int:
+        """Return the number of held-out queries of all workers."""
+        return int(workers_of_fit().total(lambda: self.queries.n_queries, sum))
 
     def weights(self, loss: Loss) -> Floats:
         """Return the weights >= 0 of the sum of scores at which the loss of all rows is smallest.

@@ -39,7 +39,7 @@ from ..rankers import BaseRanker
 from ._compiled import compiled
 from ._explained import contributions_of_members, importances_of, settle_views
 from ._members import fit_members, scaled
-from ._mixing import HeldOut, make_plan
+from ._mixing import FEW_QUERIES, HeldOut, make_plan
 from ._views import (
     give_encoder,
     linear_views,
@@ -99,8 +99,9 @@ class StackingRanker(BaseRanker, _BaseComposition):
         Loss of the weighted sum: "pairwise_logistic", "pairwise_squared", "pairwise_exponential",
         or an object of :mod:`skcalrank.losses` that depends on differences of scores alone. None:
         "pairwise_squared" on grades if every ranker is linear least squares, as the three linear
-        rankers, :class:`NDCGRanker` and Ridge are; else "pairwise_logistic". Negative targets are
-        counted from the lowest of the query where the loss does not take them.
+        rankers, :class:`NDCGRanker` and Ridge are, or fewer than twelve queries are held out; else
+        "pairwise_logistic". Negative targets are counted from the lowest of the query where the
+        loss does not take them.
     targets : {"measure", "grades"} or None, default=None
         Targets of the loss: those of the measure, or the labels as the measure reads them. None is
         "measure", but where ``loss=None`` chooses squares of grades.
@@ -435,6 +436,8 @@ class StackingRanker(BaseRanker, _BaseComposition):
         self.names_ = [name for name, _ in members]
         with timed(verbose, "StackingRanker", "mixture of their scores") as told:
             held_out = HeldOut(np.column_stack(scores), parts)
+            if self.loss is None and held_out.n_queries() < FEW_QUERIES:
+                plan, loss = self._of_squares(plan, measure, held_out)
             weights = held_out.weights(loss)
             shares, values = held_out.measured(measure, weights)
             self.weights_ = shares * weights
@@ -459,6 +462,13 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 f"as 'pairwise_logistic' or 'pairwise_squared', got {loss!r}."
             )
         return replace(self._plan(), loss=loss, targets=targets or "measure"), made
+
+    def _of_squares(self, plan: Any, measure: Measure, held_out: HeldOut) -> tuple[Any, Loss]:
+        """Return the plan with squares as the loss, and the loss; set targets of held-out rows."""
+        if self.targets is None:
+            plan = replace(plan, targets="grades")
+            held_out.targets = measure.labels(held_out.y)
+        return replace(plan, loss="pairwise_squared"), get_loss("pairwise_squared")
 
     def _read(self, evals: dict[str, EvalSet], rows_of_fit: Rows) -> dict[str, EvalSet]:
         """Return evaluation sets as the rankers take them, with tables that have been read."""
