@@ -427,7 +427,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
             *(check.carried_qid(y, qid), seed_of(self.random_state)),
             *(self._read(evals, rows), method),
         )
-        self.normalize_, self.loss_ = self.normalize, plan.loss
+        self.normalize_ = self.normalize
         by_query = self._scores_by_query
         verbose = bool(self.verbose) and workers_of_fit().rank == 0
         fits = fit_members(members, parts, by_query, self._n_at_once(), verbose)
@@ -444,7 +444,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
             self.held_out_scores_ = dict(zip([*self.names_, "mixture"], values))
             shown = ", ".join(f"{k} {value:.4f}" for k, value in self.held_out_scores_.items())
             told.append(f"{measure.full_name} on held-out queries: {shown}")
-        self.record_ = self._record(plan, rows)
+        self.loss_, self.record_ = plan.loss, self._record(plan, rows)
         settle_views(self, rows if parts.sample is None else parts.sample.rows)
         return self._prepared_to_score()
 
