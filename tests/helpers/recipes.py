@@ -11,8 +11,8 @@ from skcalrank.preprocessing import QueryScaler
 RECIPES = {
     "": ((), ()),
     "without logarithms": (("logs",), ()),
-    "in query": (("logs",), ("by_documents",)),
-    "both in query": ((), ("by_documents", "by_pairs")),
+    "in query": (("logs",), ("by_targets",)),
+    "both in query": ((), ("by_targets", "by_grades")),
 }
 
 

@@ -68,8 +68,8 @@ def test_members_of_each_recipe():
     assert names == {
         "": (["scaled", "logs", "hinges"], []),
         "without logarithms": (views, []),
-        "in query": (views, ["by_documents"]),
-        "both in query": (["scaled", "logs", "hinges"], ["by_documents", "by_pairs"]),
+        "in query": (views, ["by_targets"]),
+        "both in query": (["scaled", "logs", "hinges"], ["by_targets", "by_grades"]),
     }
 
 
@@ -118,7 +118,7 @@ def test_importances_add_up_both_columns_of_a_number(form):
     importances = ranker.feature_importances_
     assert importances.shape == (ranker.n_features_in_,)
     assert importances.sum() == pytest.approx(1)
-    pipe = ranker.named_rankers_["by_documents"]
+    pipe = ranker.named_rankers_["by_targets"]
     trees = pipe[-1]
     np.testing.assert_allclose(importances, trees.feature_importances_)
     beside = len(trees.encoder_.sources_) - len(trees.encoder_.scaled_)
@@ -166,7 +166,7 @@ def test_trees_that_begin_at_a_ranker():
     with recipe("in query"):
         ranker = TabularRanker(trees=few, n_jobs=1).fit(X, y, qid)
     ranker.weights_[:] = 1.0
-    assert ranker.boosted_.by_documents[-1].start_.n_features_in_ == X.shape[1]
+    assert ranker.boosted_.by_targets[-1].start_.n_features_in_ == X.shape[1]
     parts, scores = ranker.contributions(X, qid), ranker.predict(X, qid)
     np.testing.assert_allclose(parts.sum(axis=1), scores, rtol=0, atol=1e-9)
 
@@ -184,7 +184,7 @@ def test_other_scalers_are_asked_themselves():
 
 def test_a_member_is_a_scorer_of_its_own():
     ranker = fitted(FIRST)
-    pipe = ranker.named_rankers_["by_documents"]
+    pipe = ranker.named_rankers_["by_targets"]
     for member in (pipe, pipe[-1]):
         scorer = scorer_of(member)
         matrix = ranker.encoder_.transform(TABLE)
