@@ -266,19 +266,24 @@ def test_without_correction_p_values_stay_as_they_are(rng):
     assert all(row.p_adjusted == row.p for row in family(rng, None).differences)
 
 
-def test_undefined_tests_do_not_belong_to_the_family(rng):
-    values = {
-        name: {"m": rng.normal(size=20), "none": np.full(20, np.nan)} for name in ("a", "b", "c")
-    }
-    with pytest.warns(UserWarning, match="'none' is defined on 0 queries only"):
-        rows = compare_values(values).differences
-    smallest = min(row.p for row in rows if row.measure == "m")
-    assert min(r.p_adjusted for r in rows if r.measure == "m") == pytest.approx(2 * smallest)
+@pytest.mark.parametrize("n", [0, 1])
+@pytest.mark.parametrize("correction", ["holm", "bh"])
+def test_tests_of_fewer_than_two_values_do_not_belong_to_the_family(rng, correction, n):
+    values = {name: {"m": rng.normal(size=20)} for name in ("a", "b", "c")}
+    alone = compare_values(values, correction=correction).differences
+    few = np.where(np.arange(20) < n, 0.5, np.nan)
+    with pytest.warns(UserWarning, match=f"'few' is defined on {n} queries only"):
+        rows = compare_values(
+            {name: {**of, "few": few + i} for i, (name, of) in enumerate(values.items())},
+            correction=correction,
+        ).differences
+    assert [row for row in rows if row.measure == "m"] == alone
     for row in rows:
-        if row.measure == "none":
-            assert (row.n, row.wins, row.ties, row.losses) == (0, 0, 0, 0)
-            numbers = [row.difference, row.spread, row.effect_size, row.p, row.p_adjusted]
-            assert np.isnan([*numbers, row.low, row.high]).all()
+        if row.measure == "few":
+            assert (row.n, row.wins, row.ties, row.losses) == (n, n, 0, 0)
+            if n == 0:
+                assert np.isnan([row.difference, row.effect_size]).all()
+            assert np.isnan([row.spread, row.p, row.p_adjusted, row.low, row.high]).all()
 
 
 @pytest.mark.parametrize(("correction", "expected"), [("holm", 3), ("bh", 3), (None, 1)])

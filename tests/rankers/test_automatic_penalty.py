@@ -109,6 +109,14 @@ def test_one_query(rng):
     assert NDCGRanker().fit(X, y, np.zeros(2500)).alpha_ == pytest.approx(3 / 5)
 
 
+@every
+@pytest.mark.parametrize("n_queries", [1, 2, 3])
+def test_documents_count_as_queries_beside_no_other_query_only(ranker, n_queries, rng):
+    X, y, qid = make_data(rng, (150,) + (12,) * (n_queries - 1))
+    counted = 1.5 if n_queries == 1 else n_queries
+    assert clone(ranker).fit(X, y, qid).alpha_ == pytest.approx(3 / np.sqrt(counted))
+
+
 def test_queries_that_teach_nothing_do_not_count(data):
     X, y, qid = data
     weight = np.where(qid == qid[-1], 0.0, 1.0)
