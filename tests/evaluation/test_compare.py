@@ -241,6 +241,18 @@ def test_letters_of_all_pairs(apart):
     assert "Letters name the systems that a system is better than" in table
 
 
+@pytest.mark.parametrize(("level", "mark"), [(1 - 2 / 2**6, ""), (0.96, r"\+")])
+@pytest.mark.parametrize("pairs", ["baseline", "all"])
+def test_a_p_value_at_the_level_is_not_marked(level, mark, pairs):
+    # Of 64 sign flips, two give so large a difference.
+    values = {"a": {"m": np.zeros(6)}, "b": {"m": np.arange(1.0, 7.0)}}
+    options = {"test": "permutation", "confidence_level": level, "pairs": pairs}
+    comparison = compare_values(values, **options)
+    assert comparison.differences[0].p_adjusted == 2 / 2**6
+    table = comparison.to_markdown(digits=1, interval=False)
+    assert re.search(rf"\| \*\*3.5\*\*{mark} +\|", table)
+
+
 def test_latex(apart):
     comparison = compare_values(apart, interval="bootstrap-t", n_resamples=100)
     table = comparison.to_latex(digits=3, interval=False)

@@ -90,18 +90,22 @@ def test_queries_held_out_several_times_and_never(data):
     np.testing.assert_allclose(result.values[..., ~counts], once.values[..., ~counts])
 
 
-def test_forms_of_targets_and_splitters(data, rng):
+@pytest.mark.parametrize("n_items", [2, 4])
+def test_rows_that_rank_items(rng, n_items):
+    estimators = {"a": NDCGRanker(), "b": NDCGRanker(k=1)}
+    X, y = rng.normal(size=(12, 3)), rng.integers(0, 3, size=(12, n_items))
+    by_rows = cross_compare(estimators, X, y, None, ["ndcg"], cv=KFold(3), empty="zero")
+    assert by_rows.queries.tolist() == list(range(12))
+    assert not np.isnan(by_rows.values).any()
+
+
+def test_forms_of_targets_and_splitters(data):
     X, y, qid = data
     first = cross_compare(ESTIMATORS, X, y, qid, MEASURES, cv=GroupKFold(5))
     target = RankingTarget(y, qid)
     with parallel_backend("threading"):
         again = cross_compare(ESTIMATORS, X, target, None, MEASURES, cv=GroupKFold(5), n_jobs=2)
     assert first.differences == again.differences
-    estimators = {"a": NDCGRanker(), "b": NDCGRanker(k=1)}
-    X, y = rng.normal(size=(12, 3)), rng.integers(0, 3, size=(12, 4))
-    by_rows = cross_compare(estimators, X, y, None, ["ndcg"], cv=KFold(3), empty="zero")
-    assert by_rows.queries.tolist() == list(range(12))
-    assert not np.isnan(by_rows.values).any()
 
 
 def test_frames(data):

@@ -100,6 +100,15 @@ def test_self_normalization_by_hand():
     assert snips.value == pytest.approx(2.5 / (2.5 + 1) * (1 / 1.2 + 1) / 2)
 
 
+def test_self_normalization_needs_clicks(log):
+    _, qid, shown = log
+    rows = shown.shown_rows
+    y = ClickSessions.unchecked(qid, rows, shown.ptr, np.zeros(len(rows), dtype=bool))
+    with pytest.raises(ValueError, match="sessions must have clicks for 'snips', got none above"):
+        offline_evaluate(qid, y, propensity=THETA, estimator="snips")
+    assert offline_evaluate(qid, y, propensity=THETA, estimator="ips").value == 0
+
+
 def test_documents_never_shown():
     y = ClickSessions([0] * 4 + [1] * 4, [[0, 1], [4, 5]], [1, 2])
     bad, good = [0, 0, 1, 0] * 2, [2, 1, 0, 0] * 2
