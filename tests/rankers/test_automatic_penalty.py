@@ -117,6 +117,12 @@ def test_documents_count_as_queries_beside_no_other_query_only(ranker, n_queries
     assert clone(ranker).fit(X, y, qid).alpha_ == pytest.approx(3 / np.sqrt(counted))
 
 
+@every
+def test_two_documents_are_a_query_and_one_is_none(ranker, rng):
+    X, y, qid = make_data(rng, (2, 2, 1, 2, 1))
+    assert clone(ranker).fit(X, y, qid).alpha_ == pytest.approx(3 / np.sqrt(3))
+
+
 def test_queries_that_teach_nothing_do_not_count(data):
     X, y, qid = data
     weight = np.where(qid == qid[-1], 0.0, 1.0)
@@ -254,6 +260,19 @@ def test_chunks_and_parts_are_one_fit(ranker, data):
         np.testing.assert_allclose(other.coef_, whole.coef_, **NEAR)
 
 
+@every_closed
+@pytest.mark.filterwarnings("ignore:The qid differs in nearly every row")
+def test_documents_of_all_chunks_count_for_one_query(ranker, rng):
+    X, y, qid = make_data(rng, (150, *[1] * 50))
+    is_long = np.bincount(qid)[qid] > 1
+    parts = [is_long, ~is_long]
+    one, other = (clone(ranker).partial_fit(X[rows], y[rows], qid[rows]) for rows in parts)
+    assert one.alpha_ == pytest.approx(3 / np.sqrt(1.5))
+    assert one.merge(other).alpha_ == pytest.approx(3 / np.sqrt(2))
+    one.partial_fit(X[~is_long], y[~is_long], qid[~is_long])
+    assert one.alpha_ == pytest.approx(3 / np.sqrt(2))
+
+
 def test_a_number_after_auto(data):
     X, y, qid = data
     first = qid < np.median(qid)
@@ -313,6 +332,8 @@ def test_many_sparse_columns_need_another_penalty(ranker, rng):
     Y = rng.integers(0, 2, (30, 5))
     with pytest.warns(UserWarning, match=r"fewer columns than rows, got sparse X of shape \(30, 6"):
         clone(ranker).fit(X, Y)
+    with pytest.warns(UserWarning, match=r"fewer columns than rows, got sparse X of shape \(30, 5"):
+        clone(ranker).fit(X[:, :501], Y)
     clone(ranker).set_params(alpha=1.0).fit(X, Y)  # without a word
     clone(ranker).fit(X.toarray(), Y)
     clone(ranker).fit(X[:, :500], Y)
