@@ -273,10 +273,10 @@ def random_rows(rng: Any, r: int) -> SharedRows:
 
 def regret_stays(queries: SharedRows, surrogate: Any, measure: Measure) -> bool:
     """Return whether the fitted function of one row has a regret while another one has none."""
-    kinds = queries.documents
-    counts = np.bincount(kinds.ravel())
-    means = np.concatenate([law.expected_targets("dcg") for law in queries.laws])
-    means = np.bincount(kinds.ravel(), means) / np.maximum(counts, 1)
+    kinds, shares = queries.documents.ravel(), queries.probabilities
+    sums = [p * law.expected_targets("dcg") for p, law in zip(shares, queries.laws)]
+    counts = np.bincount(kinds, np.repeat(shares, queries.documents.shape[1]))
+    means = arrays.safe_divide(np.bincount(kinds, np.concatenate(sums)), counts)
     ranges = [np.ptp(law.order_values(measure)) for law in queries.laws]
     span = float(queries.probabilities @ ranges)
     if queries.regret(measure, means) > 1e-9 * span:

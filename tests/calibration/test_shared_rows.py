@@ -122,6 +122,16 @@ def test_counterexamples_of_rows_are_found(surrogate, measure):
     assert repr(find_counterexample(surrogate, "sort", measure, **options)) == repr(queries)
 
 
+def test_rows_that_no_function_orders_are_no_counterexample():
+    # Two queries of the same rows want opposite orders: every function of a row has a regret.
+    laws = [LabelDistribution(labels, [1.0]) for labels in ([[1, 0]], [[0, 1]])]
+    opposite = SharedRows([[0, 1], [0, 1]], laws, [0.4, 0.6])
+    relevance = opposite.minimizer("squared", "precision@1")
+    assert opposite.regret("precision@1", relevance) == pytest.approx(0.4)
+    options = {"form": "rows", "draw": lambda _: opposite, "n_tries": 2}
+    assert find_counterexample("squared", "sort", "precision@1", **options) is None
+
+
 class OwnPoisson(PointwiseLoss):
     """exp(s) - v s."""
 
