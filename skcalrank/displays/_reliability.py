@@ -54,8 +54,8 @@ class ReliabilityDisplay(Display):
     -----
     Intervals are Wilson's, with quantiles of Student's t, for the number of independent
     observations that would have the variance of the mean of a bin between queries: documents of a
-    query may depend on each other. A bin of one query has none. Labels are taken for shares of the
-    largest.
+    query may depend on each other. Where queries do not vary, it is their number. A bin of one
+    query has none. Labels are taken for shares of the largest.
 
     Examples
     --------

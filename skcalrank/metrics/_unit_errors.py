@@ -198,7 +198,7 @@ class Bins(NamedTuple):
         """Bin observations, those with the same number in `queries` being of one query.
 
         The interval is Wilson's, in units of the range of the labels, for the number of independent
-        observations that have the variance between queries.
+        observations that have the variance between queries; without variance, that of queries.
         """
         bins = np.unique(bins_of(values, n_bins), return_inverse=True)[1]
         count, bottom, top = np.bincount(bins), min(labels.min(), 0.0), max(labels.max(), 1.0)
@@ -209,7 +209,7 @@ class Bins(NamedTuple):
         variance = np.bincount(pairs % len(count), away**2) / count**2
         variance *= met / np.maximum(met - 1, 1)
         spread = share * (1 - share)
-        n = np.where(variance > 0, arrays.safe_divide(spread, variance), count)
+        n = np.where(variance > 0, arrays.safe_divide(spread, variance), met)
         wide = stdtrit(met - 1, 0.975) ** 2 / n  # NaN for one query
         half = np.sqrt(wide * (spread + wide / 4))
         ends = (share + np.multiply.outer([-1, 1], half) + wide / 2) / (1 + wide)
