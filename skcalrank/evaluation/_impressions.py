@@ -245,7 +245,9 @@ class ClickLogEstimate:
         x = np.abs(weight[self.sessions.shown_rows] * self.factor)
         x, n_queries = x / max(x.max(initial=0.0), 1e-300), float(self.in_use.sum())
         second, third = (float(self.probability @ x**power) for power in (2, 3))
-        return min(n_queries, second**3 / third**2) if third > 0 else n_queries
+        if third > 0:
+            return min(n_queries, second**3 / third**2)
+        return 0.0 if x.any() else n_queries  # no clicks, or no weight
 
 
 def warn_of_few(sizes: Mapping[str, float]) -> None:

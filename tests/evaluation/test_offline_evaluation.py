@@ -261,6 +261,20 @@ def test_intervals_with_fitted_propensities_cover_the_value():
     assert covered / n >= 0.94 - 2.6 * np.sqrt(0.94 * 0.06 / n)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"estimator": "ips"}, {"estimator": "dr", "prior": 0.2, "clip": 5.0}]
+)
+def test_nothing_is_safe_without_clicks(options, rng):
+    qid = np.repeat(np.arange(50), 4)
+    y = sample_sessions(np.full(200, 1e-12), qid, n_sessions=500, model="position", random_state=0)
+    scores = rng.normal(size=200)
+    estimate = offline_evaluate(scores, y, propensity=THETA, **options)
+    assert estimate.effective_sample_size == estimate.safety.effective_sample_size == 0
+    assert not estimate.safety
+    same = offline_evaluate(scores, y, propensity=THETA, baseline=scores, **options).safety
+    assert same.effective_sample_size == 50
+
+
 def test_nothing_is_safe_below_the_effective_sample_size():
     rng = np.random.default_rng(0)
     p, qid = rng.uniform(0.1, 0.9, 4 * 45), np.repeat(np.arange(45), 4)
