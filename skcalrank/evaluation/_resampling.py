@@ -156,25 +156,33 @@ def exchange_p_value(a: Floats, b: Floats, share: float, n_resamples: int, seed:
     """Return the two-sided p-value of the difference of the means of the lowest values, or NaN.
 
     Under the null hypothesis the two systems are exchangeable within each query. The means of the
-    lowest shares of values are taken anew for each exchange.
+    lowest shares of values are taken anew for each exchange, and their difference is divided by its
+    error, so that it is small where tails of one mean differ in shape (Janssen 1997).
     """
-    if len(a) < 2:
+    n, size = len(a), share * len(a)
+    if n < 2:
         return np.nan
-    size = share * len(a)
     last = int(np.ceil(size - _ROUNDING)) - 1
     # Whatever is exchanged, the lowest values are not above this.
     can_matter = np.minimum(a, b) <= np.sort(np.maximum(a, b))[last]
     a, b = a[can_matter], b[can_matter]
 
-    def lowest(values: Floats) -> Floats:
-        ordered = np.partition(values, last, axis=1)
-        return np.asarray(ordered[:, :last].sum(1) + (size - last) * ordered[:, last])
+    def below(values: Floats) -> tuple[Floats, Floats]:
+        quantile = np.partition(values, last, axis=1)[:, last]
+        return quantile, np.maximum(quantile[:, None] - values, 0.0)
 
-    def difference(coins: Floats) -> Floats:
-        return np.abs(lowest(np.where(coins, b, a)) - lowest(np.where(coins, a, b)))
+    def square_of_t(coins: Floats) -> Floats:
+        quantiles, short = zip(below(np.where(coins, b, a)), below(np.where(coins, a, b)))
+        influence = short[0] - short[1]
+        total = influence.sum(1)
+        change = (quantiles[0] - quantiles[1]) * size - total
+        square = np.where(np.abs(change) > _ROUNDING * size, change**2, 0.0)
+        spread = np.maximum((influence**2).sum(1) - total**2 / n, 0.0)
+        # A function of the ratio to the spread, which rises with it and is finite without one.
+        return np.asarray(arrays.safe_divide(square, spread + square / n))
 
     blocks, n_own = _assignments(len(a), n_resamples, seed)
-    least = difference(np.zeros((1, len(a)))) - _ROUNDING * size
+    least = square_of_t(np.zeros((1, len(a)))) - _ROUNDING * n
     counts: list[Any] = []
-    each(lambda of: np.count_nonzero(difference(of.coins(len(a))) >= least), blocks, counts.append)
+    each(lambda of: np.count_nonzero(square_of_t(of.coins(len(a))) >= least), blocks, counts.append)
     return (sum(counts) + n_own) / (blocks[-1].rows.stop + n_own)

@@ -590,12 +590,16 @@ def test_errors_of_tails_are_right(rng):
 def by_exchange(a, b, size):
     """The p-value by definition: all exchanges of two systems within queries."""
 
-    def lowest(values):
-        return np.sort(values)[:, :size].mean(1)
+    def terms(values):  # whose mean is that of the lowest values
+        quantile = np.sort(values)[:, size - 1 : size]
+        return quantile - np.maximum(quantile - values, 0) * len(a) / size
 
     exchanged = np.array(list(product((False, True), repeat=len(a))))
-    found = lowest(np.where(exchanged, b, a)) - lowest(np.where(exchanged, a, b))
-    return np.mean(np.abs(found) >= np.abs(found[0]) - 1e-12)
+    change = terms(np.where(exchanged, b, a)) - terms(np.where(exchanged, a, b))
+    with np.errstate(divide="ignore"):
+        mean, spread = np.abs(change.mean(1)).round(12), change.std(1).round(12)
+        found = np.where(mean > 0, mean / spread, 0)
+    return np.mean(found >= found[0] * (1 - 1e-9))
 
 
 @FEW
@@ -650,6 +654,16 @@ def test_tests_of_tails_hold_their_level():
         found = compare_values(values, tail=0.1, correction=None, n_resamples=300)
     rate = np.mean([row.p < 0.05 for row in found.differences[n_families:]])
     assert 0 < rate <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / n_families)
+
+
+def test_tests_of_tails_hold_their_level_nearly_for_other_shapes():
+    # Without the division by the error of each exchange, .23 of these are rejected.
+    n_families, n, shift = 300, 200, 1.75498 + 0.05176  # the means of the lowest tenths
+    rng = np.random.default_rng(0)
+    pair = rng.normal(size=(n_families, n)), rng.exponential(size=(n_families, n)) - shift
+    values = {name: {str(i): row for i, row in enumerate(of)} for name, of in zip("ab", pair)}
+    found = compare_values(values, tail=0.1, correction=None, n_resamples=300)
+    assert np.mean([row.p < 0.05 for row in found.differences[n_families:]]) <= 0.12
 
 
 def coverage(draw, mean, n, n_families=1500, **options):
