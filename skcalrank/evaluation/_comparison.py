@@ -237,7 +237,7 @@ class Comparison:
         Parameters
         ----------
         difference : float
-            Mean difference to detect, such as 0.01.
+            Mean difference to detect, such as 0.01; with a margin, the distance from minus it.
         power : float, default=0.8
             Probability of detecting it.
         confidence_level : float, default=None
