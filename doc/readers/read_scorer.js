@@ -147,7 +147,7 @@ function forestScore(forest, row) {
       const x = row[forest.features[node]];
       const codes = forest.codes[node];
       let below = codes === null ? x <= forest.thresholds[node] : codes.includes(x);
-      if (Number.isNaN(x) || (codes !== null && x < 0)) below = forest.missing_below[node];
+      if (Number.isNaN(x)) below = forest.missing_below[node];
       node = (below ? forest.below : forest.above)[node];
     }
     total += forest.values[-1 - node];

@@ -110,7 +110,7 @@ def forest_score(forest, row):
         while node >= 0:
             x, codes = row[forest["features"][node]], forest["codes"][node]
             below = x <= forest["thresholds"][node] if codes is None else x in codes
-            if math.isnan(x) or (codes is not None and x < 0):
+            if math.isnan(x):
                 below = forest["missing_below"][node]
             node = forest["below" if below else "above"][node]
         total += forest["values"][-1 - node]

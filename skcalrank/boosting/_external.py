@@ -20,6 +20,7 @@ from ..rankers import BaseRanker, in_closed_form, is_ranker
 from ._libraries import library_of, reads_queries, reads_tables, scores_of, taken_by, takes_targets
 from ._ranker import BoostedRanker, TreeScores
 from ._shap import summing_to
+from ._training import categories_of
 
 
 class ExternalRanker(BaseRanker):
@@ -252,8 +253,8 @@ class ExternalRanker(BaseRanker):
         if self.encoder_ is not None and not library.takes(estimator).allow_nan:
             steps = [("columns", LinearColumns()), ("estimator", estimator)]
             estimator = QueryPipeline(steps)
-        elif self._kinds:
-            marks = library.mark(estimator, rows.X.shape[1], self._kinds)
+        elif kinds := categories_of(self):
+            marks = library.mark(estimator, rows.X.shape[1], kinds)
         arguments = library.arguments(estimator, rows)
         if rows.weight is not None and not np.ptp(rows.weight):
             del arguments["sample_weight"]  # a penalty would depend on its size
@@ -263,18 +264,13 @@ class ExternalRanker(BaseRanker):
         self.record_ = record
         return self
 
-    @property
-    def _kinds(self) -> list[int]:
-        """Numbers of the columns of the matrix that hold codes of categories."""
-        return [] if self.encoder_ is None else self.encoder_.categorical_
-
     def _matrix(self, estimator: Any, rows: Rows) -> Any:
         """Return the features of rows as an estimator reads them."""
         if isinstance(estimator, QueryPipeline) and self.encoder_ is not None:
             return rows.as_given()
-        if not self._kinds:
+        if self.encoder_ is None or not self.encoder_.categorical_:
             return rows.X
-        return library_of(estimator).columns(estimator, rows.X, self._kinds)
+        return library_of(estimator).columns(estimator, rows.X, self.encoder_.categories_)
 
     def _scores(self, rows: Rows) -> Floats:
         named = rows.named or not self.record_.has_qid
@@ -310,7 +306,7 @@ class ExternalRanker(BaseRanker):
             parts = _by_indicated(parts, columns, rows.X.shape[1])
         else:
             library = library_of(self.estimator_)
-            parts = library.contributions(self.estimator_, matrix, self._kinds)
+            parts = library.contributions(self.estimator_, matrix, categories_of(self))
         scores = scores_of(self.estimator_, matrix, rows.queries, False, self._taken)
         parts = summing_to(parts.astype(float), scores, type(self.estimator_).__name__)
         return by_column(parts, self.encoder_)
@@ -343,15 +339,13 @@ def tree_scores(ranker: Any) -> TreeScores | None:
         return TreeScores.of(ranker)
     if not isinstance(ranker, ExternalRanker):
         return None
-    estimator, encoder = ranker.estimator_, ranker.encoder_
+    estimator = ranker.estimator_
     library = library_of(estimator)
     if not library.engine:
         return None
-    n_columns = ranker.n_features_in_ if encoder is None else len(encoder.sources_)
-    codes = {} if encoder is None else {k: c.n_codes for k, c in encoder.categories_.items()}
-    trees = TreeScores(library.engine, [library.booster(estimator)], [1.0], n_columns, codes)
-    rows = np.zeros((1, n_columns))
-    scores = np.asarray(estimator.predict(library.columns(estimator, rows, list(codes))))
+    trees = TreeScores(library.engine, [library.booster(estimator)], [1.0], ranker)
+    rows = np.zeros((1, trees.n_columns))
+    scores = np.asarray(estimator.predict(library.columns(estimator, rows, trees.categories)))
     if not np.allclose(trees.of_rows(rows, None), scores, rtol=1e-5, atol=1e-6):
         raise ValueError(
             f"{type(estimator).__name__} predicts a function of the sum of its trees: fit it with "

@@ -17,14 +17,13 @@ class Forest:
     """Trees whose leaves are summed, with a constant, in double precision.
 
     A row goes below a split if its value is at most the threshold, or if its code is among the
-    codes of the split. Missing values, NaN and negative codes, go where the split says. Splits and
-    leaves of all trees are numbered together; where a split leads to is the number of a split, or
-    ``-1 - k`` for leaf k.
+    codes of the split. Missing values go where the split says. Splits and leaves of all trees are
+    numbered together; where a split leads to is the number of a split, or ``-1 - k`` for leaf k.
 
     * `roots`: first split, or only leaf, of each tree.
     * `features`: column that each split reads.
     * `thresholds`: threshold of each split, 0 for splits of codes.
-    * `codes`: codes that go below, for splits of categories.
+    * `codes`: codes that go below, for splits of categories; -1 is that of all unseen levels.
     * `below`, `above`: where each split leads to.
     * `missing_below`: whether missing values go below.
     * `values`: values of the leaves.
@@ -62,11 +61,11 @@ class Forest:
         self._is_coded = np.zeros(len(features), dtype=bool)
         self._is_coded[list(codes)] = True
         self._width = 1 + max((max(of_split, default=0) for of_split in codes.values()), default=0)
-        self._flags = np.zeros((len(codes) + 1, self._width + 1), dtype=bool)
+        self._flags = np.zeros((len(codes) + 1, self._width + 2), dtype=bool)
         self._place = np.full(len(features), len(codes))
         for place, (split, of_split) in enumerate(codes.items()):
             self._place[split] = place
-            self._flags[place, of_split] = True
+            self._flags[place, np.array(of_split, dtype=int) + 1] = True
 
     def of_rows(self, matrix: Floats) -> Floats:
         """Return the scores of the rows of a matrix."""
@@ -93,9 +92,8 @@ class Forest:
             is_coded, missing = self._is_coded[splits], np.isnan(x)
             is_below = x <= self._thresholds[splits]
             if is_coded.any():
-                missing |= is_coded & (x < 0)
                 codes = np.where(missing | ~is_coded, 0, x).astype(np.intp)
-                codes = np.minimum(codes, self._width)
+                codes = np.minimum(codes, self._width) + 1
                 is_below = np.where(is_coded, self._flags[self._place[splits], codes], is_below)
             is_below = np.where(missing, self._missing_below[splits], is_below)
             at[moving] = self._ways[2 * splits + is_below]

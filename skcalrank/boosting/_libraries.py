@@ -16,6 +16,7 @@ from sklearn.utils import InputTags, get_tags
 
 from ..data import Queries, Rows, call_step, handed_to
 from ..data.types import Floats, Ints
+from ..preprocessing import Category, read_by_trees
 from ._sklearn import pooled
 from ._tree_parts import has_tree_parts, tree_parts
 
@@ -109,14 +110,10 @@ class Library:
         del estimator, n_columns, kinds
         return {}
 
-    def columns(self, estimator: Any, matrix: Floats, kinds: list[int]) -> Any:
-        """Return a matrix as the library reads it, levels that fit has not seen as missing."""
+    def columns(self, estimator: Any, matrix: Floats, categories: dict[int, Category]) -> Any:
+        """Return a matrix as the library reads it, given the readers of its codes."""
         del estimator
-        unseen = matrix[:, kinds] < 0
-        if unseen.any():
-            matrix = matrix.copy()
-            matrix[:, kinds] = np.where(unseen, np.nan, matrix[:, kinds])
-        return matrix
+        return read_by_trees(matrix, categories)
 
     def contributions(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
         """Return scores as sums over the columns and, last, a constant.
@@ -151,8 +148,9 @@ class ScikitTrees(Library):
         estimator.set_params(categorical_features=kinds)
         return {}
 
-    def columns(self, estimator: Any, matrix: Floats, kinds: list[int]) -> Floats:
-        return pooled(super().columns(estimator, matrix, kinds), kinds, estimator.max_bins)
+    def columns(self, estimator: Any, matrix: Floats, categories: dict[int, Category]) -> Floats:
+        matrix = super().columns(estimator, matrix, categories)
+        return pooled(matrix, list(categories), estimator.max_bins)
 
 
 def _refuse_other_grades(estimator: Any, y: Floats, remedy: str) -> None:
@@ -249,9 +247,9 @@ class CatBoost(Library):
         tags.sparse = tags.allow_nan = True  # not all versions have tags
         return tags
 
-    def columns(self, estimator: Any, matrix: Floats, kinds: list[int]) -> Floats:
+    def columns(self, estimator: Any, matrix: Floats, categories: dict[int, Category]) -> Floats:
         del estimator
-        columns = matrix.astype(object)
+        columns, kinds = matrix.astype(object), list(categories)
         # A missing value is a level of its own, and not one that fit has not seen.
         columns[:, kinds] = np.nan_to_num(matrix[:, kinds], nan=-2).astype(int)
         return columns

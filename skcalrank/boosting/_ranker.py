@@ -46,7 +46,7 @@ from ..data.types import (
 )
 from ..losses import Loss
 from ..measures import Measure, OfTargets
-from ..preprocessing import by_column, encoded, fit_encoded
+from ..preprocessing import by_column, encoded, fit_encoded, read_by_trees
 from ..rankers import TargetRanker
 from ._engine import Engine
 from ._engines import (
@@ -236,8 +236,10 @@ class BoostedRanker(TargetRanker):
     a sparse matrix are zeros. With XGBoost, zeros count as missing in `fit` and in `predict` if
     `fit` got a sparse matrix. scikit-learn's trees do not take sparse matrices. Columns of
     categories are passed to the engine as categories. scikit-learn's trees tell 254 apart in a
-    column, and take all rarer ones for one. A category that `fit` has not seen counts as missing,
-    as NaN does.
+    column, and take all rarer ones for one. Where categories were missing in `fit`, missing is one
+    more category. A category that `fit` has not seen goes where the engine sends what no split
+    knows: to the side of the unnamed categories with LightGBM, of most documents with the others.
+    So does a missing one in a column in which none was missing in `fit`.
 
     XGBoost reads numbers in single precision, and `fit` warns of columns in which it makes
     different values equal, such as seconds since 1970. Tables are read less an offset where this
@@ -423,7 +425,7 @@ class BoostedRanker(TargetRanker):
             X = self._encoded(X)
         plan, rows = super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, name=name)
         rows = replace(rows, table=getattr(X, "table", None))
-        return plan, self._without_unseen(rows)
+        return plan, self._as_trees_read(rows)
 
     def _encoded(self, X: Any) -> Any:
         """Return X as the columns of fit are read, if fit got a table."""
@@ -667,12 +669,13 @@ class BoostedRanker(TargetRanker):
         check.row_order(X=X, qid=qid)
         X = self._encoded(X)
         rows = super()._check_rows(X, qid, method)
-        return self._without_unseen(replace(rows, table=getattr(X, "table", X)))
+        return self._as_trees_read(replace(rows, table=getattr(X, "table", X)))
 
-    def _without_unseen(self, rows: Rows) -> Rows:
-        """Return rows whose categories that fit has not seen are missing."""
-        matrix = without_unseen(rows.X, categories_of(self))
-        return rows if matrix is rows.X else replace(rows, X=matrix)
+    def _as_trees_read(self, rows: Rows) -> Rows:
+        """Return rows with the codes of categories that trees read."""
+        if self.encoder_ is None:
+            return rows
+        return replace(rows, X=read_by_trees(rows.X, self.encoder_.categories_))
 
     def _scores(self, rows: Rows) -> Floats:
         qid = rows.codes if rows.named else None
@@ -795,12 +798,14 @@ class TreeScores:
         engine: str,
         boosters: list[Any],
         weights: list[float],
-        n_columns: int,
-        n_codes: dict[int, int],
+        ranker: Any,
         name: str = "the trees",
     ) -> None:
         self.engine, self.boosters, self.weights = engine, boosters, weights
-        self.n_columns, self.n_codes, self.kinds = n_columns, n_codes, list(n_codes)
+        encoder = ranker.encoder_
+        self.n_columns = ranker.n_features_in_ if encoder is None else len(encoder.sources_)
+        self.categories = {} if encoder is None else encoder.categories_
+        self.kinds = list(self.categories)
         self.name = name
 
     @classmethod
@@ -810,21 +815,17 @@ class TreeScores:
         if any(model.start is not None for model in models):
             return None
         boosters, weights = [m.booster for m in models], [m.weight for m in models]
-        encoder, n_columns, n_codes = ranker.encoder_, ranker.n_features_in_, {}
-        if encoder is not None:
-            n_columns = len(encoder.sources_)
-            n_codes = {number: column.n_codes for number, column in encoder.categories_.items()}
-        return cls(ranker.engine_, boosters, weights, n_columns, n_codes, name)
+        return cls(ranker.engine_, boosters, weights, ranker, name)
 
     def of_rows(self, matrix: Floats, n_jobs: int | None) -> Floats:
         """Return the scores of validated rows, in so many threads."""
-        engine, matrix = ENGINES[self.engine], without_unseen(matrix, self.kinds)
+        engine, matrix = ENGINES[self.engine], read_by_trees(matrix, self.categories)
         parts = [engine.predict(booster, matrix, self.kinds, n_jobs) for booster in self.boosters]
         return np.sum([weight * part for weight, part in zip(self.weights, parts)], axis=0)
 
     def contributions(self, matrix: Floats, n_jobs: int | None) -> Floats:
         """Return what each column adds to the scores, up to a constant of all rows."""
-        engine, matrix = ENGINES[self.engine], without_unseen(matrix, self.kinds)
+        engine, matrix = ENGINES[self.engine], read_by_trees(matrix, self.categories)
         out = np.zeros(matrix.shape)
         with naming_ranker(self.name):
             for booster, weight in zip(self.boosters, self.weights):
@@ -839,7 +840,7 @@ class TreeScores:
     def written(self) -> Forests:
         """Return the trees as arrays; raise ValueError if they have no such form."""
         weighted = zip(self.boosters, map(float, self.weights))
-        return Forests([forest_of(b, self.n_columns, self.n_codes, w) for b, w in weighted])
+        return Forests([forest_of(b, self.n_columns, self.categories, w) for b, w in weighted])
 
 
 @contextmanager
@@ -849,16 +850,6 @@ def naming_ranker(name: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"The scores of {name!r} cannot be explained. {error}") from error
-
-
-def without_unseen(X: Any, kinds: list[int]) -> Any:
-    """Return rows in which levels that fit has not seen are missing, in the columns of kinds."""
-    unseen = X[:, kinds] < 0 if kinds else np.zeros(0, dtype=bool)
-    if not unseen.any():
-        return X
-    matrix = X.copy()
-    matrix[:, kinds] = np.where(unseen, np.nan, matrix[:, kinds])
-    return matrix
 
 
 def _of_each(call: Callable[..., Any], booster: Any) -> Any:

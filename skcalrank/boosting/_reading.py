@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from ..data.types import Floats
+from ..preprocessing import Category, read_by_trees
 from ._forest import Forest
 from ._sklearn import pooled
 from ._walk import Walk
@@ -34,25 +35,27 @@ class Split(NamedTuple):
     missing_below: bool
 
 
-def forest_of(
-    booster: Any, n_columns: int, n_codes: Mapping[int, int], weight: float = 1.0
-) -> Forest:
+_Read: TypeAlias = Callable[[Any], Split | float]
+Categories: TypeAlias = Mapping[int, Category]
+
+
+def forest_of(booster: Any, n_columns: int, categories: Categories, weight: float = 1.0) -> Forest:
     """Return the trees of a fitted model of a library.
 
     Raises ValueError unless the trees are sums of splits of numbers and of codes.
     """
     if isinstance(booster, HistGradientBoostingRegressor):
-        forest = _of_sklearn(booster, n_codes)
+        forest = _of_sklearn(booster, categories)
     elif hasattr(booster, "get_dump"):
-        forest = _of_xgboost(booster, n_codes)
+        forest = _of_xgboost(booster, categories)
     else:
-        forest = _of_lightgbm(booster, n_codes)
-    forest.constant = _constant(booster, forest, n_columns, n_codes)
+        forest = _of_lightgbm(booster, categories)
+    forest.constant = _constant(booster, forest, n_columns, categories)
     forest.weight = weight
     return forest
 
 
-def _grown(roots: list[Any], read: Callable[[Any], Split | float], **options: Any) -> Forest:
+def _grown(roots: list[Any], read: _Read, categories: Categories, **options: Any) -> Forest:
     """Return the trees of which `read` returns a split or the value of a leaf, given a node."""
     splits: list[Split] = []
     ways: list[list[int]] = []
@@ -71,6 +74,11 @@ def _grown(roots: list[Any], read: Callable[[Any], Split | float], **options: An
 
     starts = [place(root) for root in roots]
     coded = {k: split.below_if for k, split in enumerate(splits) if type(split.below_if) is list}
+    missing_below = [split.missing_below for split in splits]
+    for k, codes in coded.items():
+        shift, unseen_below = categories[splits[k].feature].has_missing, missing_below[k]
+        missing_below[k] = 0 in codes if shift else unseen_below
+        coded[k] = [code - shift for code in codes if code >= shift] + [-1] * unseen_below
     return Forest(
         starts,
         [split.feature for split in splits],
@@ -78,7 +86,7 @@ def _grown(roots: list[Any], read: Callable[[Any], Split | float], **options: An
         coded,
         [below for below, _ in ways],
         [above for _, above in ways],
-        [split.missing_below for split in splits],
+        missing_below,
         values,
         **options,
     )
@@ -88,8 +96,8 @@ def _finite(threshold: Any) -> float:
     return float(np.clip(threshold, -_LARGEST, _LARGEST))
 
 
-def _of_sklearn(model: Any, n_codes: Mapping[int, int]) -> Forest:
-    if model.is_categorical_ is not None and not n_codes:
+def _of_sklearn(model: Any, categories: Categories) -> Forest:
+    if model.is_categorical_ is not None and not categories:
         raise ValueError(
             "Trees of scikit-learn split columns of categories by numbers of their own: encode "
             "the categories before, or export a BoostedRanker."
@@ -103,16 +111,17 @@ def _of_sklearn(model: Any, n_codes: Mapping[int, int]) -> Forest:
         feature, missing_below = int(walk.order[place]), bool(walk.missing_left[node])
         below_if: Any = float(walk.threshold[node])
         if walk.split[node] >= 0:
-            codes = np.arange(float(n_codes[feature]))[:, None]
+            column = categories[feature]
+            codes = np.arange(float(column.n_codes + column.has_missing))[:, None]
             codes = pooled(codes, [0], model.max_bins).ravel()
             below_if = np.flatnonzero(walk.sends_left(node, codes)).tolist()
         above, below = walk.children[2 * node : 2 * node + 2].tolist()
         return Split(feature, below_if, below, above, missing_below)
 
-    return _grown(walk.roots.tolist(), read)
+    return _grown(walk.roots.tolist(), read, categories)
 
 
-def _of_xgboost(booster: Any, n_codes: Mapping[int, int]) -> Forest:
+def _of_xgboost(booster: Any, categories: Categories) -> Forest:
     if booster.attr("zeros") is not None:
         raise ValueError(
             "The trees of XGBoost were grown on a sparse matrix, whose zeros are missing: fit "
@@ -128,7 +137,7 @@ def _of_xgboost(booster: Any, n_codes: Mapping[int, int]) -> Forest:
         child = {below["nodeid"]: below for below in node["children"]}
         if isinstance(below_if, (int, float)):
             below_if = _last_below(np.float32(below_if))
-        elif feature not in n_codes:
+        elif feature not in categories:
             raise ValueError(
                 f"A tree of XGBoost splits categories of {node['split']}: encode them as numbers."
             )
@@ -136,7 +145,7 @@ def _of_xgboost(booster: Any, n_codes: Mapping[int, int]) -> Forest:
         return Split(feature, below_if, *ways, node["missing"] == node["yes"])
 
     roots = list(map(json.loads, booster.get_dump(dump_format="json")))
-    return _grown(roots, read, is_single=True)
+    return _grown(roots, read, categories, is_single=True)
 
 
 def _last_below(threshold: Any) -> float:
@@ -147,7 +156,7 @@ def _last_below(threshold: Any) -> float:
         return middle if np.float32(middle) < threshold else float(np.nextafter(middle, -np.inf))
 
 
-def _of_lightgbm(booster: Any, n_codes: Mapping[int, int]) -> Forest:
+def _of_lightgbm(booster: Any, categories: Categories) -> Forest:
     def read(node: Any) -> Split | float:
         if "leaf_coeff" in node:
             raise ValueError(
@@ -158,7 +167,7 @@ def _of_lightgbm(booster: Any, n_codes: Mapping[int, int]) -> Forest:
             return float(node["leaf_value"])
         feature, kind = int(node["split_feature"]), node["missing_type"]
         ways = node["left_child"], node["right_child"]
-        if node["decision_type"] == "==" and feature in n_codes:
+        if node["decision_type"] == "==" and feature in categories:
             return Split(feature, list(map(int, node["threshold"].split("||"))), *ways, False)
         if node["decision_type"] != "<=" or kind == "Zero":
             raise ValueError(
@@ -172,7 +181,7 @@ def _of_lightgbm(booster: Any, n_codes: Mapping[int, int]) -> Forest:
 
     best = booster.best_iteration if booster.best_iteration > 0 else None
     trees = booster.dump_model(num_iteration=best)["tree_info"]
-    return _grown([tree["tree_structure"] for tree in trees], read)
+    return _grown([tree["tree_structure"] for tree in trees], read, categories)
 
 
 def _apart_from_zero(threshold: float) -> float:
@@ -182,10 +191,11 @@ def _apart_from_zero(threshold: float) -> float:
     return _ZERO if threshold >= 0 else float(np.nextafter(-_ZERO, -np.inf))
 
 
-def _constant(booster: Any, forest: Forest, n_columns: int, n_codes: Mapping[int, int]) -> float:
+def _constant(booster: Any, forest: Forest, n_columns: int, categories: Categories) -> float:
     """Return the constant that the library adds to the trees; raise unless it adds up the trees."""
-    rows = _made_rows(forest, n_columns, n_codes)
-    expected, sums = _predicted(booster, rows, list(n_codes)), forest.of_rows(rows)
+    rows = _made_rows(forest, n_columns, {k: of.n_codes for k, of in categories.items()})
+    expected = _predicted(booster, read_by_trees(rows, categories), list(categories))
+    sums = forest.of_rows(rows)
     rest = expected - sums
     if np.ptp(rest) > _TOLERANCE * max(1e-30, np.abs(expected).max(), np.abs(sums).max()):
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -50,6 +51,7 @@ class _GrowingXGBoost(Growing):
             known.append(self._valid)
         self.model = engine.module.Booster(params, known)
         self.model.set_attr(zeros=zeros)
+        self._kinds = kinds
 
     def grow(self) -> None:
         self.model.update(self._data, self.n_rounds(), fobj=self._objective)
@@ -61,7 +63,23 @@ class _GrowingXGBoost(Growing):
         return self.model.num_boosted_rounds()
 
     def cut(self, n_rounds: int) -> Any:
-        return self.model[:n_rounds]
+        model = self.model[:n_rounds]
+        return _unknown_with_most(model) if self._kinds else model
+
+
+def _unknown_with_most(model: Any) -> Any:
+    """Return a model whose splits send codes that none of them has learned where most rows go.
+
+    XGBoost has no direction for them: it keeps the first one, that of the larger scores.
+    """
+    written = json.loads(model.save_raw("json"))
+    grown = written["learner"]["gradient_booster"]
+    for tree in grown.get("gbtree", grown)["model"].get("trees", ()):
+        left, right, rows = tree["left_children"], tree["right_children"], tree["sum_hessian"]
+        for node in tree["categories_nodes"]:
+            tree["default_left"][node] = int(rows[left[node]] >= rows[right[node]])
+    model.load_model(bytearray(json.dumps(written), "utf-8"))
+    return model
 
 
 def _read_by_objectives(rows: Rows) -> dict[str, Any]:

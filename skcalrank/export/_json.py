@@ -14,6 +14,8 @@ from ._trees import Kinds, Split, scaled, splits_of
 
 FORMAT = 1
 
+_BRANCH = {True: "yes", False: "no"}
+
 
 def to_json(ranker: Estimator, *, feature_names: ArrayLike | None = None) -> str:
     """Write a ranker of a table, or a linear ranker with the steps before it, as JSON.
@@ -60,8 +62,8 @@ def to_json(ranker: Estimator, *, feature_names: ArrayLike | None = None) -> str
     trees; without a number there, the feature must have a value. A node of a tree has a `value`; or
     a `feature`, a threshold `less` or a list of categories `in`, and the branches `yes` for
     features below the threshold or in the list, and `no`. `missing` names the branch of missing
-    values. `known_categories` lists the categories of each feature that a node has a list for; in
-    trees, a category that is not in `known_categories` counts as missing. Thresholds are for
+    values. `known_categories` lists the categories of each feature that a node has a list for, and
+    `unseen` of such a node names the branch of those that are not in it. Thresholds are for
     features in single precision. The score is the sum, that of `predict` up to a constant. None and
     NaN are the same missing value, while ``SimpleImputer`` and ``OneHotEncoder`` distinguish them
     in columns of objects: scores are those of `predict` if it is given the one that `fit` was
@@ -126,11 +128,14 @@ def _known_categories(trees: Iterator[Any]) -> dict[str, dict[Any, None]]:
 def _node(tree: Any, known: dict[Any, Any]) -> dict[str, Any]:
     if isinstance(tree, float):
         return {"value": tree}
-    is_split = isinstance(tree, Split)
+    if isinstance(tree, Split):
+        rule: dict[str, Any] = {"less": tree.threshold}
+    else:
+        rule = {"in": _below(tree, known[tree.feature]), "unseen": _BRANCH[tree.unseen_below]}
     return {
         "feature": tree.feature,
-        **({"less": tree.threshold} if is_split else {"in": _below(tree, known[tree.feature])}),
-        "missing": "yes" if tree.missing_below else "no",
+        **rule,
+        "missing": _BRANCH[tree.missing_below],
         "yes": _node(tree.below, known),
         "no": _node(tree.above, known),
     }
@@ -138,5 +143,5 @@ def _node(tree: Any, known: dict[Any, Any]) -> dict[str, Any]:
 
 def _below(split: Kinds, known: dict[str, None]) -> list[Any]:
     """Return the categories below a split, with those that only other trees know."""
-    others = known.keys() - split.known if split.missing_below else ()
+    others = known.keys() - split.known if split.unseen_below else ()
     return split.categories + [name for name in known if name in others]

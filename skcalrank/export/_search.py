@@ -191,7 +191,9 @@ def to_engine(ranker: Estimator) -> str:
     -------
     text : str
         What ``lightgbm.Booster(model_str=text)`` reads, or
-        ``xgboost.Booster(model_file=bytearray(text, "utf-8"))``.
+        ``xgboost.Booster(model_file=bytearray(text, "utf-8"))``. Of a table it reads the matrix of
+        ``encoder_``, with NaN for codes of -1; where categories were missing in `fit`, missing is
+        the code 0, and the others are larger by 1.
 
     Raises
     ------

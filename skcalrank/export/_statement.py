@@ -192,7 +192,7 @@ def _condition(forest: dict[str, Any], split: int, is_below: bool) -> str:
         return f"{of_known} OR {value} IS NULL" if missing_below == is_below else of_known
     # Of each code, from that of missing levels on, whether it goes below. DuckDB would make a join
     # of each list of codes.
-    known = range(max(codes, default=-1) + 1)
-    below = [missing_below, missing_below, *(code in codes for code in known)]
+    others = range(_UNSEEN, max(codes, default=_UNSEEN) + 1)
+    below = [missing_below, *(code in codes for code in others)]
     flags = "".join(str(int(flag)) for flag in below)
     return f"SUBSTR('{flags}', {value} + {1 - _MISSING}, 1) {'=' if is_below else '<>'} '1'"

@@ -28,7 +28,7 @@ class Split(NamedTuple):
 class Kinds(NamedTuple):
     """Split of rows into those with some categories of a feature, and the others.
 
-    Categories that are not known go where missing values go. `known` has the names of the
+    `unseen_below` is whether categories that are not known go below. `known` has the names of the
     categories of `fit`, where features and categories have names.
     """
 
@@ -37,6 +37,7 @@ class Kinds(NamedTuple):
     below: Tree
     above: Tree
     missing_below: bool
+    unseen_below: bool
     known: tuple[Any, ...] = ()
 
 
@@ -67,12 +68,11 @@ def ensemble_of(model: Any) -> Ensemble:
             f"{type(model).__name__} reads numbers scaled within the query, and what is exported "
             "sees one document at a time: use to_json, to_sql or to_onnx of the whole stack."
         )
-    kinds, n_columns = {}, int(model.n_features_in_)
+    categories, n_columns = {}, int(model.n_features_in_)
     if encoder is not None:
-        n_columns = len(encoder.sources_)
-        kinds = {k: column.levels_by_code() for k, column in encoder.categories_.items()}
-    n_codes = {number: len(levels) for number, levels in kinds.items()}
-    forests = [forest_of(b, n_columns, n_codes, weight) for b, weight in _boosters(model)]
+        categories, n_columns = encoder.categories_, len(encoder.sources_)
+    kinds = {number: column.levels_by_code() for number, column in categories.items()}
+    forests = [forest_of(b, n_columns, categories, weight) for b, weight in _boosters(model)]
     trees = [tree for forest in forests for tree in trees_of_forest(forest)]
     return Ensemble(trees, sum(forest.weight * forest.constant for forest in forests), kinds)
 
@@ -145,7 +145,8 @@ def _tree(forest: Forest, node: int) -> Tree:
     ways = _tree(forest, forest.below[node]), _tree(forest, forest.above[node])
     feature, missing_below = forest.features[node], forest.missing_below[node]
     if node in forest.codes:
-        return Kinds(feature, forest.codes[node], *ways, missing_below)
+        known = [code for code in forest.codes[node] if code >= 0]
+        return Kinds(feature, known, *ways, missing_below, known != forest.codes[node])
     return Split(feature, _above(forest.thresholds[node]), *ways, missing_below)
 
 

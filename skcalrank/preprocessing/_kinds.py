@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -168,9 +168,13 @@ class Duration(Number):
 
 
 class Category(Column):
-    """A column of levels: codes by decreasing frequency in fit, rare levels sharing the last."""
+    """A column of levels: codes by decreasing frequency in fit, rare levels sharing the last.
+
+    * `has_missing`: whether a level was missing in fit.
+    """
 
     kind = "category"
+    has_missing = False
 
     def __init__(self, name: Any, levels: Levels, max_categories: int) -> None:
         super().__init__(name)
@@ -326,6 +330,24 @@ class Text(Column):
     def about(self) -> str:
         levels = "" if self.category is None else f", {self.category.n_levels} levels"
         return f"{self.words.n_outputs} columns of words{levels}"
+
+
+def read_by_trees(X: Any, categories: Mapping[int, Category]) -> Any:
+    """Return the rows of a matrix with the codes of categories that trees read.
+
+    A level that fit has not seen is NaN, for which trees have no rule. Where levels were missing in
+    fit, missing is the code 0, and those of other levels are larger by 1; elsewhere it is NaN, too.
+
+    * `categories`: readers of codes by the number of their column.
+    """
+    columns, shifts = list(categories), [of.has_missing for of in categories.values()]
+    codes = X[:, columns] if columns else np.zeros(0)
+    if not any(shifts) and not (codes < 0).any():
+        return X
+    matrix = X.copy()
+    known = np.where(codes < 0, np.nan, codes + shifts)
+    matrix[:, columns] = np.where(np.isnan(codes) & shifts, 0.0, known)
+    return matrix
 
 
 def _type_of(level: Any) -> str:

@@ -112,10 +112,14 @@ def column_of(name: Any, summary: Summary, choice: str | None, max_categories: i
     if extent is None:
         return LeftOut(name, "constant")
     if choice is not None:
-        return _chosen(name, extent, choice, max_categories)
-    if isinstance(extent, Levels):
-        return _of_levels(name, extent, summary.has_missing, max_categories)
-    return _of_extent(name, extent, summary.has_missing)
+        column = _chosen(name, extent, choice, max_categories)
+    elif isinstance(extent, Levels):
+        column = _of_levels(name, extent, summary.has_missing, max_categories)
+    else:
+        column = _of_extent(name, extent, summary.has_missing)
+    if column.category is not None:
+        column.category.has_missing = summary.has_missing
+    return column
 
 
 def _chosen(name: Any, extent: Any, choice: str, max_categories: int) -> Column:

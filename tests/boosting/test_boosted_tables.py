@@ -90,19 +90,43 @@ def test_objects_that_are_numbers_are_numbers():
     np.testing.assert_array_equal(ranker.predict(X), twin.predict(X))
 
 
+def of_flowers(library, names):
+    """A table of flowers and a column of numbers."""
+    frame, size = pytest.importorskip(library), np.random.default_rng(1).normal(size=len(names))
+    return frame.DataFrame({"size": size, "flower": names})
+
+
 @every_engine
 @every_library
-def test_categories_that_were_not_seen_are_missing(engine, library):
-    X, y, qid = table(library, "text")
-    ranker = boosted(engine).fit(X, y, qid)
-    if library == "pandas":
-        new, none = X.assign(flower="tulip"), X.assign(flower=None)
-    else:
-        import polars as pl
+def test_missing_is_a_level_of_its_own(engine, library):
+    rng, qid = np.random.default_rng(0), np.repeat(np.arange(30), 20)
+    names = rng.choice([*NAMES, *["lily"] * 5], 600).tolist()  # in most rows, so that codes agree
+    y = np.array([WORTH[name] for name in names])
+    new = rng.choice([*NAMES, "tulip"], 600).tolist()
+    rankers = []
+    for lily in ("lily", None):
+        fit, rows = ([lily if name == "lily" else name for name in of] for of in (names, new))
+        ranker = boosted(engine).fit(of_flowers(library, fit), y, qid)
+        rankers.append((ranker, of_flowers(library, rows)))
+    for method in ("predict", "contributions"):
+        expected, found = (getattr(ranker, method)(rows) for ranker, rows in rankers)
+        np.testing.assert_array_equal(found, expected)
+        assert np.ptp(found) > 0.1
 
-        new = X.with_columns(pl.lit("tulip").alias("flower"))
-        none = X.with_columns(pl.lit(None, dtype=pl.String).alias("flower"))
-    np.testing.assert_array_equal(ranker.predict(new), ranker.predict(none))
+
+@every_engine
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_level_that_was_not_seen_has_none_of_the_extreme_scores(engine, gaps):
+    rng, qid = np.random.default_rng(0), np.repeat(np.arange(60), 10)
+    levels = [f"l{k}" for k in range(9)] + ["best" if not gaps else None]
+    chosen = rng.integers(0, 10, 600)
+    y = np.array([0, 1, 1, 1, 1, 2, 2, 2, 2, 4])[chosen]
+    ranker = boosted(engine).fit(of_flowers("pandas", [levels[k] for k in chosen]), y, qid)
+    rows = of_flowers("pandas", [*levels, "tulip", "rose"]).assign(size=0.0)
+    *known, one, other = ranker.predict(rows)
+    assert min(known) < one == other < max(known)
+    if not gaps:  # nothing tells what missing means
+        assert ranker.predict(rows.assign(flower=None))[0] == one
 
 
 def with_flowers(rows, lost):
@@ -114,6 +138,7 @@ def with_flowers(rows, lost):
 @every_engine
 def test_unseen_categories_are_missing_in_validation_and_contributions(engine, capfd):
     X, y, qid = table("pandas", "text")
+    X = X.fillna({"flower": "none"})
     lost = np.random.default_rng(0).random(len(X)) < 0.3
     none, new = with_flowers(X, lost)
     ranker, twin = (boosted(engine).fit(X, y, qid, eval_set=(r, y, qid)) for r in (new, none))

@@ -140,7 +140,8 @@ def test_names_of_categories_and_copies_change_nothing(ranker, data):
     new, none = (
         frame.assign(name=pd.Categorical([name] * len(y), ["new"])) for name in ("new", None)
     )
-    np.testing.assert_array_equal(one.predict(new), one.predict(none))
+    if None not in columns["name"]:  # else missing has a meaning of its own
+        np.testing.assert_array_equal(one.predict(new), one.predict(none))
 
 
 @examples(0.3)

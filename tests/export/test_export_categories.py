@@ -117,8 +117,10 @@ def _score(found, row):
 def _value(node, row, known):
     while "value" not in node:
         x = row.get(node["feature"])
-        if x is None or ("in" in node and x not in known[node["feature"]]):
+        if x is None:
             node = node[node["missing"]]
+        elif "in" in node and x not in known[node["feature"]]:
+            node = node[node["unseen"]]
         else:
             below = x in node["in"] if "in" in node else np.float32(x) < node["less"]
             node = node["yes" if below else "no"]
@@ -238,7 +240,7 @@ def gaps_that_matter(problem, rng):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_trees_send_unseen_categories_as_missing_ones(engine, problem, rng):
+def test_trees_tell_unseen_categories_from_missing_ones(engine, problem, rng):
     data, rows = gaps_that_matter(problem, rng)
     # Beside a pipeline, which is written as a sum of functions of features.
     view = make_query_pipeline(LinearColumns(), NDCGRanker())
@@ -251,6 +253,8 @@ def test_trees_send_unseen_categories_as_missing_ones(engine, problem, rng):
         CATEGORIES[0]: ["it's", "rare", "x", "z"]
     }
     np.testing.assert_allclose(score_of_json(text, rows), ranker.predict(rows), atol=1e-5)
+    none = rows.assign(**{CATEGORIES[0]: None})
+    assert (score_of_json(text, rows) < score_of_json(text, none))[:21].all()
 
 
 @pytest.mark.skipif("xgboost" not in ENGINES, reason="needs XGBoost")
