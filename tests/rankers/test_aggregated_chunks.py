@@ -90,7 +90,9 @@ def test_sessions_in_chunks_are_one_fit(rng):
 def test_a_scale_that_depends_on_the_chunk_is_an_error(rng):
     X, y, _, _ = make(rng)
     ranker = AggregatedRanker("borda", ERRRanker(GramRidge()))
-    with pytest.raises(ValueError, match="max_grade must be a number"):
+    with pytest.raises(
+        ValueError, match="max_grade of err must be a number if rows come in chunks"
+    ):
         ranker.partial_fit(X, y)
     assert ranker.set_params(ranker__max_grade=20).partial_fit(X, y).score(X, y) > 0
 

@@ -82,9 +82,7 @@ def test_a_routed_qid_in_folds_of_rows_is_told_once(problem):
             grid = GridSearchCV(NDCGRanker(), {"alpha": [1.0, 2.0]}, cv=KFold(4), refit=False)
             grid.fit(X, y, qid=qid)
 
-        texts = raised(search)
-        assert len(texts) == 8
-        assert len(set(texts)) == 1  # so that a filter shows one
+        assert len(raised(search)) == 1
         folds = {"cv": 4, "params": {"qid": qid}, "scoring": get_scorer("ndcg@5")}
         assert raised(lambda: cross_val_score(NDCGRanker(), X, y, **folds))
 

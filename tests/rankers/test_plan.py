@@ -30,7 +30,8 @@ def test_the_record_holds_the_plan(ranker, data):
     X, y, qid = data
     before, recorded = ranker._plan(), ranker.fit(X, labels_for(ranker, y, qid), qid).record_.plan
     # What labels, folds and the regressor add to it.
-    added = {name: getattr(recorded, name) for name in ("reads", "measure", "alpha")}
+    chosen = ("loss", "targets") if before.loss is None else ()
+    added = {name: getattr(recorded, name) for name in ("reads", "measure", "alpha", *chosen)}
     assert recorded == replace(before.without_regressor(), **added)
     assert type(recorded.measure) is type(before.measure)
 
