@@ -114,7 +114,7 @@ def main():
     args = arguments.parse_args()
     folder = data_folder(args.data, [*PREFLIB, SUSHI, *MOVIELENS])
     print(describe_environment("numpy", "scipy", threads=args.threads), end="\n\n")
-    warnings.filterwarnings("ignore", message=".*no maximum of the likelihood")
+    warnings.filterwarnings("ignore", message=".*no single maximum of the likelihood")
     rows = []
     for name, source in sources(folder):
         for games in GAMES:

@@ -16,7 +16,7 @@ from ._tally import Tally, check_iteration, solve_in_batches, warn_of
 # Prior knowledge about the scores: so many of them, of this precision.
 _KNOWN, _PRECISION = 2.0, 3.0
 
-#: Penalty for queries whose likelihood has no maximum: a normal prior of standard deviation 3.2.
+#: Penalty where a likelihood has no single maximum: a normal prior of standard deviation 3.2.
 FALLBACK_ALPHA = 0.1
 
 
@@ -93,7 +93,7 @@ def bradley_terry(
     -----
     UserWarning
         If compared documents of a query are in groups that no chain of comparisons connects, each
-        of which is centered at 0, or ``alpha=0`` has no maximum.
+        of which is centered at 0, or ``alpha=0`` has no single maximum.
 
     Notes
     -----
@@ -110,8 +110,8 @@ def bradley_terry(
     + 2) for m documents), so its effect vanishes as comparisons accumulate. A weight counts as that
     many comparisons.
 
-    With ``alpha=0``, maximum likelihood, a maximum exists if and only if a chain of wins leads from
-    every document of the query to every other one [1]_. Queries without a maximum get
+    With ``alpha=0``, maximum likelihood, there is a single maximum if and only if a chain of wins
+    leads from every document of the query to every other one [1]_. Queries without one get
     ``alpha=0.1``, so that no score is infinite, and a warning names the first of them.
 
     The deviations ``std`` take the prior and alpha for known, and say nothing of how far the prior
@@ -158,8 +158,8 @@ def bradley_terry(
         warn_of(
             tally,
             endless,
-            "has no maximum of the likelihood, because some of its documents never lose to, or "
-            f"never meet, the others: alpha={FALLBACK_ALPHA} is used. Set alpha='auto' or > 0.",
+            "has no single maximum of the likelihood, because some of its documents never lose to, "
+            f"or never meet, the others: alpha={FALLBACK_ALPHA} is used. Set alpha='auto' or > 0.",
         )
     else:
         _warn_of_groups(tally, y)

@@ -132,9 +132,10 @@ def position_based(
     \theta_{k_i})` between the two.
 
     The expectation of the estimate over clicks is the relevance, so that surrogates which are
-    linear in labels stay calibrated: those of precision, RBP, DCG with a linear gain, and pairs.
-    Measures that divide by the labels of the query, such as NDCG, are not linear in them: the order
-    of the expected targets can be wrong however many sessions there are of one impression each.
+    linear in labels stay calibrated: those of precision, RBP, DCG with a linear gain, and net
+    preferences with ``weights="difference"``. Preferences of unit weight, and measures that divide
+    by the labels of the query, such as NDCG, are not linear in them: the order of the expected
+    targets can be wrong however many sessions there are of one impression each.
 
     References
     ----------

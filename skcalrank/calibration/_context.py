@@ -36,7 +36,8 @@ class ContextReport:
         Standard error of `excess`, of its means over folds, whose models share training queries: as
         in :func:`~skcalrank.evaluation.cross_compare`.
     bound : float
-        Bound of the regret of a surrogate regret of `excess`; 0 if it is negative.
+        Largest regret that a surrogate regret of `excess` explains; 0 if it is negative. What the
+        statistics of the query do not tell may cost more: no bound of all the regret of the rows.
     bound_high : float
         The same for the upper 95 % limit of `excess`, which is Student's over folds.
     row_value, context_value : float
@@ -61,11 +62,11 @@ class ContextReport:
             ("error of rows", f"{self.row_error:.4g}"),
             ("error with context", f"{self.context_error:.4g}"),
             ("excess", f"{self.excess:.4g} ± {self.standard_error:.2g}"),
-            ("bound of the regret", f"{self.bound:.4g} (at most {self.bound_high:.4g})"),
+            ("regret explained by context", f"at most {self.bound:.4g} ({self.bound_high:.4g})"),
             ("value of rows", f"{self.row_value:.4f}"),
             ("value with context", f"{self.context_value:.4f}"),
         )
-        return "\n".join(f"{name:<19}  {value}" for name, value in rows)
+        return "\n".join(f"{name:<27}  {value}" for name, value in rows)
 
 
 def context_report(
@@ -77,7 +78,7 @@ def context_report(
     statistics: Sequence[str] = ("mean", "std", "max", "size"),
     cv: int = 5,
 ) -> ContextReport:
-    r"""Report how much of the regret a ranker of single rows cannot remove.
+    r"""Report how much of the regret of a ranker of single rows statistics of the query explain.
 
     With targets u of a query and their means U given the query, the best function f of one row has
     the surrogate regret :math:`E \|U - f\|^2`, however many data there are, and its regret is at
@@ -88,8 +89,9 @@ def context_report(
 
     for any g, which is the excess. It is :math:`E \|U - f\|^2` where g, the same regressor with
     :class:`~skcalrank.preprocessing.QueryContext`, finds U. Where the statistics tell less of the
-    query, or g is not fitted well, the excess is too small, and so is the bound. A large excess
-    shows that means of targets depend on the query; the order may be the same nevertheless.
+    query, or g is not fitted well, the excess is smaller than that, and the bound is one of the
+    regret that they explain alone: it can be 0 while the rows have a regret. A large excess shows
+    that means of targets depend on the query; the order may be the same nevertheless.
 
     Parameters
     ----------

@@ -27,8 +27,9 @@ _PART_ROWS = 1 << 15
 class Loss(ABC):
     r"""An order-preserving loss of targets v and scores s (CUG13, Definition 3.1).
 
-    For every query, the loss is a convex function of the scores that is affine in the targets, up
-    to a term without scores, and whose minimizer orders the documents as the mean targets do.
+    For every query, the loss is a function of the scores, convex but for some of
+    :class:`BregmanTemplate`, that is affine in the targets, up to a term without scores, and whose
+    minimizer orders the documents as the mean targets do.
     Minimizing the loss therefore leads to the sort by :math:`U_i = E[v_i]`, which is best for the
     positional measure with these targets, under every distribution of the labels. The regret of
     the measure is bounded by the regret of the loss:

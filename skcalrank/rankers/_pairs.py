@@ -214,7 +214,7 @@ class PairwiseDisagreementRanker(PairRanker):
     weights : {"difference", "unit"}, default="difference"
         Preferences that relevances imply, as in :class:`PairwiseLogisticRanker`. Only "unit" can
         make the pairwise surrogate better than the score surrogate, because averaged differences
-        are always acyclic.
+        of complete rows are always acyclic.
     pred : {"topological", "exact", "local_search", "auto"}, Pred or callable, default=None
         Prediction map of the pairwise surrogate: Algorithm 1 of RAT13
         (:func:`skcalrank.preds.topological_positions`), or a method of

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class StochasticAggregatedRanker(JudgmentRanker):
     """Linear ranker of comparisons or clicks, fitted by stochastic gradients.
 
-    Minimizes the risk of :class:`AggregatedRanker`, of order k. The error after a number of updates
-    depends on neither the number of judgments nor k, so use it for very many judgments, or for
-    judgments that arrive over time. Features must be on one scale.
+    Minimizes the risk of :class:`AggregatedRanker`, of order k. The number of updates that it needs
+    does not grow with the number of judgments, so use it for very many judgments, or for judgments
+    that arrive over time. Features must be on one scale.
 
     Parameters
     ----------
@@ -81,8 +81,9 @@ class StochasticAggregatedRanker(JudgmentRanker):
     -----
     The conditions for consistency of :class:`AggregatedRanker` apply. Each term draws a query with
     probability :math:`n_q / n` and k of its :math:`n_q` judgments (DMJ13, eq. 25), and the scorer
-    is an averaged iterate: the error after t updates depends neither on the number n of judgments
-    nor on k.
+    is an averaged iterate. The bound of its error after t updates has neither the number n of
+    judgments nor k in it; the error itself falls with the spread of the targets over the draws,
+    which larger k reduce.
 
     Examples
     --------

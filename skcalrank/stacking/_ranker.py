@@ -67,9 +67,10 @@ class StackingRanker(BaseRanker, _BaseComposition):
     The mixture is calibrated (Fisher-consistent) for the measure as its loss is: over *all*
     functions. Here the loss is minimized over weighted sums of given scores only. With
     ``normalize="pooled"`` the order is optimal for the measure, as the number of queries grows, if
-    some weighted sum minimizes the loss over all functions: with "pairwise_logistic" one that is
-    the logarithm of the conditional mean of the targets up to a constant of each query, as the
-    scores of a boosted ranker with this loss estimate it; with "pairwise_squared" the mean itself.
+    some weighted sum minimizes the loss over all functions: with "pairwise_squared" one that is the
+    conditional mean of the targets up to a constant of each query; with "pairwise_logistic" its
+    logarithm, as the scores of a boosted ranker with this loss estimate it. There the penalty mixes
+    a little of the other rankers in, which may exchange documents of nearly equal means.
     Otherwise no theorem says that the value of the measure is the best among weighted sums, and we
     know of none for grades in place of the targets of the measure. With ``normalize="query"`` the
     level and the spread of the scores of a query are lost, so that even a ranker that estimates the

@@ -106,8 +106,9 @@ class TabularRanker(StackingRanker):
     -----
     Each part but the boosted squares minimizes a loss that is calibrated (Fisher-consistent) for
     the measure, over the functions that it can represent, and so does their mixture, over weighted
-    sums. The boosted squares learn grades, and so does the mixture without trees or of few queries
-    (see :class:`StackingRanker`); for graded labels we know of no theorem about that.
+    sums, each with its penalty: the minimum over *all* functions may have another order. The
+    boosted squares learn grades, and so does the mixture without trees or of few queries (see
+    :class:`StackingRanker`); for graded labels we know of no theorem about that.
 
     The linear rankers alone (``trees=None``) take a thirtieth to a fifth of the time. They are
     level with trees or ahead if the effects of the features add up or data are few, and far behind

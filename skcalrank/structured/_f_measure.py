@@ -182,8 +182,8 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
     The targets are :math:`y_i 1(|y| = m)` and :math:`1(|y| = 0)`, without those that are 0 in all
     rows (Zhang, Ramaswamy and Agarwal, ICML 2020; :class:`~skcalrank.structured.FMeasure`). From
     their conditional means the prediction maximizes the expected F-measure under every
-    distribution of the sets. From the probabilities of single labels alone this is impossible if
-    labels depend on each other, whatever the thresholds.
+    distribution of the sets. No thresholds of the probabilities of single labels do, if labels may
+    depend on each other.
 
     It estimates up to :math:`s^2 + 1` means where a threshold needs s probabilities, and a
     threshold that cross-validation chooses also makes up for estimates that shrink towards the

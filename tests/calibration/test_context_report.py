@@ -21,18 +21,18 @@ TIMES = [4, 4, 2]
 MEASURES = ["recall@1", "ndcg@2", "auc", "precision@1", "rbp"]
 
 
-def population():
+def population(kinds=KINDS, tenths=TENTHS, times=TIMES):
     """X, y and qid of the population, twice, so that each of two folds is all of it."""
-    X, y = [], []
-    for kinds, times in zip(KINDS, TIMES):
-        for labels in product((0, 1), repeat=4):
-            chance = np.where(labels, TENTHS[kinds], 10 - TENTHS[kinds]) / 10
-            copies = round(100 * times * chance.prod())
-            X += [np.eye(4)[kinds]] * copies
+    X, y, r = [], [], kinds.shape[1]
+    for row, many in zip(kinds, times):
+        for labels in product((0, 1), repeat=r):
+            chance = np.where(labels, tenths[row], 10 - tenths[row]) / 10
+            copies = round(100 * many * chance.prod())
+            X += [np.eye(len(tenths))[row]] * copies
             y += [labels] * copies
     X, y = np.concatenate(X), np.concatenate(y)
-    n = len(y) // 4
-    return np.tile(X, (2, 1)), np.tile(y, 2), np.arange(2 * n).repeat(4)
+    n = len(y) // r
+    return np.tile(X, (2, 1)), np.tile(y, 2), np.arange(2 * n).repeat(r)
 
 
 def excess_of(queries, measure):
@@ -101,6 +101,23 @@ def test_the_error_is_that_of_folds(rng):
     high = max(np.mean(excess) + stats.t.ppf(0.95, 3) * error, 0)
     assert one.bound_high == pytest.approx(float(regret_bound(measure, "squared", high, r=6)))
     assert two.standard_error != one.standard_error
+
+
+def test_statistics_that_tell_nothing_explain_none_of_the_regret():
+    # Queries of equal mean, spread, maximum and size: 5 is before 16, and rows put it behind.
+    kinds = np.array(
+        [[0, 4, 5, 10, 14, 15, 20], [1, 2, 6, 11, 12, 16, 20], [0, 4, 5, 11, 12, 16, 20]]
+    )
+    tenths, times = np.zeros(21, dtype=int), [9, 9, 2]
+    tenths[[5, 6, 10, 14, 15, 16]] = 9, 1, 10, 10, 10, 5
+    X, y, qid = population(kinds, tenths, times)
+    X = X @ np.arange(21.0)[:, None]
+    report = context_report(RecallRanker(DecisionTreeRegressor(), k=1), X, y, qid, cv=2)
+    queries = SharedRows.independent(kinds, tenths / 10, np.array(times) / 20)
+    scores = queries.minimizer("squared", "recall@1")
+    assert report.bound_high == pytest.approx(0, abs=1e-6)
+    assert queries.regret("recall@1", scores) > 0.05
+    assert "regret explained by context  at most" in str(report)
 
 
 def test_order_of_rows_does_not_matter(rng):
