@@ -36,8 +36,8 @@ class ContextReport:
         Standard error of `excess`, of its means over folds, whose models share training queries: as
         in :func:`~skcalrank.evaluation.cross_compare`.
     bound : float
-        Largest regret that a surrogate regret of `excess` explains; 0 if it is negative. What the
-        statistics of the query do not tell may cost more: no bound of all the regret of the rows.
+        Largest regret of the rows that `excess` explains: the one if the model with context is
+        exact; 0 if the excess is negative. What its statistics do not tell may cost more.
     bound_high : float
         The same for the upper 95 % limit of `excess`, which is Student's over folds.
     row_value, context_value : float
@@ -89,9 +89,9 @@ def context_report(
 
     for any g, which is the excess. It is :math:`E \|U - f\|^2` where g, the same regressor with
     :class:`~skcalrank.preprocessing.QueryContext`, finds U. Where the statistics tell less of the
-    query, or g is not fitted well, the excess is smaller than that, and the bound is one of the
-    regret that they explain alone: it can be 0 while the rows have a regret. A large excess shows
-    that means of targets depend on the query; the order may be the same nevertheless.
+    query, or g is not fitted well, the excess is smaller than that, and bounds the regret that the
+    rows would have if g were U: it can be 0 while they have one. A large excess shows that means of
+    targets depend on the query; the order may be the same nevertheless.
 
     Parameters
     ----------

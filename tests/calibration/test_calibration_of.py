@@ -273,6 +273,16 @@ def test_the_table_of_rankers_says_the_same():
     assert read >= 10
 
 
+@pytest.mark.parametrize("name", ["losses", "rows_and_context", "what_is_calibrated"])
+def test_pages_name_the_losses_that_rows_are_not_enough_for(name):
+    page = " ".join((Path(__file__).parents[2] / "doc" / f"{name}.rst").read_text().split())
+    start = page.index(":attr:`~skcalrank.losses.Loss.of_rows`")
+    around = page[start - 60 : start + 150]
+    named = {loss for loss in LOSSES if f'"{loss}"' in around}
+    expected = {loss for loss, cls in LOSSES.items() if not cls.of_rows}
+    assert named == (set() if name == "what_is_calibrated" else expected)
+
+
 def test_the_table_is_read():
     assert len(list(rows_of_the_page())) >= 18
     assert get_measure("ndcg").condition == "always"

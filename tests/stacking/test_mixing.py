@@ -1,6 +1,7 @@
 """Laws of the weights of a stack, which minimize a loss over held-out rows."""
 
 from dataclasses import dataclass
+from itertools import product
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -296,3 +297,28 @@ def test_the_mixture_is_level_with_its_best_member(table):
     best = max(member.score(*test) for member in ranker.named_rankers_.values())
     # With two logistic members the table with the column had .768, and a goal of .765.
     assert ranker.score(*test) >= max(best - 0.003, 0.764 if table else 0.945)
+
+
+@pytest.mark.parametrize(
+    ("loss", "second", "exchanges"),
+    [
+        ("pairwise_squared", 0.499, False),
+        ("pairwise_logistic", 0.49, False),
+        ("pairwise_logistic", 0.499, True),
+    ],
+)
+def test_the_penalty_exchanges_documents_of_nearly_equal_means(loss, second, exchanges):
+    # The first ranker minimizes the loss over all functions; the other one disagrees.
+    chance = np.array([0.5, second, 0.02])
+    outcomes = np.array(list(product((0, 1), repeat=3)))
+    copies = np.rint(1e5 * np.where(outcomes, chance, 1 - chance).prod(axis=1)).astype(int)
+    first = np.log(chance) if loss == "pairwise_logistic" else chance
+    X = np.tile(np.column_stack([first, [0.0, 1.0, -3.0]]), (2 * len(outcomes), 1))
+    y, qid = np.tile(outcomes, (2, 1)).ravel(), np.arange(2 * len(outcomes)).repeat(3)
+    weight, rows = np.tile(copies, 2).repeat(3), np.arange(len(qid))
+    rankers = [(f"column_{k}", ExternalRanker(Column(k))) for k in (0, 1)]
+    stack = StackingRanker(
+        rankers, measure="precision@1", loss=loss, targets="measure", cv=[np.split(rows, 2)]
+    ).fit(X, y, qid, sample_weight=weight)
+    scores = stack.predict(X[:3])
+    assert (scores[1] > scores[0]) == exchanges
