@@ -100,8 +100,8 @@ def borda(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
 
     They are :math:`s = A 1` with :math:`A_{jl} = \hat P(j \succ l) - \hat P(j \prec l)`. A pair
     that is not compared, or is even, counts 0. The scores of a query sum to 0. They are finite for
-    every set of comparisons. Unless `conditional`, documents that are compared more often have
-    scores further from 0.
+    every set of comparisons. Unless `conditional`, a pair weighs as much as it is compared: of
+    two documents that win the same share, above a half, the more often compared one is first.
 
     Parameters
     ----------

@@ -238,6 +238,14 @@ def test_win_rate_is_the_mean_share_of_wins_and_not_of_judgments():
     assert win_rate(y, conditional=False)[0] == pytest.approx(14 / 60 / 5)
 
 
+@pytest.mark.parametrize(("often", "seldom"), [(2, 1), (5, 3)])
+def test_of_equal_shares_of_wins_borda_prefers_the_more_often_compared_one(often, seldom):
+    n_wins, pairs = [2 * often, 2 * seldom, often, seldom], [[0, 2], [1, 2], [2, 0], [2, 1]]
+    winner, loser = np.repeat(pairs, n_wins, axis=0).T
+    scores = borda(PreferenceTarget.from_comparisons(winner, loser, qid=[1, 1, 1]))
+    assert scores[0] > scores[1] > 0
+
+
 def test_borda_is_the_net_preference_over_the_judgments(rng, matrices):
     y = target_of(rng, matrices)
     k = y.n_judgments[y.queries().codes]

@@ -9,6 +9,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.tree import DecisionTreeRegressor
 
 from skcalrank import NDCGRanker, PairwiseDisagreementRanker, PreferenceTarget
 from skcalrank.datasets import make_label_ranking
@@ -240,3 +241,17 @@ def test_differences_belong_to_the_fit(partial):
     np.testing.assert_array_equal(changed.predict(X), before)
     with pytest.raises(ValueError, match="pair_targets='differences' has no effect"):
         PairwiseDisagreementRanker(pair_targets="differences").fit(X, y)
+
+
+@pytest.mark.parametrize(("weights", "same"), [("unit", True), ("difference", False)])
+def test_splits_of_trees_are_those_of_differences_for_unit_weights(weights, same):
+    # One feature, and leads of item 1 over item 2.
+    X, y = np.arange(3.0)[:, None], np.array([[-2, 0], [1, 0], [4, 0]])
+    first, second = (
+        pairs(DecisionTreeRegressor(max_depth=1), weights=weights, pair_targets=targets)
+        .fit(X, y)
+        .rank(X)
+        .tolist()
+        for targets in ("preferences", "differences")
+    )
+    assert (first == second) == same
