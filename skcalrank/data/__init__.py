@@ -41,6 +41,15 @@ from ._ranked import TIES, Block, Ranked, positions
 from ._ranked_items import RankedItems
 from ._routing import call_step, handed_to, has_method, transform_rows
 from ._rows import QUERY_WEIGHTS, Rows, query_factors, seed_of
+from ._suspects import (
+    SHORTEST_RUN,
+    LabelOrder,
+    are_whole,
+    holds_qid,
+    warn_of_label,
+    warn_of_leaks,
+    warn_of_row_numbers,
+)
 from ._targets import Judgments, RankingTarget, Target
 from ._threads import each, one_blas_thread, openmp, openmp_threads
 from ._workers import ALONE, Workers, among, workers_of_fit

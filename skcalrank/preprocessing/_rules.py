@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data import warn
+from ..data import holds_qid, warn, warn_of_row_numbers
 from ..data.tables import Values, coded
 from ._kinds import Category, Column, Date, Duration, Flag, LeftOut, Number, Text
 from ._summaries import Levels, Moments, Numbers, Seconds, Summary
-from ._suspects import holds_qid
 from ._values import NUMBERS, iter_present, moments_of, numbers_of
 from ._words import words_of
 
@@ -148,10 +147,7 @@ def _of_extent(name: Any, extent: Numbers | Moments, has_missing: bool) -> Colum
     if extent.is_binary and not extent.is_one():
         return Flag(name, extent.low, extent.high)
     if not has_missing and extent.are_consecutive():
-        warn(
-            f"Column {name!r} of X holds consecutive integers, each once, as numbers of rows do. "
-            f"Leave it out with columns={{{name!r}: 'drop'}} unless it is a feature."
-        )
+        warn_of_row_numbers(name, f" with columns={{{name!r}: 'drop'}}")
     return Number(name, extent.low, extent.high)
 
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..data import hash_cells
+from ..data import SHORTEST_RUN, are_whole, hash_cells
 from ..data.tables import Coded, Values, coded
 from ..data.types import Array, Ints, Self
 from ._values import NAT, calendar, moments_of, numbers_of, seconds_of
 
-# Numbers of rows of tables are checked so many at a time, and not in fewer rows.
-_RUN_BLOCK, _SHORTEST_RUN = 1 << 20, 20
+# Numbers of rows of tables are checked so many at a time.
+_RUN_BLOCK = 1 << 20
 
 _HASHES = 1 << 64
 
@@ -71,7 +71,7 @@ class Numbers:
         if self.run is None:
             return False
         count, total = self.run
-        return count >= _SHORTEST_RUN and count == self.high - self.low + 1 and total == self._sum()
+        return count >= SHORTEST_RUN and count == self.high - self.low + 1 and total == self._sum()
 
     def _sum(self) -> int:
         """Return the sum of the hashes of all integers from the lowest to the highest."""
@@ -96,13 +96,9 @@ def _fractions(numbers: Array) -> Array:
 
 def _run(numbers: Array, counts: Ints | None, width: float) -> tuple[int, int] | None:
     count = len(numbers) if counts is None else int(counts.sum())
-    if width < count or not (_are_whole(numbers[:100]) and _are_whole(numbers)):
+    if width < count or not (are_whole(numbers[:100]) and are_whole(numbers)):
         return None
     return count, _hash_sum(numbers, counts)
-
-
-def _are_whole(numbers: Array) -> bool:
-    return numbers.dtype.kind != "f" or bool((numbers == np.floor(numbers)).all())
 
 
 def _hash_sum(numbers: Array, counts: Ints | None = None) -> int:

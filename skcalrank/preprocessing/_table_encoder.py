@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import (
+    LabelOrder,
     all_or_nothing,
     check,
     check_qid,
@@ -22,6 +23,7 @@ from ..data import (
     refuse_lazy,
     tables,
     warn,
+    warn_of_label,
     workers_of_fit,
 )
 from ..data.arrays import check_feature_names_in
@@ -29,7 +31,6 @@ from ..data.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ._kinds import Category, Column, Flag, Number
 from ._rules import CHOICES, column_of, summarized
 from ._summaries import Summary
-from ._suspects import warn_of_labels
 from ._table_matrix import TableMatrix, joined
 from ._written import column_from_dict, column_to_dict
 
@@ -222,10 +223,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _warn_of_labels(self, matrix: Any, y: Any, qid: Any) -> None:
         labels = np.asarray([] if y is None else y)
         if labels.shape == matrix.shape[:1] and labels.dtype.kind in "biuf":
+            y = labels.astype(float)
+            order = LabelOrder(y, check.queries(qid, len(matrix)))
             firsts = accumulate((column.n_outputs for column in self._used), initial=0)
-            columns = ((column, matrix[:, first]) for column, first in zip(self._used, firsts))
-            queries = check.queries(qid, len(matrix))
-            warn_of_labels(columns, labels.astype(float), queries)
+            for column, first in zip(self._used, firsts):
+                if order.is_told and _may_tell(column, y):
+                    x = matrix[:, first]
+                    if order.is_of(_label_of_level(x, y) if column.kind == "category" else x):
+                        name = column.name
+                        warn_of_label(name, f": columns={{{name!r}: 'drop'}}, or X without it")
 
     def _set_columns(self, summaries: list[Summary]) -> None:
         """Decide what the columns hold."""
@@ -497,6 +503,21 @@ def by_column(parts: Floats, encoder: TableEncoder | None) -> Floats:
     out[:, n_features:] = parts[:, len(sources) :]
     np.add.at(out.T, sources, parts[:, : len(sources)].T)
     return out
+
+
+def _may_tell(column: Column, y: Floats) -> bool:
+    """Return whether an order by the first number of a column would tell the labels.
+
+    A category with more levels than there are labels may do so by chance.
+    """
+    is_category = isinstance(column, Category)
+    return column.n_codes <= len(np.unique(y)) if is_category else column.kind != "text"
+
+
+def _label_of_level(codes: Floats, y: Floats) -> Floats:
+    """Return the mean label of the level of each row."""
+    level = np.nan_to_num(codes, nan=-1.0).astype(np.intp) + 1
+    return (np.bincount(level, y) / np.maximum(np.bincount(level), 1))[level]
 
 
 def _is_numeric(X: Any) -> bool:

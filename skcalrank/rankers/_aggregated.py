@@ -189,7 +189,10 @@ class AggregatedRanker(JudgmentRanker):
 
     def _reads(self, plan: Plan) -> Any:
         reads = super()._reads(plan)
-        return reads._replace(tables=True) if _reads_tables(self._given_ranker()) else reads
+        return reads._replace(tables=True) if self._hands_tables_on() else reads
+
+    def _hands_tables_on(self) -> bool:
+        return _reads_tables(self._given_ranker())
 
     def _targets_of_scores(self, ranker: BaseRanker, rows: Rows) -> Callable[..., Any]:
         # The members of a stack learn targets of the measure, whatever weighs them.

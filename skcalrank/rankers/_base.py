@@ -31,6 +31,7 @@ from ..data import (
     refuse_lazy,
     settle,
     tables,
+    warn_of_leaks,
     workers_of_fit,
 )
 from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix
@@ -251,6 +252,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 plan = replace(plan, measure=_scaled(measure, y))
             if reset and whole:
                 self._warn_of_equal_labels(measure, counted, queries, name)
+            if reset and whole and not self._hands_tables_on() and workers_of_fit().size == 1:
+                warn_of_leaks(table, None if n_items else queries.ungroup(y), queries, qid)
         check.warn_of_cut_queries(labels, type(self).__name__)
         rows = Rows(X, y, queries, weight, n_items, qid is not None, table)
         return plan, rows if n_items is None else replace(rows, items=check.item_names(labels))
@@ -276,6 +279,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _reads(self, plan: Plan) -> check.Reads:
         """Return how X is read."""
         return check.Reads.of(self, tables=plan.reads_tables)
+
+    def _hands_tables_on(self) -> bool:
+        """Return whether a ranker inside makes numbers of the columns of a table."""
+        return False
 
     def _check_judgments(self, X: Any, y: Judgments, reset: bool) -> int | None:
         """Return the number of items of judgments y, or raise if y does not suit."""

@@ -54,6 +54,9 @@ class RankerAround(BaseRanker):
         # A ranker that does not take tables raises itself.
         return super()._reads(plan)._replace(tables=True, records=True)
 
+    def _hands_tables_on(self) -> bool:
+        return get_tags(self).input_tags.string
+
     def _check_params(self) -> Any:
         ranker = self._given()
         if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):

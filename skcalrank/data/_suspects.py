@@ -1,0 +1,140 @@
+"""Columns of numbers that are suspicious beside the labels and the queries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import tables
+from ._exceptions import is_settled, settle, warn
+from ._queries import Queries, qid_array
+from .types import Array, Floats, Ints
+
+# A column that orders so many pairs of unequal labels without an error is suspicious.
+_PAIRS = 50
+
+# Rows of whole queries on which most columns are seen to make an error.
+_FIRST_ROWS = 200
+
+#: Consecutive integers of fewer rows are no numbers of rows.
+SHORTEST_RUN = 20
+
+
+class LabelOrder:
+    """The order of documents by their labels, which columns of numbers may repeat.
+
+    * `y` (n_rows,), `queries`: labels in row order, and the queries of the rows.
+    """
+
+    def __init__(self, y: Floats, queries: Queries) -> None:
+        self._order = np.lexsort((y, queries.codes))
+        self._y, self._codes = y[self._order], queries.codes[self._order]
+        self.is_told = queries.n_queries < len(y) and _n_pairs(self._codes, self._y) >= _PAIRS
+        last = int(np.searchsorted(queries.ptr, min(_FIRST_ROWS, len(y))))
+        self._n_first = int(np.searchsorted(self._codes, max(last, 1)))
+
+    def is_of(self, x: Floats) -> bool:
+        """Return whether x, or -x, orders many pairs of unequal labels without an error."""
+        n = self._n_first
+        if not self.is_told or not _orders(x[self._order[:n]], self._y[:n], self._codes[:n]):
+            return False
+        x = x[self._order]
+        known = ~np.isnan(x)
+        x, y, codes = x[known], self._y[known], self._codes[known]
+        return len(y) > 0 and _n_pairs(codes, y) >= _PAIRS and _orders(x, y, codes)
+
+
+def _n_pairs(codes: Ints, y: Floats) -> int:
+    """Return the number of pairs of documents of a query with different labels."""
+    sizes = np.bincount(codes).astype(float)
+    _, grade = np.unique(y, return_inverse=True)
+    equal = np.unique(codes.astype(np.int64) * (grade.max() + 1) + grade, return_counts=True)[1]
+    return int((sizes**2).sum() - (equal.astype(float) ** 2).sum()) // 2
+
+
+def _orders(x: Floats, y: Floats, codes: Ints) -> bool:
+    """Return whether x rises, or falls, from label to label; rows go by query and label.
+
+    A missing value hides the labels beside it.
+    """
+    starts = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (y[1:] != y[:-1])))
+    low, high = np.fmin.reduceat(x, starts), np.fmax.reduceat(x, starts)
+    same = codes[starts[1:]] == codes[starts[:-1]]
+    falls, rises = (high[:-1] >= low[1:])[same], (low[:-1] <= high[1:])[same]
+    return not (falls.any() and rises.any())
+
+
+def holds_qid(values: tables.Values, qid: Any) -> bool:
+    """Return whether a column holds the identifiers of the queries."""
+    qid = qid_array(qid)
+    if isinstance(values, np.ndarray) and qid.dtype.kind in "biufM":
+        of_times = values.dtype.kind in "mM", qid.dtype.kind == "M"
+        return of_times[0] == of_times[1] and bool(np.array_equal(values, qid))
+    is_coded = isinstance(values, tables.Coded)
+    few = tables.Coded(values.levels, values.codes[:20]) if is_coded else values[:20]
+    return _names(few) == _names(qid[: len(_names(few))]) and _names(values) == _names(qid)
+
+
+def _names(values: Any) -> list[str]:
+    """Return values as text: the qid may be that of a column of numbers, or the other way round."""
+    if isinstance(values, tables.Coded):
+        values = values.values()
+    return [str(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
+
+
+def are_whole(numbers: Array) -> bool:
+    """Return whether numbers are integers, of which none is missing."""
+    return numbers.dtype.kind != "f" or bool((numbers == np.floor(numbers)).all())
+
+
+def _are_consecutive(x: Array) -> bool:
+    if len(x) < SHORTEST_RUN or not are_whole(x[:SHORTEST_RUN]) or not are_whole(x):
+        return False
+    return float(x.max()) - float(x.min()) + 1 == len(x) == len(np.unique(x))
+
+
+def warn_of_label(name: Any, remedy: str = "") -> None:
+    """Warn of a column that orders documents by their labels."""
+    warn(
+        f"Column {name!r} of X orders all documents by their labels without an error. If it is "
+        f"known only after the label, as clicks or sales are, leave it out{remedy}."
+    )
+
+
+def warn_of_row_numbers(name: Any, remedy: str = "") -> None:
+    """Warn of a column that holds numbers of rows."""
+    warn(
+        f"Column {name!r} of X holds consecutive integers, each once, as numbers of rows do. "
+        f"Leave it out{remedy} unless it is a feature."
+    )
+
+
+class _Told(Warning):
+    """Stands for leaks of a frame, which the fits inside of a fit need not tell again."""
+
+
+def warn_of_leaks(X: Any, y: Floats | None, queries: Queries, qid: Any) -> None:
+    """Warn of the columns of numbers of a table that are the labels, the qid, or row numbers.
+
+    * `X`: table that no encoder has read, which tells of its columns itself; others are passed by.
+    * `y` (n_rows,): labels in row order; None if a row has several.
+    * `qid` (n_rows,): identifiers of the queries; None if there are none.
+    """
+    names = None if is_settled(_Told) else tables.column_names(X)
+    is_read = isinstance(X, tables.EncodedTable)
+    if names or is_read:
+        settle(_Told)
+    if not names or is_read:
+        return
+    labels = None if y is None else LabelOrder(y, queries)
+    qid = None if qid is None else qid_array(qid)
+    for name, values in zip(names, tables.columns_of(X)):
+        if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
+            continue
+        if qid is not None and holds_qid(values, qid):
+            warn(f"Column {name!r} of X holds the qid. Leave it out unless it is a feature.")
+        elif _are_consecutive(values):
+            warn_of_row_numbers(name)
+        if labels is not None and labels.is_of(values):
+            warn_of_label(name)
