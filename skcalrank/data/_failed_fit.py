@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ._exceptions import OutOfRangeError, warning_once
 
@@ -30,6 +30,14 @@ _EMPTY = Parameter.empty
 Self = TypeVar("Self")
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
+
+
+def _columns_read(estimator: Any) -> Any:
+    """Return the names of the columns that an estimator computes with; None if they have none."""
+    encoder = getattr(estimator, "encoder_", None)
+    if encoder is None:
+        return getattr(estimator, "feature_names_in_", None)
+    return encoder.get_feature_names_out()
 
 
 def all_or_nothing(
@@ -79,7 +87,7 @@ def all_or_nothing(
                 return method(self, *args, **kwargs)
         except BaseException as error:
             if isinstance(error, OutOfRangeError):
-                error.name_column(getattr(self, "feature_names_in_", None))
+                error.name_column(_columns_read(self))
             vars(self).clear()
             vars(self).update(before)
             raise

@@ -145,7 +145,8 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         out: Floats = np.take(X.astype(float, copy=False), self.features_, axis=1)
         out *= 0.5
         out -= self.starts_ / 2
-        out /= self.ends_ / 2 - self.starts_ / 2
+        with np.errstate(over="ignore"):  # of what lies far outside of the interval
+            out /= self.ends_ / 2 - self.starts_ / 2
         return np.clip(out, 0.0, 1.0, out=out)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:

@@ -119,8 +119,8 @@ class Number(Column):
         super().__init__(name)
         self.low, self.high, self.from_text = low, high, from_text
         # Single precision, which some libraries of trees have, would make values equal. Its steps
-        # are 2 ** 29 times those of double precision.
-        steps = np.spacing(max(abs(low), abs(high))) * 2.0**29
+        # are 2 ** 29 times those of double precision, of which the last would overflow.
+        steps = np.spacing(max(abs(low), abs(high)) / 2) * 2.0**30
         self.offset = low if high - low < steps * 2.0**12 else 0.0
 
     def read(self, values: Values) -> Floats:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
     CACHE_CELLS,
+    OutOfRangeError,
     Queries,
     all_or_nothing,
     check,
@@ -30,6 +31,9 @@ from ._hinges import COLUMNS, QuantileHinges, fit_blocks
 from ._indicators import Indicators
 from ._logs import signed_log1p
 from ._table_encoder import encoded, fit_encoded
+
+# Larger numbers, such as the largest of double precision, stand for missing ones.
+_LARGEST = 1e290
 
 _RowsNow = Callable[[Floats], Floats]
 
@@ -193,6 +197,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         ]
         self.means_: Any = None
         if len(self.numbers_):
+            self._refuse_large(seen.totals)
             means = seen.totals / np.maximum(seen.counts, 1)
             self.means_ = means.astype(matrix.dtype if matrix.dtype.kind == "f" else float)
             if self.encoder_ is None and (seen.lows >= seen.highs).all():
@@ -201,6 +206,18 @@ class LinearColumns(TransformerMixin, BaseEstimator):
                     f"{', '.join(map(str, range(min(n_columns, 5))))}. Check how X was made."
                 )
         return matrix
+
+    def _refuse_large(self, totals: Floats) -> None:
+        """Raise for numbers that stand for missing ones, beside which all others vanish."""
+        is_large = ~(np.abs(totals) < _LARGEST)
+        if is_large.any():
+            k = int(is_large.argmax())
+            raise OutOfRangeError(
+                f"X must have columns whose sums are below {_LARGEST:g}, got {totals[k]:.3g}",
+                int(self.numbers_[k]),
+                "Divide the column by a number, or replace values that stand for missing ones by "
+                "NaN.",
+            )
 
     def _filled(self, matrix: Floats, pick: slice = slice(None)) -> Floats:
         """Return numbers, with means in place of missing ones."""
@@ -379,7 +396,8 @@ def _seen(matrix: Floats, kinds: Sequence[int], columns: Ints, order: Ints | Non
         rows = matrix[order[start : start + step]]
         rows = rows if len(columns) == matrix.shape[1] else np.take(rows, columns, axis=1)
         there = ~np.isnan(rows)
-        totals += rows.sum(axis=0, where=there, dtype=float)
+        with np.errstate(over="ignore", invalid="ignore"):
+            totals += rows.sum(axis=0, where=there, dtype=float)
         counts += there.sum(axis=0)
         if (lows >= highs).all():  # until a column is known to vary
             lows, highs = np.fmin(lows, np.fmin.reduce(rows)), np.fmax(highs, np.fmax.reduce(rows))

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from ..data import Queries, Rows, among, each, workers_of_fit
 from ..data.tables import EncodedTable
 from ..data.types import Bools, Floats, Ints
+from ..pipeline import naming_columns
 from ..preprocessing import LinearColumns, TableMatrix, curve_of, fit_together, transform_together
 from ..rankers import FitInChunks, learns_in_chunks
 from ._streamed import OverChunks, Streamed
@@ -150,7 +151,8 @@ class _Chunks:
             moments = []
             for number, made in enumerate(self._made(X[numbers[rows]], queries)):
                 if learns:
-                    moments.append(self._fits[number].moments_of(made, queries, pick))
+                    with naming_columns([self._columns[number]]):
+                        moments.append(self._fits[number].moments_of(made, queries, pick))
                 if scorers is not None:
                     scores[number, pick] = scorers[number].predict(made)
             return moments

@@ -356,7 +356,8 @@ class HingeView(View):
         out = block.numbers[:, self.features]
         out *= 0.5
         out -= self._halves
-        out /= self._widths
+        with np.errstate(over="ignore"):  # of what lies far outside of the interval
+            out /= self._widths
         return np.clip(out, 0.0, 1.0, out=out)
 
 
