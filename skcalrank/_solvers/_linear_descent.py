@@ -36,8 +36,8 @@ from ._moments import WithinQueries, merge_all, pooled_moments
 # Options of the solver: it stops by the size of the gradient, or at the level of rounding errors.
 _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
 
-# Features are far from zero if their squared mean is more than this multiple of their variance.
-_FAR = 1e6
+# Features are far from zero if their mean is more than this multiple of their range.
+_FAR = 1e3
 
 # Squares of smaller gradients underflow.
 _SMALLEST = 1e-150
@@ -222,6 +222,15 @@ def penalty_scale(objective: Any, units: Units, scores: Any, back: Any, shape: A
     return np.where(squares > 0.0, curvature / 2.0 * squares, 1.0)
 
 
+def offsets(X: Any) -> Floats:
+    """Return the means of the columns that are far from zero, and 0 for all others."""
+    if issparse(X):
+        return np.zeros(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, spread = X.mean(axis=0, dtype=float), X.max(axis=0) - X.min(axis=0)
+        return np.where((spread > 0) & (np.abs(mean) > _FAR * spread), mean, 0.0)
+
+
 def _warn_if_unfinished(result: Any, tol: float) -> None:
     """Warn if the solver stopped early, unless only rounding errors are left."""
     possible = np.sum(result.jac**2) / 2  # decrease of the objective
@@ -268,9 +277,7 @@ class _Rows:
         self.gram = self._learn_gram()
         # For features far from zero, scores would be differences of large numbers unless rows are
         # centered first.
-        squares = _diagonal(self.gram)
-        far = (squares > 0) & (self.n_rows * self.mean**2 > _FAR * squares)
-        self.is_far = bool(far.any()) and not issparse(X)
+        self.is_far = bool(offsets(X).any())
 
     def gram_with_intercept(self) -> Floats:
         """Return the Gram matrix, or its diagonal, with a constant feature appended if needed."""
@@ -341,11 +348,12 @@ class _Rows:
         there is an intercept.
         """
         X, none, workers = self.X, np.zeros((self.X.shape[0], 0)), workers_of_fit()
-        if self.d > _MOST_FEATURES:
-            squares, mean = workers.total(self._squares_and_mean, _sums)
-            if self.fit_intercept:
-                self.mean = mean
-            return squares - self.n_rows * self.mean**2
+        is_wide = self.d > _MOST_FEATURES
+        if self.queries is not None or (is_wide and self.fit_intercept):
+            # Differences of scores do not see a shift of the features either.
+            self.mean = workers.total(self._share_of_mean, sum)
+        if is_wide:
+            return workers.total(self._squares, sum)
         if self.queries is not None:
             within = WithinQueries(X, none, self.queries)
             return workers.total(within.moments, merge_all).gram
@@ -354,13 +362,20 @@ class _Rows:
             self.mean = moments.mean
         return moments.normal(self.fit_intercept)[0]
 
-    def _squares_and_mean(self) -> Any:
-        """Return the squares of the features, and what these rows contribute to their means."""
-        X = self.X
-        squares = X.multiply(X).sum(axis=0) if issparse(X) else np.einsum("ij,ij->j", X, X)
-        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        share = X.shape[0] / self.n_rows
-        return np.asarray(squares, dtype=float).ravel(), share * mean
+    def _share_of_mean(self) -> Floats:
+        """Return what these rows contribute to the means of the features."""
+        mean = np.asarray(self.X.mean(axis=0, dtype=np.float64)).ravel()
+        return self.X.shape[0] / self.n_rows * mean
+
+    def _squares(self) -> Floats:
+        """Return the sums of squares of the features of these rows, about the means."""
+        X, n = self.X, self.X.shape[0]
+        if issparse(X):
+            squares = np.asarray(X.multiply(X).sum(axis=0), dtype=float).ravel()
+            return squares - n * self.mean**2
+        step = max(1, CACHE_CELLS // self.d)
+        blocks = (X[start : start + step] - self.mean for start in range(0, n, step))
+        return sum((np.square(block).sum(axis=0) for block in blocks), np.zeros(self.d))
 
 
 def _basis(rows: _Rows, curvature: float, penalty: Floats) -> Floats:

@@ -18,6 +18,7 @@ from .._solvers import (
     SQUARED_LOSSES,
     Moments,
     is_closed_form,
+    offsets,
     predict_rows,
     takes_nan,
     takes_sparse,
@@ -137,10 +138,14 @@ def _warn_of_constant(regressor: Any, X: Any, values: Floats) -> None:
     X = tables.rows_as_numbers(X)
     spread = X.max(axis=0) - X.min(axis=0)
     if spread.nnz if issparse(X) else np.nan_to_num(spread).any():
+        is_far = is_closed_form(regressor) and offsets(X).any()
+        remedy = "use a regressor of squared errors with a smaller penalty or smaller leaves"
+        if is_far:
+            remedy = "subtract from each feature its mean, which is large against its spread"
         warn(
             f"{type(regressor).__name__} predicts one value for all {values.shape[0]} rows, "
-            "although the targets of fit differed: it learned nothing. Use a regressor of squared "
-            "errors with a smaller penalty or smaller leaves.",
+            "although the targets of fit differed, and learned nothing: "
+            f"{remedy}.",
             NotAMeanWarning,
         )
 

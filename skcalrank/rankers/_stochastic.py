@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._solvers import offsets
 from ..aggregation import is_of_clicks, judgments_of, structure_scores
 from ..data import ClickSessions, Judgments, PreferenceTarget, Queries, Rows, limits
 from ..data.types import Floats, Seed
@@ -177,6 +179,10 @@ class StochasticAggregatedRanker(JudgmentRanker):
             batch_size=self.batch_size,
             rng=rng,
         )
+        if rows.n_items is None and not self._loss().needs_intercept:
+            # Steps would be those of squares of the offset.
+            far = offsets(rows.X)
+            rows = replace(rows, X=rows.X - far) if far.any() else rows
         options: Any = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
         descend(descent, rows, batches, penalty=self.alpha / counts.sum(), **options)
         self._descent, self._rng, self.n_iter_ = descent, source, descent.n_updates

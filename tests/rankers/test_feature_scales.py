@@ -3,11 +3,23 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from skcalrank import (
     DCGRanker,
+    NDCGRanker,
+    OrderPreservingRanker,
+    PairwiseLogisticRanker,
     PrecisionRanker,
+    sample_comparisons,
+)
+from skcalrank.data import NotAMeanWarning
+from skcalrank.rankers import (
+    DifferenceGraphRanker,
+    PairwiseHingeRanker,
+    StochasticAggregatedRanker,
+    ValueRegularizedRanker,
 )
 
 QID = np.repeat(np.arange(40), 10)
@@ -51,3 +63,36 @@ def test_gains_whose_squares_overflow(dtype, data):
     coef = DCGRanker().fit(X, 600 * y, QID).coef_
     small = DCGRanker().fit(X, y, QID).coef_
     np.testing.assert_allclose(coef / 2.0**600, small, rtol=1e-5)
+
+
+DESCENTS = [
+    PairwiseLogisticRanker(),
+    PairwiseHingeRanker(),
+    DifferenceGraphRanker(),
+    ValueRegularizedRanker(),
+    OrderPreservingRanker(),
+    OrderPreservingRanker(loss="pairwise_logistic"),
+    OrderPreservingRanker(loss="squared_hinge"),
+    StochasticAggregatedRanker("borda", n_updates=300, random_state=0),
+]
+
+
+@pytest.mark.parametrize("offset", [1e9, 1e12])
+@pytest.mark.parametrize("n_features", [3, 2100])
+@pytest.mark.parametrize("ranker", DESCENTS, ids=repr)
+def test_descent_does_not_see_an_offset(ranker, n_features, offset, data, rng):
+    _, y = data
+    X = rng.normal(size=(400, n_features))
+    if isinstance(ranker, StochasticAggregatedRanker):
+        y = sample_comparisons(y + X[:, 1], QID, n_comparisons=600, random_state=0)
+    far = X + offset
+    near = far - offset  # exact, with what the offset has rounded
+    near -= near.mean(axis=0)
+    near, moved = (clone(ranker).fit(A, y, QID).coef_ for A in (near, far))
+    np.testing.assert_allclose(moved, near, rtol=2e-3, atol=2e-3 * np.abs(near).max())
+
+
+def test_what_rounding_hides_is_told_with_the_remedy(data):
+    X, y = data
+    with pytest.warns(NotAMeanWarning, match="learned nothing: subtract from each feature its"):
+        NDCGRanker().fit(X + 1e15, y, QID).predict(X + 1e15, QID)
