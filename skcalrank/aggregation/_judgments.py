@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data import ClickSessions, PreferenceTarget, Queries
 from ..data.types import Array, Floats, Ints
-from ._tally import Tally
+from ._tally import Tally, warn_of
 
 
 @dataclass
@@ -216,7 +216,16 @@ def tally_of(y: Any, structure: str) -> Tally:
     queries = y.queries()
     judgments = PairJudgments.of(y, queries)
     tally = judgments.tally(judgments.slot, judgments.weight, judgments.counts)
-    return replace(tally, queries=queries, n_items=y.n_items)
+    tally = replace(tally, queries=queries, n_items=y.n_items)
+    pairs = np.ones(len(tally.first))
+    met = tally.row_sums(pairs, pairs)
+    never = (met == 0) & queries.repeat(queries.max(met) > 0)
+    if never.any() and structure not in ("mean_adjacency", "log_odds"):  # which show it
+        place = int(np.argmax(never))
+        name = y.document_name(place if queries.order is None else int(queries.order[place]))
+        text = f"has documents that were never compared, such as {name}: their scores say nothing."
+        warn_of(tally, queries.max(never) > 0, f"{text} Compare them, or leave them out.")
+    return tally
 
 
 def random_subsets(counts: Ints, order: int, rng: np.random.RandomState) -> Ints:

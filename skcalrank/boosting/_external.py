@@ -278,7 +278,7 @@ class ExternalRanker(BaseRanker):
         scores = scores_of(self.estimator_, X, rows.queries, named, self._taken)
         return scores if self._taken else with_ties(scores, rows.X)
 
-    def contributions(self, X: Matrix) -> Floats:
+    def contributions(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Return the scores as exact sums over the features.
 
         They are SHAP values for trees, and coefficients times features for linear scores.
@@ -286,6 +286,8 @@ class ExternalRanker(BaseRanker):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row, which is validated, and does not change the parts.
 
         Returns
         -------
@@ -298,7 +300,7 @@ class ExternalRanker(BaseRanker):
         ValueError
             If the score is no such sum.
         """
-        rows = self._check_rows(X, None, "contributions")
+        rows = self._check_rows(X, qid, "contributions")
         matrix = self._matrix(self.estimator_, rows)
         if isinstance(self.estimator_, QueryPipeline) and self.encoder_ is not None:
             (_, columns), (_, last) = self.estimator_.steps

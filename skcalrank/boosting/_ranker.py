@@ -727,12 +727,14 @@ class BoostedRanker(TargetRanker):
             latest = [last if new is None else new for last, new in zip(latest, scores)]
             yield np.sum(latest, axis=0)
 
-    def contributions(self, X: Matrix) -> Floats:
+    def contributions(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Return the scores as exact sums over the features, which are SHAP values.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row, which is validated, and does not change the parts.
 
         Returns
         -------
@@ -745,7 +747,7 @@ class BoostedRanker(TargetRanker):
         ValueError
             If `start_` is not linear in the features.
         """
-        rows = self._check_rows(X, None, "contributions")
+        rows = self._check_rows(X, qid, "contributions")
         engine, kinds = ENGINES[self.engine_], categories_of(self)
         models = self._models()
         parts = [model.contributions(engine, rows, kinds, self.n_jobs) for model in models]

@@ -10,11 +10,13 @@ import numpy as np
 from sklearn.base import clone
 
 from ..aggregation import position_based
-from ..data import ClickSessions, call_step, handed_to, keeping_warnings, warning_once
+from ..data import ClickSessions, call_step, handed_to, keeping_warnings, tables, warning_once
 from ..data.arrays import safe_indexing
 from ..data.types import ArrayLike, Floats, Ints, Matrix
+from ..measures import DCG
 from ..model_selection import QueryKFold
 from ..rankers import AggregatedRanker
+from ..stacking import TabularRanker
 from ._compare import query_names
 from ._comparison import Comparison
 from ._made import made
@@ -81,8 +83,10 @@ class ClickChoice:
         return "\n".join([f"{'candidate':{width}}  worst loss  {_CRITERION}", *lines])
 
 
-def default_candidates(theta: Floats, prior: Any = None) -> dict[str, AggregatedRanker]:
-    """Return rankers of clicks that differ in weight, clipping and correction."""
+def default_candidates(X: Any, theta: Floats, prior: Any = None) -> dict[str, AggregatedRanker]:
+    """Return rankers of clicks on documents X that differ in weight, clipping and correction."""
+    reads = tables.is_table(X) and len(tables.numeric(X)) < X.shape[1]
+    ranker = TabularRanker(DCG(gain="linear"), trees=None) if reads else None
     clipped, naive = np.maximum(theta, 1 / _CLIP), np.ones_like(theta)
     models: dict[str, tuple[dict[str, Any], float]] = {
         **{f"m={m}": ({"propensity": theta}, m) for m in (5, 1, 20)},
@@ -94,7 +98,7 @@ def default_candidates(theta: Floats, prior: Any = None) -> dict[str, Aggregated
     if prior is None:
         del models["shrunk"]
     return {
-        name: AggregatedRanker("position_based", structure_options=options, row_weight=m)
+        name: AggregatedRanker("position_based", ranker, structure_options=options, row_weight=m)
         for name, (options, m) in models.items()
     }
 

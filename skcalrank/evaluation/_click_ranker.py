@@ -128,7 +128,8 @@ def click_ranker(
         :class:`~skcalrank.AggregatedRanker` of "position_based": with weights ``e / (e + m)`` of e
         examinations, for m of 1, 5 and 20; m of 5 with estimates shrunk to the prior, if any;
         inverse propensities, and these clipped at 10, with weight 1; and naive clicks, whose
-        propensities are all 1.
+        propensities are all 1. They are linear: in the numbers of X or, if X has columns of
+        categories, text or dates, the linear rankers of :class:`~skcalrank.TabularRanker`.
     prior : float or frozen ranker, default=None
         What estimates of a default candidate are shrunk to, as in
         :func:`~skcalrank.aggregation.position_based`; best the ranker that made the log. If None,
@@ -187,7 +188,9 @@ def click_ranker(
     check.row_order(sessions=sessions, X=X)
     measure = linear_measure(measure)
     rankers = (
-        default_candidates(theta, prior) if candidates is None else named("candidates", candidates)
+        default_candidates(X, theta, prior)
+        if candidates is None
+        else named("candidates", candidates)
     )
     splitter = QueryShuffleSplit(1, test_size=test_size, random_state=random_state)
     ((train, test),) = splitter.split(X, sessions)

@@ -50,7 +50,7 @@ def explain_order(
         A ranker with a linear score (``coef_``), a :class:`~skcalrank.BoostedRanker`, a ranker of
         documents around trees of scikit-learn, such as ``HistGradientBoostingRegressor()``, or a
         :class:`~skcalrank.TabularRanker` or other stack of these. In a pipeline, the features are
-        those after the other steps.
+        those after the other steps. Columns of a table that `fit` left out are no features.
     X : array-like or sparse matrix of shape (n_rows, d)
         Documents, or instances in the label-ranking form.
     first : int or label
@@ -192,9 +192,11 @@ def _of_parts(
     seen = getattr(ranker, "feature_names_in_", None)
     values, reference = _cells(tables.take_rows(table, chosen), place, said[1], seen)
     names = names_of(ranker, steps, names, parts.shape[1])
-    weights = np.full(len(values), np.nan)
-    parts = parts[place] - _other(parts, said[1])
-    return Explanation(names, values, reference, weights, 0.0, *said, parts)
+    parts, kept = parts[place] - _other(parts, said[1]), np.ones(len(names), dtype=bool)
+    if getattr(ranker, "encoder_", None) is not None:
+        kept = np.isin(np.arange(len(names)), ranker.encoder_.sources_) | (parts != 0)
+    cells = (names[kept], values[kept], reference[kept], np.full(kept.sum(), np.nan))
+    return Explanation(*cells, 0.0, *said, parts[kept])
 
 
 def _cells(table: Any, place: int, against: str, seen: Array | None) -> tuple[Array, Array]:

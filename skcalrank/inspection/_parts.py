@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -71,8 +70,7 @@ def check_linear(ranker: Any) -> None:
 
 def reads_queries(ranker: Any) -> bool:
     """Return whether the contributions of a ranker are those within a query."""
-    contributions = getattr(ranker, "contributions", None)
-    return contributions is not None and "qid" in signature(contributions).parameters
+    return getattr(ranker, "_explains_queries", False)
 
 
 def parts_of(ranker: Any, X: Any, scores: Any, codes: Ints | None = None) -> Floats:
@@ -88,8 +86,7 @@ def parts_of(ranker: Any, X: Any, scores: Any, codes: Ints | None = None) -> Flo
     Raises ValueError if the scores are neither linear nor sums of trees that can be explained.
     """
     if hasattr(ranker, "contributions"):
-        named = {"qid": codes} if reads_queries(ranker) else {}
-        return ranker.contributions(X, **named)[:, :-1]
+        return ranker.contributions(X, codes)[:, :-1]
     for model in (ranker, getattr(ranker, "estimator_", None)):
         if has_tree_parts(model):
             return tree_parts(model, X, scores)[:, :-1]

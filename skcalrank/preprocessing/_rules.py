@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..data import holds_qid, warn, warn_of_row_numbers
+from ..data.arrays import is_number
 from ..data.tables import Values, coded
 from ._kinds import Category, Column, Date, Duration, Flag, LeftOut, Number, Text
 from ._summaries import Levels, Moments, Numbers, Seconds, Summary
@@ -173,6 +174,12 @@ def _of_levels(name: Any, levels: Levels, has_missing: bool, max_categories: int
 def _of_strings(name: Any, levels: Levels, max_categories: int) -> Column:
     """Return the column for strings: dates, numbers, text, categories or an identifier."""
     texts = levels.values
+    broken = [text for text in texts if "\0" in text and is_number(text.replace("\0", ""))]
+    if broken:
+        raise ValueError(
+            f"Column {name!r} of X must hold numbers without a NUL byte, got {broken[0]!r}: "
+            "repair the file."
+        )
     if all(map(_ISO.fullmatch, texts)) and (moments := Moments.of_levels(levels)) is not None:
         warn(
             f"Column {name!r} of X holds text such as {texts[0]!r}, which is read as dates. "

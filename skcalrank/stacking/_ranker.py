@@ -177,6 +177,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
     takes_eval_set = True
     fits_among_workers = True
 
+    _explains_queries: ClassVar[bool] = True
     _plan_settings: ClassVar = {
         "weights_note": "queries are held out, and each ranker uses weights in its own way"
     }

@@ -32,6 +32,8 @@ from skcalrank.aggregation import (
     win_rate,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:Query .* has documents that were never compared")
+
 PAIR_STRUCTURES = {name: rule for name, rule in RULES.items() if name not in OF_CLICKS}
 every_structure = pytest.mark.parametrize("name", RULES)
 every_pair_structure = pytest.mark.parametrize("name", PAIR_STRUCTURES)
@@ -494,3 +496,17 @@ def test_a_single_one_way_pair_is_warned_about():
     y = PreferenceTarget.from_comparisons([0, 1, 2], [1, 0, 1], [1, 1, 1])
     with pytest.warns(UserWarning, match="Query 1 has pairs of documents of which always the same"):
         mean_log_odds(y, c=0)
+
+
+@pytest.mark.filterwarnings("ignore:Query .* has documents that no chain")
+@every_pair_structure
+def test_a_document_that_was_never_compared_is_told(name):
+    structure = RULES[name]
+    y = PreferenceTarget.from_comparisons([0, 2, 0, 3], [2, 0, 3, 2], qid=[7, 7, 7, 7])
+    with pytest.warns(UserWarning, match="Query 7 has .* never compared, such as document 1:"):
+        structure(y)
+    # A query without a comparison has one score, and no order.
+    y = PreferenceTarget.from_comparisons([0, 2, 0], [2, 3, 3], qid=[7, 8, 7, 7])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Query .* never compared")
+        structure(y)

@@ -6,6 +6,8 @@ import pytest
 from skcalrank import PreferenceTarget, RankingTarget, sample_comparisons
 from skcalrank.aggregation import bradley_terry, kemeny, log_odds, principal_eigenvector
 
+pytestmark = pytest.mark.filterwarnings("ignore:Query .* has documents that were never compared")
+
 # -- Bradley-Terry -----------------------------------------------------------------------
 
 

@@ -28,6 +28,8 @@ from skcalrank.aggregation import (
 from skcalrank.aggregation._judgments import random_subsets
 from skcalrank.measures import get_measure
 
+pytestmark = pytest.mark.filterwarnings("ignore:Query .* has documents that were never compared")
+
 SHAPES = [(4, 5), (1, 0), (3, 4), (2, 3), (3, 1), (5, 0), (3, 2)]
 every_structure = pytest.mark.parametrize("name", DEFINITIONS)
 

@@ -100,3 +100,16 @@ def test_other_strengths_of_bias_do_not_warn_of_the_estimate():
     X, y = made(sign=-1, n_sessions=1850)
     estimate = click_ranker(X, y, propensity=THETA).estimate
     assert min(estimate.effective_sample_size, estimate.safety.effective_sample_size) > 40
+
+
+def test_default_candidates_read_tables():
+    pandas = pytest.importorskip("pandas")
+    X, y = made(n_sessions=1500)
+    X, y = X[:480], y[np.arange(480)]
+    kind = np.where(X[:, 0] > 0.5, "new", "old")
+    table = pandas.DataFrame({"kind": kind, "b": X[:, 1]})
+    report = click_ranker(table, y, propensity=THETA, prior=0.3, measure="dcg@3")
+    assert len(report.choice.comparison.systems) == 7
+    assert report.ranker.ranker_.encoder_.kinds_["kind"] == "category"
+    scores = report.ranker.predict(table, y.qid)
+    assert scores[kind == "new"].mean() > scores[kind == "old"].mean()

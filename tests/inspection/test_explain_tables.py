@@ -5,7 +5,9 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 from boosting_cases import FIRST, boosted
+from sklearn.linear_model import Ridge
 
+from skcalrank import ExternalRanker, TabularRanker
 from skcalrank.inspection import explain_order
 
 pd = pytest.importorskip("pandas")
@@ -54,3 +56,26 @@ def test_values_of_the_matrix_add_up_to_columns(problem):
     np.testing.assert_allclose(parts.sum(axis=1), ranker.predict(X.assign(constant=1)), atol=1e-5)
     assert ranker.feature_importances_.shape == (5,)
     assert ranker.feature_importances_.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("second", [1, None])
+def test_columns_that_fit_left_out_are_no_features(second, problem):
+    X, y, qid = problem
+    X = X.assign(constant=1)
+    dropped = {"brand": "drop"}
+    for ranker in (boosted(FIRST, columns=dropped), TabularRanker(trees=None, columns=dropped)):
+        ranker.fit(X, y, qid)
+        found = explain_order(ranker, X, 0, second, qid=qid)
+        assert list(found.feature_names) == ["stars", "listed", "new"]
+        scores = ranker.predict(X, qid)
+        other = scores[1] if second else scores[:10].mean()
+        assert found.total == pytest.approx(scores[0] - other, abs=1e-6)
+
+
+def test_contributions_take_the_qid_everywhere(problem):
+    X, y, qid = problem
+    for ranker in (boosted(FIRST), ExternalRanker(Ridge()), TabularRanker(trees=None)):
+        parts = ranker.fit(X, y, qid).contributions(X, qid=qid)
+        assert parts.shape == (len(X), 5)
+    with pytest.raises(ValueError, match="qid"):
+        boosted(FIRST).fit(X, y, qid).contributions(X, qid=qid[:-1])

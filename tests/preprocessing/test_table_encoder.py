@@ -323,3 +323,10 @@ def test_columns_that_were_left_out_may_be_missing():
         np.testing.assert_array_equal(encoder.transform(FORMS["inferred"]({"a": ["v"]})), [[1]])
     with pytest.raises(ValueError, match="got none named 'a': X has 'gone'"):
         encoder.transform([{"gone": 1.0}])
+
+
+def test_a_nul_byte_in_a_number_is_an_error():
+    values = [str(0.37 * k) for k in range(30)]
+    with pytest.raises(ValueError, match=r"'a' of X must hold numbers without a NUL byte, got '3"):
+        TableEncoder().fit(rows(a=[*values, "3.\x0033"]))
+    assert kind_of(["u\0v", "w", "u\0v"]) == "category"
