@@ -144,7 +144,8 @@ class BoostedRanker(TargetRanker):
         Maximum number of leaves of a tree.
     min_samples_leaf : int, default=None
         Minimum number of documents of a leaf. XGBoost weighs them by their curvature, see the
-        notes. For this parameter and the next six, None means the default of the engine.
+        notes. For this parameter and the next six, None means the default of the engine. Here it is
+        halved where no tree finds a split, as in few queries of two documents.
     l2_regularization : float, default=None
         Number that is added to the sum of the curvatures of each leaf, in documents.
     max_features : float, default=None

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import Rows, hash_rows, warn, workers_of_fit
+from ..data import NotAMeanWarning, Rows, hash_rows, warn, workers_of_fit
 from ..data.types import Array, Bools, Floats
 from ..losses import get_loss
 from ..measures import Measure, OfTargets
@@ -35,6 +35,9 @@ _SHRINKAGES = (0.5, 1.0)
 # Largest difference of the measure between workers that have the same trees, where rounding makes
 # or breaks ties.
 _ROUNDING = 0.01
+
+# Least rows of a leaf where those of the libraries, 20, leave no split.
+_SMALLER_LEAVES = (10, 5, 2, 1)
 
 # Log-odds beyond this size are probabilities of 0 or 1 in double precision.
 _LARGEST_ODDS = 30.0
@@ -227,7 +230,7 @@ class _Training:
         self.ends = np.cumsum([rows.n_rows for rows in self.followed], dtype=np.intp)[:-1]
         self.name = f"model {number + 1}"
         settings = settings | {"seed": seed, "n_jobs": threads(ranker.n_jobs, train.X.size)}
-        self.params = engine.params(settings, ranker.engine_params or {})
+        self.settings, self.params = settings, engine.params(settings, ranker.engine_params or {})
         loss, targets, query_weight = ranker.loss, ranker.targets, ranker.query_weight
         if number % 2:
             loss, targets, query_weight = _SQUARES
@@ -256,7 +259,37 @@ class _Training:
             yield self._grow(start, shrinkage * scale, scores)
 
     def _grow(self, start: Any = None, scale: float = 0.0, scores: Any = (None, None)) -> Model:
-        """Return trees added to `scale` times the scores of `start`, or to 0 without a start."""
+        """Return trees added to `scale` times the scores of `start`, or to 0 without a start.
+
+        Where the first one finds no split, leaves are halved until it does.
+        """
+        trees, least = (start, scale, scores), self.settings["min_samples_leaf"]
+        model, params = self._trees(*trees), self.params
+        if start is not None or self._splits(model.booster):
+            return model
+        gradient, _ = self.problem.derivatives(np.zeros(self.train.n_rows))
+        if not workers_of_fit().reduce(gradient.any(), any):
+            return model  # labels have no order
+        for leaf in _SMALLER_LEAVES if least is None else ():
+            settings = self.settings | {"min_samples_leaf": leaf}
+            self.params = self.engine.params(settings, self.ranker.engine_params or {})
+            smaller = self._trees(*trees)
+            if self._splits(smaller.booster):
+                return smaller
+        self.params = params
+        warn(
+            f"Trees found no split of {self.train.n_rows} rows to train on with "
+            f"min_samples_leaf={_SMALLER_LEAVES[-1] if least is None else least}, and predict one "
+            "value: pass smaller leaves, more queries, or columns that differ within queries.",
+            NotAMeanWarning,
+        )
+        return model
+
+    def _splits(self, booster: Any) -> bool:
+        """Return whether a tree has a split."""
+        return bool(self.engine.importances(booster, self.train.X.shape[1]).any())
+
+    def _trees(self, start: Any, scale: float, scores: Any) -> Model:
         with self.engine.connected(workers_of_fit()) as network:
             trees = self.engine.growing(
                 self.engine,
