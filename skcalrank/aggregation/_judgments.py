@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ClickSessions, PreferenceTarget, Queries
+from ..data import ClickSessions, OneQueryWarning, PreferenceTarget, Queries, is_settled
 from ..data.types import Array, Floats, Ints
 from ._tally import Tally, warn_of
 
@@ -220,7 +220,9 @@ def tally_of(y: Any, structure: str) -> Tally:
     pairs = np.ones(len(tally.first))
     met = tally.row_sums(pairs, pairs)
     never = (met == 0) & queries.repeat(queries.max(met) > 0)
-    if never.any() and structure not in ("mean_adjacency", "log_odds"):  # which show it
+    # Rankers do not learn from these documents, and matrices show them.
+    told = is_settled(OneQueryWarning) or structure in ("mean_adjacency", "log_odds")
+    if never.any() and not told:
         place = int(np.argmax(never))
         name = y.document_name(place if queries.order is None else int(queries.order[place]))
         text = f"has documents that were never compared, such as {name}: their scores say nothing."

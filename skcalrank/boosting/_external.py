@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fits_in_closed_form, with_ties
 from ..data import Rows, all_or_nothing, available_if, call_step, check, limits, refuse_lazy
-from ..data.types import Array, ArrayLike, Estimator, Floats, Labels, Matrix, Self
+from ..data.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, by_column, encoded, fit_encoded
@@ -159,7 +159,7 @@ class ExternalRanker(BaseRanker):
             plan, X, y, qid, sample_weight, reset=reset, name=name, **options
         )
 
-    def _check_rows(self, X: Any, qid: Array | None, method: str) -> Rows:
+    def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
         check_is_fitted(self)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
         check.row_order(X=X, qid=qid)

@@ -21,6 +21,7 @@ from ._exceptions import (
     OutOfRangeError,
     SingleDocumentsWarning,
     UnseenLevelsWarning,
+    is_settled,
     keeping_warnings,
     settle,
     warn,

@@ -65,7 +65,7 @@ def _orders(x: Floats, y: Floats, codes: Ints) -> bool:
     return not (falls.any() and rises.any())
 
 
-def holds_qid(values: tables.Values, qid: Any) -> bool:
+def holds_qid(values: Any, qid: Any) -> bool:
     """Return whether a column holds the identifiers of the queries."""
     qid = qid_array(qid)
     if isinstance(values, np.ndarray) and qid.dtype.kind in "biufM":

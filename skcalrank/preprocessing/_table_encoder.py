@@ -510,8 +510,9 @@ def _may_tell(column: Column, y: Floats) -> bool:
 
     A category with more levels than there are labels may do so by chance.
     """
-    is_category = isinstance(column, Category)
-    return column.n_codes <= len(np.unique(y)) if is_category else column.kind != "text"
+    if isinstance(column, Category):
+        return column.n_codes <= len(np.unique(y))
+    return column.kind != "text"
 
 
 def _label_of_level(codes: Floats, y: Floats) -> Floats:

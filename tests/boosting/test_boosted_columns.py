@@ -91,6 +91,7 @@ def test_a_larger_value_at_predict_is_the_largest(engine, value, form, data):
 @every_engine
 @pytest.mark.parametrize("value", [0.0, 1.0, np.nan])
 @pytest.mark.parametrize("params", [{}, {"n_models": 2}, {"loss": "lambdarank"}])
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 def test_columns_of_one_value_give_equal_scores(engine, value, params, data, capfd):
     X, y, qid = data
     if "loss" in params and engine != "lightgbm":
@@ -105,6 +106,7 @@ def test_columns_of_one_value_give_equal_scores(engine, value, params, data, cap
 
 
 @every_engine
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 def test_columns_may_vary_in_the_validation_rows_alone(engine, data, capfd):
     pandas = pytest.importorskip("pandas")
     _, y, qid = data

@@ -39,6 +39,7 @@ def spread_of(scores, qid):
 
 @every_estimator([boosted(FIRST, n_models=2, n_estimators=2)])
 @pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 def test_estimator_checks(estimator):
     check_all(estimator)
 
@@ -144,6 +145,7 @@ def test_order_of_rows_and_types_of_names_do_not_matter(engine, data, rng):
     np.testing.assert_allclose(other.predict(X), ranker.predict(X), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 def test_models_that_learn_nothing_do_not_drown_the_others(data):
     X, y, qid = data
     ranker = boosted(FIRST, n_models=2, min_samples_leaf=10**6).fit(X, y, qid)

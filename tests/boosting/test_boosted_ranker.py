@@ -38,6 +38,7 @@ def data():
 
 @every_estimator([boosted(engine, n_estimators=10, n_iter_no_change=3) for engine in ENGINES])
 @pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 def test_estimator_checks(estimator):
     check_all(estimator)
 

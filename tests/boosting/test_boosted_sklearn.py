@@ -120,6 +120,7 @@ def test_few_rows_have_the_scores_of_the_regressor_to_the_bit(made, n_levels, n_
         np.testing.assert_array_equal(ranker.predict(other[-n_rows:]), whole[-n_rows:])
 
 
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 def test_trees_that_cannot_split_score_as_the_regressor():
     X, y, qid = made_queries(10, seed=0)
     ranker = boosted("sklearn", validation_fraction=None, min_samples_leaf=len(X)).fit(X, y, qid)

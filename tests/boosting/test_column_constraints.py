@@ -80,6 +80,7 @@ def test_columns_of_arrays_have_numbers(engine, as_matrix):
 
 
 @every_engine
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 def test_a_single_column_has_a_constraint(engine):
     X, y, qid = made_queries(60, seed=0)
     ranker = boosted(engine, monotonic_cst=[-1], interaction_cst=[{0}]).fit(X[:, :1], y, qid)

@@ -167,6 +167,7 @@ def test_what_is_drawn_depends_on_the_random_state(engine, name, data):
 
 
 @every_engine
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 def test_a_tree_grows_on_a_share_of_the_documents(engine, data):
     _, y, qid = data
     column = (np.arange(len(y)) % 2).astype(float)[:, None]  # two leaves of 300 documents

@@ -49,6 +49,8 @@ from skcalrank.rankers import (
     ValueRegularizedRanker,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:Query .* has documents that were never compared")
+
 CLOSE = {"rtol": 1e-6, "atol": 1e-8}
 SQUARED = NDCGRanker(k=3, loss="squared")
 
