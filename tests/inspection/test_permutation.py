@@ -93,7 +93,7 @@ def test_columns_of_queries_matter_through_others(problem):
     assert found.importances[2] == 0
 
 
-@pytest.mark.filterwarnings("ignore:Column 'a' of X orders all documents by their labels")
+@pytest.mark.filterwarnings("ignore:Column '.' of X orders all documents by their labels")
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_are_shuffled_as_arrays(library, problem):
     other = pytest.importorskip(library)
