@@ -128,7 +128,8 @@ def warn_of_leaks(X: Any, y: Floats | None, queries: Queries, qid: Any) -> None:
     if not names or is_read:
         return
     labels = None if y is None else LabelOrder(y, queries)
-    qid = None if qid is None else qid_array(qid)
+    # One number for all rows may equal the name of their one query by chance.
+    qid = None if qid is None or queries.n_queries == 1 else qid_array(qid)
     for name, values in zip(names, tables.columns_of(X)):
         if not (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
             continue

@@ -251,6 +251,7 @@ def test_letor_without_queries(tmp_path):
         load_letor(tmp_path / "other.txt")
 
 
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 @pytest.mark.parametrize("ranker", first_of_each_class(rankers_and_losses()), ids=ranker_id)
 def test_every_ranker_uses_the_one_door(ranker):
     for case, message in {

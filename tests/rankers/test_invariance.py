@@ -277,6 +277,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 @pytest.mark.product
 @pytest.mark.parametrize("features", DEGENERATE)
 @every_ranker

@@ -316,6 +316,7 @@ def test_scores_that_are_equal_in_the_held_out_queries_have_equal_weights(dtype)
     assert stack.fit(X, y, qid, weight).weights_.tolist() == [0.5, 0.5]
 
 
+@pytest.mark.filterwarnings("ignore:Trees found no split")
 @pytest.mark.filterwarnings("ignore:ndcg is undefined")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_views_that_learn_nothing_have_no_spread(dtype):
