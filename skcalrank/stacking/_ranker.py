@@ -442,7 +442,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 plan, loss = self._of_squares(plan, measure, held_out)
             weights = held_out.weights(loss)
             shares, values = held_out.measured(measure, weights)
-            self.weights_ = shares * weights
+            self.weights_: Floats = shares * weights
             self.held_out_scores_ = dict(zip([*self.names_, "mixture"], values))
             shown = ", ".join(f"{k} {value:.4f}" for k, value in self.held_out_scores_.items())
             told.append(f"{measure.full_name} on held-out queries: {shown}")
