@@ -4,6 +4,7 @@ import gzip
 import re
 import sys
 import xml.dom.minidom as minidom
+from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from commands import COLUMNS, fail, run, table
 from skcalrank import NDCGRanker, SpearmanRanker, load_letor
 from skcalrank._cli import main
 from skcalrank._cli._rankers import make_ranker
-from skcalrank._cli._report import conclusions
+from skcalrank._cli._report import Compared, conclusions, report
 from skcalrank.evaluation import compare, compare_values, cross_compare
 from skcalrank.persistence import save_model
 
@@ -272,6 +273,18 @@ def test_conclusions():
         result = values_of(a=x, b=x)
     assert conclusions(result) == "All systems have the same m."
     assert conclusions(values_of(a=x)) == ""
+
+
+@pytest.mark.parametrize(
+    ("level", "mark", "said"), [(1 - 2 / 2**6, "", "a is level"), (0.96, "-", "a is behind")]
+)
+def test_a_p_value_at_the_level_is_no_difference(level, mark, said):
+    # Of 64 sign flips, two give so large a difference.
+    values = {"b": {"m": np.arange(1.0, 7.0)}, "a": {"m": np.zeros(6)}}
+    comparison = compare_values(values, test="permutation", confidence_level=level)
+    text = report(Compared("", comparison, [], []), Namespace(report=[]))
+    assert f"b has the highest m; {said} (p = .031)." in text
+    assert table(text)[1]["m"][1] == ".000" + mark
 
 
 def test_a_comparison_is_read_without_theory(capsys, path, systems):

@@ -218,8 +218,8 @@ def test_rounding_is_no_difference():
 
 @pytest.mark.parametrize("options", [{}, {"interval": "bootstrap-t"}, {"test": "permutation"}])
 def test_measures_may_have_any_scale(rng, options):
-    values = {name: rng.random(20) for name in "ab"}
-    units = {"tiny": 2.0**-1000, "one": 1.0, "large": 2.0**60, "huge": 2.0**1020}
+    values = {name: 2 * rng.random(20) for name in "ab"}
+    units = {"tiny": 2.0**-1000, "one": 1.0, "large": 2.0**60, "huge": 2.0**1023}
     by_scale = {s: {name: v * unit for name, unit in units.items()} for s, v in values.items()}
     rows = compare_values(by_scale, correction=None, **options).differences
     expected = rows[1]

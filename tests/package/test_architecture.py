@@ -253,6 +253,7 @@ TESTED_INSIDE = {
     "boosting._engine.threads": "how many threads there are, which the machine says otherwise",
     "boosting._objectives.LONGEST_STEP": "a bound that no option sets",
     "calibration._cones.newton_steps": "a step that no public number shows by itself",
+    "calibration._cones.projected_newton": "moves that no public number shows by themselves",
     "calibration._orders.pooled": "the regression within the gap, against scikit-learn's",
     "calibration._surrogates.conditional_risk": "what the gap is the least value of",
     "data._threads": "how many threads there are, which the machine says otherwise",
