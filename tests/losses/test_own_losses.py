@@ -47,6 +47,19 @@ def test_numbers_agree_with_closed_forms(loss, rng):
     assert certificates <= {"exact", "tangents"}
 
 
+@pytest.mark.parametrize("width", [1.0, 100.0])
+def test_a_loss_that_ignores_small_errors_is_found_out(width):
+    def error(v, s):
+        return np.sign(s - v) * np.maximum(np.abs(s - v) - width, 0)
+
+    loss = Made(lambda v, s: error(v, s) ** 2, lambda v, s: 2 * error(v, s))
+    laws = LabelDistribution([[0, 1, 1], [1, 0, 0]], [0.75, 0.25]), LabelDistribution([[1, 0]])
+    for law in laws:
+        # All slopes are 0 at equal scores, which any order is near.
+        result = calibration_gap(loss, "sort", "precision@1", law)
+        assert (result.gap, result.calibrated, result.certificate) == (0.0, False, "tangents")
+
+
 def test_a_loss_that_sorts_upside_down_is_found_out():
     law = LabelDistribution([[0, 1, 1], [1, 0, 0]], [0.75, 0.25])
     result = calibration_gap(REVERSED, "sort", "precision@1", law)
