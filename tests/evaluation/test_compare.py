@@ -82,6 +82,9 @@ def test_one_system_has_intervals_and_no_differences(data, scores):
     assert "**" not in alone.to_markdown()
     assert "±" not in alone.caption()
     assert "mark" not in alone.caption()
+    both = compare(y, {name: scores[name] for name in "ab"}, MEASURES, qid=qid)
+    assert "The largest mean is bold" in both.caption()
+    assert "bold" not in alone.caption()
 
 
 def test_undefined_queries_count_for_no_system(rng):
