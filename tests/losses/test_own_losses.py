@@ -12,6 +12,7 @@ from skcalrank.calibration import (
     find_counterexample,
     regret_bound,
 )
+from skcalrank.calibration._shape import frame_of
 from skcalrank.losses import LOSSES, Squared
 
 REVERSED = Made(lambda v, s: (s + v) ** 2, lambda v, s: 2 * (s + v))
@@ -58,6 +59,17 @@ def test_a_loss_that_ignores_small_errors_is_found_out(width):
         # All slopes are 0 at equal scores, which any order is near.
         result = calibration_gap(loss, "sort", "precision@1", law)
         assert (result.gap, result.calibrated, result.certificate) == (0.0, False, "tangents")
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.0, 1e3, 1e6])
+def test_a_constant_does_not_change_the_unit_of_scores(constant):
+    # Near the minimum, what is added rounds all changes of the loss to 0.
+    def losses(scores):
+        return (scores**2 + constant).sum(axis=1, keepdims=True)
+
+    frame = frame_of(losses, np.ones(1), 2)
+    assert (frame.origin, frame.size) == (0, 2 * constant)
+    assert (frame.unit, frame.scale) == pytest.approx((1, 1))
 
 
 def test_a_loss_that_sorts_upside_down_is_found_out():

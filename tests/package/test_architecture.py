@@ -255,6 +255,7 @@ TESTED_INSIDE = {
     "calibration._cones.newton_steps": "a step that no public number shows by itself",
     "calibration._cones.projected_newton": "moves that no public number shows by themselves",
     "calibration._orders.pooled": "the regression within the gap, against scikit-learn's",
+    "calibration._shape.frame_of": "units of a search, which its result does not show",
     "calibration._surrogates.conditional_risk": "what the gap is the least value of",
     "data._threads": "how many threads there are, which the machine says otherwise",
     "metrics._metric.metric_function": "what the metrics are made by",
