@@ -86,8 +86,8 @@ def bradley_terry(
         In units of the logit: j beats l with probability :math:`1/(1 + e^{s_l - s_j})`.
     std : ndarray of the same shape
         With ``return_std=True``: posterior standard deviation of the scores less their mean over
-        the query, from the curvature of the penalized likelihood, for alpha as it is. It is no
-        standard error, and 1.96 of it are no confidence interval, see the Notes.
+        the query, from the curvature of the penalized likelihood, for alpha as it is. It is not a
+        standard error: 1.96 times it on both sides is not a confidence interval (see the Notes).
 
     Warns
     -----

@@ -36,7 +36,7 @@ _SHRINKAGES = (0.5, 1.0)
 # or breaks ties.
 _ROUNDING = 0.01
 
-# Least rows of a leaf where those of the libraries, 20, leave no split.
+# Least rows of a leaf, one after the other, where those of the libraries, 20, leave no split.
 _SMALLER_LEAVES = (10, 5, 2, 1)
 
 # Log-odds beyond this size are probabilities of 0 or 1 in double precision.
@@ -261,7 +261,7 @@ class _Training:
     def _grow(self, start: Any = None, scale: float = 0.0, scores: Any = (None, None)) -> Model:
         """Return trees added to `scale` times the scores of `start`, or to 0 without a start.
 
-        Where the first one finds no split, leaves are halved until it does.
+        Where no tree finds a split, smaller leaves are tried, unless the user has set their size.
         """
         trees, least = (start, scale, scores), self.settings["min_samples_leaf"]
         model, params = self._trees(*trees), self.params
