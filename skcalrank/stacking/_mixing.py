@@ -27,8 +27,8 @@ _FRACTION, _MOST = 0.2, 0.5
 ROUNDING = 1e-9
 
 # Penalty on the squares of the weights, as a share of the curvature where they are 0: weights are
-# finite where the order is perfect, and rankers that are the same share alike. The second one is that
-# of a squared loss, whose weights are always finite.
+# finite where the order is perfect, and rankers that are the same share alike. The second one is
+# that of a squared loss, whose weights are always finite.
 _PENALTIES = 1e-3, 1e-9
 
 # Decrease of the loss that ends Newton's method, as a share of the largest that there may be.
