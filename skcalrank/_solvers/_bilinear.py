@@ -29,6 +29,7 @@ from ..data import (
     arrays,
     each,
     one_blas_thread,
+    say,
     warn,
 )
 from ..data.types import Floats
@@ -220,7 +221,7 @@ def _conjugate_gradients(
         # In the norm of the preconditioner, which does not depend on the scales of features.
         relative = np.sqrt(max(new, 0.0) / start)
         if verbose > 1:
-            print(f"bilinear fit: iteration {n_iter}, relative residual {relative:.1e}")
+            say(f"bilinear fit: iteration {n_iter}, relative residual {relative:.1e}")
         if relative <= tol:
             break
         direction = step + (new / product) * direction

@@ -27,6 +27,7 @@ from ..data import (
     arrays,
     each,
     one_blas_thread,
+    say,
     warn,
     workers_of_fit,
 )
@@ -248,7 +249,7 @@ def _printer(scaled: Any, size: Any) -> Any:
     def tell(z: Any) -> None:
         value, gradient = scaled(z)
         steep = np.abs(gradient).max()
-        print(f"iteration {next(number)}: objective {value * size**2:.10g}, gradient {steep:.3g}")
+        say(f"iteration {next(number)}: objective {value * size**2:.10g}, gradient {steep:.3g}")
 
     return tell
 

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import NotAMeanWarning, Rows, hash_rows, warn, workers_of_fit
+from ..data import NotAMeanWarning, Rows, hash_rows, say, warn, workers_of_fit
 from ..data.types import Array, Bools, Floats
 from ..losses import get_loss
 from ..measures import Measure, OfTargets
@@ -376,7 +376,7 @@ class _Training:
             for name, of_set in values.items():
                 title = f"{name} " if len(values) > 1 else ""
                 told += f"  {title}{self.measure.full_name} {of_set[-1]:.5f}"
-            print(told)
+            say(told)
 
 
 def _problem(measure: Measure, rows: Rows, loss: Any, targets: str, query_weight: Any) -> Problem:

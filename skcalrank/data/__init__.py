@@ -34,7 +34,7 @@ from ._memory import CACHE_CELLS, CHUNK_ROWS, KEPT_CELLS, MOST_CELLS, PART_CELLS
 from ._multilabel import MultiLabelTarget
 from ._position_model import PositionModel, check_probabilities
 from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights, is_acyclic
-from ._progress import timed
+from ._progress import say, timed
 from ._properties import available_if, lazy_property
 from ._queries import Bucket, Queries, check_own_qid, check_qid, join_qids, plain, qid_array
 from ._query_sizes import QuerySizes

@@ -16,4 +16,10 @@ def timed(verbose: int, caller: str, work: str) -> Iterator[list[str]]:
     start, results = perf_counter(), [work]
     yield results
     if verbose:
-        print(f"[{caller}] {', '.join(results)}, total={perf_counter() - start:6.1f}s", flush=True)
+        say(f"[{caller}] {', '.join(results)}, total={perf_counter() - start:6.1f}s")
+
+
+def say(line: str) -> None:
+    """Print a line at once, whole: `print` writes the text and its end apart."""
+    # Processes that share an output without a buffer would mix their lines in between.
+    print(line + "\n", end="", flush=True)

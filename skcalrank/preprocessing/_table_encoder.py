@@ -21,6 +21,7 @@ from ..data import (
     lazy_transformer,
     limits,
     refuse_lazy,
+    say,
     tables,
     warn,
     warn_of_label,
@@ -243,7 +244,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             ]
         )
         if self.verbose:
-            print(self.describe())
+            say(self.describe())
 
     def _use(self, columns: list[Column]) -> None:
         """Set the fitted columns."""

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._solvers import SQUARED_LOSSES, AveragedDescent
-from ..data import OutOfRangeError, Queries, Rows, arrays
+from ..data import OutOfRangeError, Queries, Rows, arrays, say
 from ..data.types import Floats, Ints
 from ..losses import Loss
 
@@ -136,7 +136,7 @@ def descend(
         descent.update(rows.X[batch.rows], batch.slope, lengths or _no_step, penalty)
         done = descent.n_updates
         if verbose and (done % _PRINT_EVERY == 0 or done == last):
-            print(f"[StochasticAggregatedRanker] update {done} of {last}")
+            say(f"[StochasticAggregatedRanker] update {done} of {last}")
         if done == last:
             break
 

@@ -32,6 +32,7 @@ from ..data import (
     first_equal_rows,
     limits,
     refuse_lazy,
+    say,
 )
 from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Seed, Self
 from ..preds import Pred, PredResult, get_pred, solve_with_ties, warn_of_gaps
@@ -455,7 +456,7 @@ class PairRanker(ScoreRanker):
             for number in range(before + 1, done + 1) if self.verbose else ():
                 if number % step == 0 or number == n_queries:
                     name = type(self).__name__
-                    print(f"[{name}] ranked {number}/{n_queries} queries", flush=True)
+                    say(f"[{name}] ranked {number}/{n_queries} queries")
 
         return note
 

@@ -1,12 +1,14 @@
 """Lines of progress of comparisons and searches, in the one form that pipelines and stacks have."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from joblib.externals.loky import get_reusable_executor
 from sklearn.dummy import DummyRegressor
 
 from skcalrank import LeastSquaresRankerCV, NDCGRanker, QueryShuffleSplit, load_digits_queries
+from skcalrank.data import say
 from skcalrank.evaluation import compare, cross_compare
 
 X, Y, QID = load_digits_queries(n_queries=20, n_documents=8)
@@ -44,6 +46,14 @@ def test_verbose_prints_a_line_for_each_step_and_changes_nothing(call, expected,
     said = [re.fullmatch(rf"\[{name}\] (.*), total= *\d+\.\ds", line)[1] for line in lines]
     assert [re.sub(r", ndcg@5=[.\d]+, map=[.\d]+$", "", text) for text in said] == expected
     assert ("map=" in said[0]) == (call is crossed)
+
+
+def test_a_line_is_written_at_once(monkeypatch):
+    # Where an output has no buffer, what other processes print would come in between.
+    writes = []
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(write=writes.append, flush=lambda: None))
+    say("a line")
+    assert [text for text in writes if text] == ["a line\n"]
 
 
 def test_other_processes_print_their_splits(capfd):

@@ -337,6 +337,16 @@ def test_one_class_holds_features_labels_and_queries():
 # -- processes ---------------------------------------------------------------------------------
 
 
+def test_lines_are_printed_by_one_function():
+    # Whole lines, which other processes do not break.
+    printing = {
+        path.relative_to(ROOT).as_posix()
+        for path in FILES
+        if any(calls(nodes(path), "print")) and room_of(path) != "_cli"
+    }
+    assert printing == {"_version.py", "data/_progress.py"}
+
+
 def test_processes_talk_through_libraries():
     hidden = {"socket", "pickle", "cloudpickle", "multiprocessing.connection", "_socket", "_pickle"}
     users = {(path.relative_to(ROOT).as_posix(), name) for path in FILES for name in imported(path)}
