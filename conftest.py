@@ -85,9 +85,11 @@ def pytest_generate_tests(metafunc):
             return covering.parametrize(metafunc, mark, slow_too)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(hookwrapper=True)
 def pytest_collection_modifyitems(config, items):
-    """Run few cases of each test, in the order that other plugins have made."""
+    """Mark cases of sweeps, and run few cases of each test in the order that plugins have made."""
+    covering.mark_rest(items)
+    yield
     if config.option.cases:
         kept, beyond, n_kept = [], [], Counter()
         for item in items:

@@ -168,6 +168,7 @@ def test_weight_zero_states_nothing(name):
 # -- definitions -------------------------------------------------------------------------
 
 
+@pytest.mark.every_case
 @every_option
 def test_structure_is_what_it_is_defined_as(name, options, rng, matrices):
     y = target_of(rng, matrices)

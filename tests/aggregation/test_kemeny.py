@@ -29,6 +29,7 @@ def draw_vote(rng, names):
     return [group.tolist() for group in np.split(ranked, cuts)]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("seed", range(30))
 def test_best_of_all_orders(seed):
     rng = np.random.default_rng(seed)

@@ -62,6 +62,7 @@ def by_definition(trees, factor, row):
     return values
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("gaps", [False, True], ids=["whole", "gaps"])

@@ -80,6 +80,7 @@ def discounts(measure, r):
     return [float(measure.basis(np.array([i]), np.array([r]))[0]) for i in range(1, r + 1)]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("measure", POSITIONAL, ids=repr)
 def test_c_phi_is_the_printed_sum(measure):
     for r in range(1, 8):

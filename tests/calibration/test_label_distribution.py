@@ -37,6 +37,7 @@ def values_by_definition(measure, law):
     return np.nan_to_num(np.array(table)) @ law.probabilities
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("measure", INSTANCES, ids=repr)
 def test_values_are_those_of_the_definition(measure, rng):
     for r in (2, 3, 4):

@@ -165,6 +165,7 @@ def split_halves(d):
 MESSAGES = r"the same shuffle|come from a shuffle|same rows in partition \d+|indexes of .* differ"
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.usefixtures("dask_in_this_thread")
 def test_rows_that_need_not_belong_together_are_refused(case):

@@ -184,6 +184,7 @@ BAD = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input(case, rng):
     make, message = BAD[case]

@@ -26,6 +26,7 @@ def garbled(content):
 PACKERS = {".gz": gzip.compress, ".xz": lzma.compress}
 
 
+@pytest.mark.every_case
 @pytest.mark.pairs
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("suffix", PACKERS)
@@ -42,6 +43,7 @@ def test_damaged_archives_are_named(name, suffix, damage, tmp_path):
         read(path)
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @pytest.mark.parametrize("suffix", [".bz2", ".zip", ".parquet", ".gz"])
 @pytest.mark.parametrize("damage", [cut, garbled, lambda _: b"nothing", lambda _: b""])

@@ -98,6 +98,7 @@ def test_all_intents_have_one_grade():
 POSITIONAL = [name for name, cls in MEASURES.items() if cls.shape == "documents"]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", POSITIONAL)
 def test_bayes_value_is_the_best_by_brute_force(name):
     measure = get_measure(name)

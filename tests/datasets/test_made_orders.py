@@ -100,6 +100,7 @@ def test_expectations_by_counting(options):
 MEASURES = ["kendall", "spearman", Disagreement(weights="unit"), Precision(1, relevance_level=-1)]
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @of_law(LAWS)
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
@@ -134,6 +135,7 @@ def test_value_is_the_limit_of_the_metric(options):
     assert abs(taus.mean() - data.law.bayes_value()) < error
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @of_law(SMALL_LAWS)
 @pytest.mark.parametrize("measure", MEASURES, ids=str)

@@ -1,9 +1,11 @@
-"""Few rows of a product of parameters, which show every value, or every pair of values.
+"""Which cases of a test run by default: few rows of a product, and one in three of a sweep.
 
-Which rows these are depends on the name of the test and on the numbers of values only.
+The rows of a product show every value, or every pair of values. Which rows these are depends on the
+name of the test and on the numbers of values only; which cases of a sweep run, on their own names.
 """
 
 import random
+from collections import defaultdict
 from itertools import combinations, product
 
 import pytest
@@ -101,3 +103,37 @@ def parametrize(metafunc, mark, slow_too):
         values = [value for p, i in chosen for value in p.values(i)]
         sets.append(pytest.param(*values, marks=marks, id="-".join(p.id(i) for p, i in chosen)))
     metafunc.parametrize([name for p in parameters for name in p.names], sets)
+
+
+def is_sweep(item):
+    """Whether a case is one of a property over registries, and not of a table of expected values.
+
+    A table names several parameters at once: what is given and what is expected. Tests of the
+    package as a whole, property-based tests and those with the mark ``every_case`` are no sweeps.
+    """
+    always = "tests/package/" in item.nodeid or "/test_fuzz_" in item.nodeid
+    always = always or any(map(item.get_closest_marker, ["every_case", "slow"]))
+    names = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    one_each = all(isinstance(name, str) and "," not in name for name in names)
+    return hasattr(item, "callspec") and one_each and not always
+
+
+def left_out(names):
+    """The cases of a sweep that the default run leaves out, by their names.
+
+    Other cases have no part in it, except that the two with the lowest draws always run.
+    """
+    draws = {name: random.Random(name).random() for name in names}
+    return {name for name in sorted(draws, key=draws.get)[2:] if draws[name] > 1 / 3}
+
+
+def mark_rest(items):
+    """Mark the cases of sweeps that the default run leaves out."""
+    cases_of = defaultdict(list)
+    for item in filter(is_sweep, items):
+        cases_of[item.nodeid.partition("[")[0]].append(item)
+    for cases in cases_of.values():
+        rest = left_out(case.name for case in cases)
+        for case in cases:
+            if case.name in rest:
+                case.add_marker("rest")

@@ -139,6 +139,7 @@ def hinge(corner, low=0.0):
     )
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("corner", [1.0, 0.0, 0.3, -4.99, np.pi / 3, 1e-9])
 @pytest.mark.parametrize("low", [0.0, 0.5, 0.999])
 def test_a_corner_is_refused(corner, low):

@@ -86,6 +86,7 @@ def weights(kind, n, rng):
     return np.full(n, 2.5) if kind == "constant" else rng.uniform(0.2, 3, n)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("name", [*POINTWISE, *PAIRWISE, "bregman_kl"])
 def test_value_is_the_printed_sum(name, kind, rng):
@@ -111,6 +112,7 @@ def test_queries_are_summed(name, rng):
     assert total == pytest.approx(values.sum(), rel=1e-12)
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("zeros", [False, True])

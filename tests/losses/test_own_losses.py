@@ -29,6 +29,7 @@ def own(loss):
     return type("Own", (LOSSES[loss],), {})()
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("loss", LOSSES)
 def test_numbers_agree_with_closed_forms(loss, rng):
     certificates = set()

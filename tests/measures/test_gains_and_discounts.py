@@ -67,6 +67,7 @@ def test_the_best_order_has_an_ndcg_of_one(gain, k, rng):
         np.testing.assert_allclose(np.max(values, axis=0), expected)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("y", [[2, 0, 1, 0], [1, 0, 1, 1], [0, 0, 0, 0]])
 @pytest.mark.parametrize("gain", [(1, 2, 4), (0, 0, 1), lambda grades: (grades >= 2) * 1.0])
 def test_ndcg_is_its_definition_with_any_gain_of_grade_zero(y, gain):
@@ -199,6 +200,7 @@ class Unhashable:
         return grades
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", BAD)
 def test_what_is_no_gain_or_discount_is_refused(case):
     make, message = BAD[case]
@@ -206,6 +208,7 @@ def test_what_is_no_gain_or_discount_is_refused(case):
         make()
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", BAD_ON_USE)
 def test_functions_of_wrong_values_are_refused(case):
     measure, message = BAD_ON_USE[case]

@@ -114,6 +114,7 @@ def test_one_ranking_is_best_for_measures_of_the_same_targets(pair, rng):
         assert best[0] & best[1]
 
 
+@pytest.mark.every_case
 @pytest.mark.usefixtures("both_sorts")
 @pytest.mark.product
 @every_measure
@@ -158,6 +159,7 @@ def test_discount_does_not_increase(measure):
 POLICIES = {"average": np.mean, "worst": np.min, "best": np.max}
 
 
+@pytest.mark.every_case
 @pytest.mark.usefixtures("both_sorts")
 @pytest.mark.product
 @every_measure

@@ -72,6 +72,7 @@ def test_gains_of_ones_own_are_label_gain(rows):
         assert ours == pytest.approx(theirs[f"ndcg@{k}"], rel=1e-9)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", [f"{m}{k}" for m in ("ndcg", "map") for k in ("", "@1", "@4")])
 def test_values_are_those_of_xgboost(rows, name):
     y, scores, qid, _ = rows
@@ -80,6 +81,7 @@ def test_values_are_those_of_xgboost(rows, name):
     assert ours == pytest.approx(xgboost_value(y, scores, qid, name), rel=1e-9)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("k", [None, *CUTOFFS])
 def test_values_are_those_of_sklearn(rng, k):
     y, scores = rng.integers(0, 4, (40, 9)), rng.integers(0, 4, (40, 9))

@@ -30,6 +30,7 @@ def by_query(qid):
 # -- scikit-learn and scipy ------------------------------------------------------------
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("k", CUTOFFS)
 @pytest.mark.parametrize("tied", [False, True])
 def test_ndcg_is_that_of_sklearn(rng, k, tied):
@@ -103,6 +104,7 @@ TREC = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", TREC)
 @pytest.mark.parametrize("level", [1, 2])
 def test_measures_are_those_of_trec_eval(rows, name, level):

@@ -1,6 +1,7 @@
-"""The rows of a product that a test runs over."""
+"""The rows of a product that a test runs over, and the cases of a sweep."""
 
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import covering
 import pytest
@@ -28,3 +29,38 @@ def test_names_are_those_of_pytest(first, second, text, other, request):
     name = f"{getattr(other, '__name__', other)}-{text.upper()}-{numbers}"
     assert request.node.name == f"test_names_are_those_of_pytest[{name}]"
     assert second == first + 1
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "other", "expected"),
+    [
+        ("tests/rankers/test_a.py", ["ranker"], None, True),
+        ("tests/rankers/test_a.py", ["ranker", ["loss"]], None, False),
+        ("tests/rankers/test_a.py", ["ranker", "given,expected"], None, False),
+        ("tests/rankers/test_a.py", ["ranker", "loss"], "every_case", False),
+        ("tests/rankers/test_a.py", ["ranker", "loss"], "slow", False),
+        ("tests/rankers/test_a.py", [], "product", True),
+        ("tests/rankers/test_fuzz_a.py", ["ranker"], None, False),
+        ("tests/package/test_a.py", ["ranker"], None, False),
+    ],
+)
+def test_sweeps_are_over_one_name_at_a_time(path, parameters, other, expected):
+    marks = [pytest.mark.parametrize(name, []).mark for name in parameters]
+    item = SimpleNamespace(
+        nodeid=f"{path}::test_a[1]",
+        callspec=None,
+        iter_markers={"parametrize": marks}.get,
+        get_closest_marker=lambda name: name == other,
+    )
+    assert covering.is_sweep(item) == expected
+
+
+def test_a_third_of_a_sweep_runs_whatever_other_cases_there_are():
+    names = [f"test_of_something[{i}]" for i in range(999)]
+    rest = covering.left_out(names)
+    assert 600 < len(rest) < 730
+    for some in (names[:500], names[::-7]):
+        assert covering.left_out(some) == rest & set(some)
+    assert covering.left_out(sorted(rest)[:2]) == set()
+    # The same in every process, with every version.
+    assert set(names[:9]) - rest == {"test_of_something[2]"}

@@ -405,6 +405,7 @@ def test_strange_types_are_named_and_can_be_trusted(data, path):
     np.testing.assert_array_equal(twin.predict(data[0]), data[0][:, 0])
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     "name",
     [

@@ -54,6 +54,7 @@ def lower(U):
     return np.tril(U) + np.tril(U, -1).T
 
 
+@pytest.mark.every_case
 @every_kind
 @pytest.mark.usefixtures("layers")
 def test_layers_find_the_best_of_all_orders(kind, rng):
@@ -98,6 +99,7 @@ def test_layers_agree_with_all_sets(kind, k, monkeypatch, rng):
     assert result.proven.all()
 
 
+@pytest.mark.every_case
 @every_kind
 @pytest.mark.parametrize("method", ["exact", "layers", "beam", "diagonal", "auto"])
 def test_maps_with_a_cutoff_against_all_orders(kind, method, monkeypatch, rng):
@@ -132,6 +134,7 @@ def test_sets_with_equal_keys_are_told_apart(kind, monkeypatch, rng):
         assert map_positions(U).value == pytest.approx(values(U).max(), abs=1e-12)
 
 
+@pytest.mark.every_case
 @every_kind
 def test_every_division_of_the_links_bounds_all_orders(kind, rng):
     for r in (1, 2, 4, 6):
@@ -149,6 +152,7 @@ def test_every_division_of_the_links_bounds_all_orders(kind, rng):
         assert assignment_bound(diagonal, other, k)[0] >= bound + change - 1e-9
 
 
+@pytest.mark.every_case
 @every_kind
 def test_bounds_of_the_rest_are_above_all_orders_of_the_rest(kind, rng):
     for r, k in ((1, 1), (3, 3), (6, 6), (6, 4), (6, 5), (5, 2)):

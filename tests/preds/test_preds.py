@@ -97,6 +97,7 @@ def assert_no_better_than_best(pred, U):
             assert sign * (result.bound - best) >= -1e-9
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @every_pred
 @every_kind

@@ -57,6 +57,7 @@ def solver(request, monkeypatch):
         pytest.importorskip("highspy")
 
 
+@pytest.mark.every_case
 @every_kind
 @pytest.mark.usefixtures("solver")
 def test_exact_disagreement_is_the_least_of_all_rankings(kind, rng):
@@ -363,6 +364,7 @@ def best_map_value(U):
     return (np.tril(U) / last).sum(axis=(1, 2)).max()
 
 
+@pytest.mark.every_case
 @every_kind
 def test_exact_map_is_the_best_of_all_rankings(kind, rng):
     for r in (2, 3, 4, 5, 5, 6, 6, 7, 7):

@@ -236,6 +236,7 @@ CODES = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", LOOKS)
 def test_categories_that_look_like_numbers_or_dates_are_told(case):
     values, said = LOOKS[case]
@@ -245,6 +246,7 @@ def test_categories_that_look_like_numbers_or_dates_are_told(case):
     TableEncoder({"a": "category"}).fit(rows(a=values * 3))  # without a word
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("case", CODES)
 def test_codes_and_texts_are_no_numbers(case):
     kind = "text" if case == "titles with dates" else "category"

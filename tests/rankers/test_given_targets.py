@@ -412,6 +412,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_target_is_refused_by_name(name):
     targets, message = REFUSED[name]

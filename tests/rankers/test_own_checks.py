@@ -54,6 +54,7 @@ WRONG = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_wrong_in_a_measure_is_named(wrong):
     members, message = WRONG[wrong]

@@ -102,6 +102,7 @@ def regret(measure, law, positions):
     return values.max() - (mean * measure.pair_basis(positions[None])).sum()
 
 
+@pytest.mark.every_case
 @every_own
 @pytest.mark.parametrize("r", [2, 4, 5])
 def test_consistent_by_enumeration(measure, r, rng):
@@ -188,6 +189,7 @@ def test_more_documents_than_are_enumerated(measure, rng):
     assert report.mean_loss == 0
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("measure", [*OWN, AveragePrecision(), Kendall()], ids=lambda m: m.name)
 def test_search_and_bound_against_all_orders(measure, rng):
     for r in (1, 2, 3, 5, 6):

@@ -311,6 +311,7 @@ BAD = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", BAD)
 def test_bad_parameters(name, data):
     ranker, params, message = BAD[name]
@@ -318,6 +319,7 @@ def test_bad_parameters(name, data):
         clone(ranker).set_params(**params).fit(*data)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", ["surrogate", "pred of map", "pair_features", "alpha", "weights"])
 def test_bad_parameters_in_label_form(name, label_data):
     ranker, params, message = BAD[name]

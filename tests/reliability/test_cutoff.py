@@ -83,6 +83,7 @@ def by_brute_force(loss, by, alpha, X, y, qid):
     return None
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @pytest.mark.parametrize("by", ["score", "depth"])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)

@@ -88,6 +88,7 @@ def check_as_if_built(problem, features, function, regressor, **tolerance):
     return model, expected
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @every_feature
 @diagonal_or_not
