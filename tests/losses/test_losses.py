@@ -136,6 +136,7 @@ def test_derivatives_by_finite_differences(name, kind, zeros, rng):
     np.testing.assert_allclose(again, gradient, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("scale", [0.0, 1.0, 30.0, 1000.0])
@@ -303,6 +304,7 @@ def test_all_targets_zero(rng):
     assert PairwiseLogistic().evaluate(v, s, queries).tolist() == [0, 0]
 
 
+@pytest.mark.every_case
 @every_loss
 def test_options(name):
     loss = get_loss(name)
@@ -376,6 +378,7 @@ TERMS = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("margin", [False, True])
 @pytest.mark.parametrize("name", PREFERENCE_LOSSES)
 def test_preference_losses(name, margin, rng):

@@ -125,6 +125,7 @@ def test_equals_its_definition_on_all_positions(measure, r, rng):
     np.testing.assert_allclose(values(measure, y, score_from(positions)), expected, atol=1e-12)
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @pytest.mark.parametrize("measure", LOW_RANK, ids=repr)
 @pytest.mark.parametrize("r", SIZES)
@@ -222,6 +223,7 @@ def test_many_queries_equal_one_at_a_time(measure, ties, rng):
         np.testing.assert_allclose(together[0], expected, atol=1e-12)
 
 
+@pytest.mark.every_case
 @every_measure
 def test_separable_is_true_to_fact(measure, rng):
     if not measure.has_score_targets():
@@ -240,6 +242,7 @@ def test_separable_is_true_to_fact(measure, rng):
     assert measure.separable == (not changes)
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("targets", ["measure", "separable"])
 @every_measure
 def test_linear_is_true_to_fact(measure, targets, rng):
@@ -263,6 +266,7 @@ def test_linear_is_true_to_fact(measure, targets, rng):
     assert measure.is_linear(targets) == bool(np.abs(gaps).max() < 1e-12)
 
 
+@pytest.mark.every_case
 @every_measure
 def test_positive_only_is_true_to_fact(measure):
     y = np.array([-1.0, 0.0, 1.0])

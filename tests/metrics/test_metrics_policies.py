@@ -352,6 +352,7 @@ def test_no_value_is_above_the_largest_one(name, rng):
         assert set(values[~np.isnan(values)]) == {1.0}
 
 
+@pytest.mark.every_case
 @every_measure
 def test_values_of_folds_have_one_scale(name, rng):
     # The first fold has no document of the highest grade, which sets the scale of the second.

@@ -320,6 +320,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("name", TAKEN)
 def test_estimates_are_taken_as_they_are(name, rng):
     X, y, _ = make_sessions(rng)

@@ -192,6 +192,7 @@ def test_every_loss_reaches_the_bayes_value(loss):
     assert best - worst > 0.1 * best
 
 
+@pytest.mark.every_case
 @pytest.mark.product
 @pytest.mark.parametrize("form", FORMS)
 @every_loss

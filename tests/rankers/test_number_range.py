@@ -243,6 +243,7 @@ PRODUCTS = [
 ]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("ranker", PRODUCTS, ids=repr)
 def test_products_of_large_labels_and_weights(ranker):
     # Features that depend on each other; labels and weights of which squares are not in range.

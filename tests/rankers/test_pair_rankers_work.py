@@ -51,6 +51,7 @@ def test_queries_must_not_be_forgotten(make, method, data):
         METHODS[method](ranker, X, y)
 
 
+@pytest.mark.every_case
 @every_method
 @every_maker
 def test_not_fitted(make, method, data):

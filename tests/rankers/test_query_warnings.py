@@ -507,11 +507,13 @@ MEANS = [
 ]
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("regressor", NO_MEANS, ids=kind)
 def test_regressors_of_other_things_than_means(regressor, many):
     assert NotAMeanWarning in warned(lambda: NDCGRanker(regressor).fit(*many))
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("regressor", MEANS, ids=kind)
 def test_regressors_of_means(regressor, many):
     assert not warned(lambda: NDCGRanker(regressor).fit(*many))

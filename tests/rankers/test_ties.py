@@ -319,6 +319,7 @@ LINEAR_REGRESSORS = [
 
 
 # Where there is nothing to learn, Lasso of scikit-learn 1.6 does not see that it is done.
+@pytest.mark.every_case
 @pytest.mark.filterwarnings("ignore:Objective did not converge")
 @pytest.mark.parametrize("estimator", LINEAR_REGRESSORS, ids=lambda e: type(e).__name__)
 def test_linear_differences_are_refused_for_symmetric_targets(estimator, rng):
@@ -330,6 +331,7 @@ def test_linear_differences_are_refused_for_symmetric_targets(estimator, rng):
     ranker.fit(X[:6], y.reshape(-1, 6)[:6])
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     "estimator",
     [
