@@ -31,6 +31,9 @@ from skcalrank.model_selection import QueryKFold
 from skcalrank.preds import map_positions
 from skcalrank.structured import LowRankLossClassifier, StructuredPredictor
 
+# Cases are kinds of values and operations, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 BIG = 2**60
 
 

@@ -11,6 +11,9 @@ from skcalrank import LeastSquaresRanker
 from skcalrank.data import are_alike
 from skcalrank.measures import DCG
 
+# Cases are kinds of values and operations, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 
 def power(exponent, positions):
     return (positions + 0.0) ** -exponent

@@ -22,6 +22,9 @@ from skcalrank import (
 from skcalrank.data import MissingQidError
 from skcalrank.metrics import ndcg_score, pairwise_disagreement_loss
 
+# Cases are kinds of values and operations, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 # -- RankingTarget ---------------------------------------------------------------------
 
 Y = np.array([2.0, 0.0, 1.0, 1.0, 0.0])

@@ -18,6 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from skcalrank.data import _threads, each, one_blas_thread
 
+# Cases are kinds of values and operations, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 PATIENCE = 60  # seconds, after which a test has failed
 
 
