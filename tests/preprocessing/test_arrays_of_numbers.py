@@ -5,6 +5,9 @@ import pytest
 
 from skcalrank.preprocessing import TableEncoder
 
+# Cases are kinds of values, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 
 @pytest.fixture
 def X(rng):

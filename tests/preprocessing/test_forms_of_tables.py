@@ -11,6 +11,9 @@ from tables import ARRAYS, FORMS, KINDS, made_columns
 
 from skcalrank.preprocessing import TableEncoder, fit_encoded
 
+# Cases are kinds of values, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 every_form = pytest.mark.parametrize("form", FORMS)
 
 

@@ -7,6 +7,9 @@ import pytest
 
 from skcalrank.preprocessing import TableEncoder
 
+# Cases are kinds of values, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 KINDS = {
     "number": [1.5, 2.0, 3.0],
     "flag": [True, False, True],

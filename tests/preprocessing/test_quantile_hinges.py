@@ -8,6 +8,9 @@ from sklearn.preprocessing import SplineTransformer
 
 from skcalrank.preprocessing import QuantileHinges
 
+# Cases are kinds of values, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 
 @pytest.fixture
 def X():

@@ -25,6 +25,9 @@ from skcalrank import (
 from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.preprocessing import QueryContext
 
+# Cases are kinds of values, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 EVERY = ("mean", "std", "min", "max", "size")
 BY_NUMPY = {"mean": np.nanmean, "std": np.nanstd, "min": np.nanmin, "max": np.nanmax}
 

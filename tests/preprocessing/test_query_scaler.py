@@ -12,6 +12,9 @@ from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
 
+# Cases are kinds of values, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 METHODS = ("standard", "minmax", "rank")
 every_method = pytest.mark.parametrize("method", METHODS)
 

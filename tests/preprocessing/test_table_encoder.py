@@ -10,6 +10,9 @@ from tables import FORMS
 from skcalrank.data import UnseenLevelsWarning
 from skcalrank.preprocessing import TableEncoder
 
+# Cases are kinds of values, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 # -- kinds -------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,9 @@ from columns import KINDS, arrays, made_values, named_tables
 from skcalrank.data.tables import take_rows
 from skcalrank.preprocessing import TableEncoder
 
+# Cases are kinds of values, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 every_column = pytest.mark.parametrize("name", KINDS)
 every_door = pytest.mark.parametrize("tables_of", [named_tables, arrays])
 

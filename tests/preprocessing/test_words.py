@@ -9,6 +9,9 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from skcalrank.preprocessing._words import Words
 
+# Cases are kinds of values, of which each has lines of its own.
+pytestmark = pytest.mark.every_case
+
 PATTERN = r"[^\W_]+"
 
 
