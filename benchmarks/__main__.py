@@ -40,6 +40,10 @@ COMMANDS = {
     "aggregation": ["aggregation --cells DIR"],
     "movielens": ["movielens --cells DIR --jobs 1"],
     "label_ranking": ["label_ranking --cells DIR --jobs 1"],
+    "label_ranking_kernels": [
+        "label_ranking --cells DIR --jobs 1 --kernels --only "
+        "authorship glass housing iris segment stock vehicle wine"
+    ],
     "label_ranking_missing": ["label_ranking_missing"],
     "quality_letor": ["quality_letor --cells DIR"],
     "quality_text": ["quality_text"],

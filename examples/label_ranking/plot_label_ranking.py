@@ -10,7 +10,8 @@ types, a type mixes a few orders, and the features tell the type.
 
 # %%
 # ``y`` is "higher is better", so positions are passed with a minus, or as preferences. A regressor
-# has one output per item, or one per pair of items.
+# has one output per item, or one per pair of items. Both are linear here, so that nothing else
+# differs; the default kernel of ``SpearmanRanker`` may be curved.
 
 import matplotlib.pyplot as plt
 
@@ -22,7 +23,7 @@ X, positions = data = make_label_ranking(2000, 6, random_state=0)
 print("positions that the first person gives to", *data.item_names, ":", positions[0].astype(int))
 
 rankers = {
-    "one output per item": SpearmanRanker().fit(X, -positions),
+    "one output per item": SpearmanRanker(kernel="linear").fit(X, -positions),
     "one per pair": PairwiseDisagreementRanker(surrogate="pairwise").fit(
         X, PreferenceTarget.from_orders(positions)
     ),
@@ -45,7 +46,7 @@ print(f"best possible        Spearman's rho {best[0]:.3f}, Kendall's tau {best[1
 
 frame = regret_curve(
     {
-        "one output per item": SpearmanRanker(),
+        "one output per item": SpearmanRanker(kernel="linear"),
         "one per pair": PairwiseDisagreementRanker(surrogate="pairwise", weights="unit"),
     },
     make_label_ranking(5000, 6, cyclic=True, random_state=0),

@@ -65,6 +65,11 @@ def score_tree(model: Any) -> Score:
                 "query by a map of pairs of its documents and has no score for one document: fit "
                 "with surrogate='score' to export it."
             )
+        if getattr(model, "kernel_", "linear") != "linear":
+            raise ValueError(
+                f"{type(model).__name__} was fitted with a Gaussian kernel, which no format holds: "
+                "fit with kernel='linear' to export it."
+            )
         if hasattr(model, "named_rankers_"):
             return Sum(_weighted(_members_of(model)))
         inner = getattr(model, "estimator_", getattr(model, "ranker_", None))

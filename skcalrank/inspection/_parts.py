@@ -44,8 +44,8 @@ def _refuse_without(ranker: Any, *attributes: str) -> None:
     if not all(hasattr(ranker, name) for name in attributes):
         raise ValueError(
             "ranker must have a score that is linear in the features (coef_), got "
-            f"{type(ranker).__name__}. Pass a ranker around Ridge, GramRidge or another linear "
-            "regressor, a linear scorer, or a ranker of trees."
+            f"{type(ranker).__name__}. Pass a ranker with kernel='linear', one around Ridge or "
+            "another linear regressor, a linear scorer, or a ranker of trees."
         )
 
 

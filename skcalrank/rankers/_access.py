@@ -145,7 +145,7 @@ def check_partitions(ranker: ScoreRanker) -> Any:
     partitions, or the targets of a query depend on other queries.
     """
     plan = ranker._check_params()
-    if plan.kernel != "linear" or not is_closed_form(plan.regressor):
+    if plan.kernel not in (None, "linear") or not is_closed_form(plan.regressor):
         name = (
             f"kernel={plan.kernel!r}" if plan.regressor is None else type(plan.regressor).__name__
         )

@@ -1,6 +1,5 @@
 """Choice of a ridge regression on a Gaussian kernel by folds, in closed form."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,14 +11,17 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ..data import MOST_CELLS, Ranked, Rows, one_blas_thread
+from ..data import MOST_CELLS, Queries, Ranked, Rows, one_blas_thread
 from ..data.types import Floats
 from ._penalty import AUTO, penalty, seen_in
 from ._plan import RegressionPlan
 from ._regression import units_of
 
-# Largest number of rows for which "auto" tries a kernel, which takes a time of their cube.
+# Largest number of rows for which "auto" tries a kernel: the last fit takes a time of their cube.
 _MOST_ROWS = 5000
+
+# Number of rows that choose, which takes nine inverses of the kernel matrix.
+_MOST_TRIED = 1000
 
 # Multiples of 1 / d for the factor of squared distances, and penalties for weights of mean 1,
 # chosen on four of the sets of benchmarks/label_ranking.py.
@@ -32,48 +34,52 @@ _N_DRAWS = 4
 
 def with_kernel(plan: RegressionPlan, rows: Rows, targets: Floats) -> RegressionPlan:
     """Return the plan with the kernel that is to be used, "linear" or "gaussian"."""
-    label_form = rows.n_items is not None and not issparse(rows.X)
-    if label_form and plan.kernel == "auto" and rows.n_rows > _MOST_ROWS:
+    label_form, n = rows.n_items is not None and not issparse(rows.X), seen_in(rows).n_queries
+    if label_form and plan.kernel == "auto" and n > _MOST_ROWS:
         return replace(plan, kernel="linear")
-    if not label_form or rows.n_rows**2 > MOST_CELLS:
+    if not label_form or n**2 > MOST_CELLS:
         raise ValueError(
             "kernel must be 'linear' for documents, for sparse X and for rows whose pairs exceed "
             f"2 GB, got {plan.kernel!r}: set kernel='linear', or another estimator."
         )
     rows = replace(rows, y=targets).weighted()
     units_of(rows, "squared")  # raises where squares of features overflow
-    linear = penalty(AUTO, seen_in(rows), rows.n_items) if plan.kernel == "auto" else None
-    regressor = _best(rows, plan.measure, linear)
+    regressor = _best(rows, plan.measure, or_linear=plan.kernel != "gaussian")
     if regressor is None:
         return replace(plan, kernel="linear")
     # Kernel ridge commutes with centering over items, which have one kernel.
     return replace(plan, kernel="gaussian", regressor=regressor, alpha=None, loss="centered")
 
 
-def _best(rows: Rows, measure: Any, linear: float | None = None) -> Any:
+def _best(rows: Rows, measure: Any, *, or_linear: bool) -> Any:
     """Return the unfitted regressor that ranks rows best that are held out.
 
     * `rows`: rows of positive weights in the label-ranking form, whose labels are targets.
-    * `linear`: penalty of a linear ridge in units of squares; the result is None where it is as
-      good.
+    * `or_linear`: whether the result is None where a linear ridge is as good.
     """
+    size = 1.0 if rows.weight is None else float(rows.weight.mean())
+    if rows.n_rows > _MOST_TRIED:
+        rows = rows.take(rows.held_out(_MOST_TRIED / rows.n_rows)[0])
     (n, d), targets = rows.X.shape, rows.columns(rows.y)
     targets = targets - targets.mean(axis=1, keepdims=True)
-    Z, level, weight = StandardScaler().fit_transform(rows.X), targets.mean(axis=0), np.ones(n)
-    size = 1.0 if rows.weight is None else float(rows.weight.mean())
-    weight = weight if rows.weight is None else rows.weight / size
+    Z, level = StandardScaler().fit_transform(rows.X), targets.mean(axis=0)
+    weight = np.ones(n) if rows.weight is None else rows.weight / size
     seeds = range(_N_DRAWS if n > 1 else 0)
     draws = [[fold for _, fold in rows.folds(seed=seed)] for seed in seeds]
+    each, several = Queries.equal(n * len(draws), len(level)), np.tile(rows.y, len(draws))
+    linear = n * penalty(AUTO, seen_in(rows), rows.n_items)  # in the unit of squares
 
     def value(gram: Floats, alpha: float, level: Any = 0.0) -> float:
         """Return the mean of the measure, up to a constant."""
-        held_out = held_out_by(draws, gram, weight, alpha, targets - level)
-        ranked = (Ranked((scores + level).ravel(), rows.queries) for scores in held_out)
-        values = [measure.evaluate_targets(rows.y, np.zeros(n), each) for each in ranked]
-        return float(np.average(np.mean(values, axis=0), weights=weight)) if values else 0.0
+        if not draws:
+            return 0.0
+        held_out = held_out_by(draws, gram, weight, alpha, targets - level) + level
+        ranked = Ranked(held_out.ravel(), each)
+        values = measure.evaluate_targets(several, np.zeros(each.n_queries), ranked)
+        return float(np.average(values, weights=np.tile(weight, len(draws))))
 
-    with one_blas_thread(n * n):
-        best = -np.inf if linear is None else value(Z @ Z.T, n * linear, level)
+    with one_blas_thread(0):  # several cost much more where other programs run
+        best = value(Z @ Z.T, linear, level) if or_linear else -np.inf
         regressor = None
         for gamma in (width / d for width in _WIDTHS):
             gram = rbf_kernel(Z, gamma=gamma)
@@ -83,10 +89,8 @@ def _best(rows: Rows, measure: Any, linear: float | None = None) -> Any:
     return None if regressor is None else make_pipeline(StandardScaler(), regressor)
 
 
-def held_out_by(
-    draws: Any, gram: Floats, weight: Floats, alpha: float, targets: Floats
-) -> Iterator[Floats]:
-    """Yield for each draw of folds the predictions of each fold by kernel ridge on the others.
+def held_out_by(draws: Any, gram: Floats, weight: Floats, alpha: float, targets: Floats) -> Floats:
+    """Return for each draw of folds the predictions of each fold by kernel ridge on the others.
 
     The residuals of a fold are its dual coefficients over its block of the inverse.
     """
@@ -97,8 +101,8 @@ def held_out_by(
     inverse = np.tril(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
     inverse += np.tril(inverse, -1).T
     dual = inverse @ (root * targets)
-    for folds in draws:
-        held_out = targets.copy()
+    held_out = np.tile(targets, (len(draws), 1, 1))
+    for folds, values in zip(draws, held_out):
         for fold in folds:
-            held_out[fold] -= np.linalg.solve(inverse[np.ix_(fold, fold)], dual[fold]) / root[fold]
-        yield held_out
+            values[fold] -= np.linalg.solve(inverse[np.ix_(fold, fold)], dual[fold]) / root[fold]
+    return held_out

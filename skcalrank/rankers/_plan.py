@@ -4,13 +4,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from .._solvers import effective_loss, fits_in_closed_form, is_closed_form, needs_non_negative
-from ..data import PreferenceTarget, Rows, check, has_method, query_factors, warn
+from ..data import PreferenceTarget, Rows, check, has_method, query_factors, warn, workers_of_fit
 from ..data.types import Floats, Self
 from ..losses import get_loss
 from ..measures import Measure, warn_unless_grades
-from ._penalty import AUTO
+from ._penalty import AUTO, seen_in
 
 # Reasons why the weight of a row does not act as a repetition of it.
 DEPENDS_ON_LABELS = "targets depend on all labels of the query, which weights do not change"
@@ -18,6 +19,9 @@ _COUNTS_DOCUMENTS = (
     "the loss is weighted or centered by query, or sums over pairs: it counts the documents of a "
     "query, which weights do not change"
 )
+# Numbers of rows for which kernels are tried by default: fewer would often choose a wrong one, and
+# more take longer than about a second.
+_ROWS_OF_KERNELS = range(100, 3001)
 # Examinations of a document that make the bias of a ratio of estimates negligible.
 _POOLED = 100.0
 _COUNTS_PAIRS = (
@@ -42,7 +46,8 @@ class Plan:
     * `structure`: how judgments are aggregated; empty for rankers that do not aggregate.
     * `query_weight`: weight of a query of n documents.
     * `alpha`: ridge penalty parameter; None if a regressor has its own.
-    * `kernel`: kernel of a ridge regression, "linear", "gaussian" or "auto".
+    * `kernel`: kernel of a ridge regression, "linear", "gaussian" or "auto"; None is "auto" where
+      that is cheap and "linear" elsewhere.
     * `n_passes`: number of fits of a regressor that is not linear, after the first one.
     * `regressor`: regressor passed by the user; None means ridge, or that there is none.
     * `sums_over`: what the loss sums over.
@@ -63,7 +68,7 @@ class Plan:
     structure: Any = ()
     query_weight: str | None = None
     alpha: float | str | None = None
-    kernel: str = "linear"
+    kernel: str | None = "linear"
     n_passes: int = 1
     regressor: Any = None
     sums_over: str = "documents"
@@ -102,7 +107,7 @@ class Plan:
         """Why a sample weight differs from repeating the row in a single query; None if not."""
         if self.weights_note is not None:
             return self.weights_note
-        if self.kernel != "linear":
+        if self.kernel not in (None, "linear"):
             return "a repeated row may be in two folds"
         if self.surrogate == "pairwise":
             return _COUNTS_PAIRS
@@ -248,13 +253,21 @@ class RegressionPlan(Plan):
     def merges(self) -> bool:
         return self.in_chunks and (self.regressor is None or has_method(self.regressor, "merge"))
 
+    def chooses_kernel(self, rows: Rows) -> bool:
+        """Whether another kernel than the linear one is asked for or, with None, tried for rows."""
+        if self.kernel is not None:
+            return self.kernel != "linear"
+        of_labels = rows.n_items is not None and not issparse(rows.X)
+        is_free = self.regressor is None and self.alpha == AUTO and workers_of_fit().size == 1
+        return of_labels and is_free and seen_in(rows).n_queries in _ROWS_OF_KERNELS
+
     def check(self, ranker: Any) -> None:
         if self.regressor is not None:
             check.refuse_second_penalty(ranker)
             why = f"estimator={self.regressor!r}: choose one with a kernel, such as KernelRidge"
-            if self.kernel != "linear":
+            if self.kernel not in (None, "linear"):
                 check.refuse_unread(ranker, ["kernel"], why)
-        elif self.kernel != "linear":
+        elif self.kernel not in (None, "linear"):
             why = f"kernel={self.kernel!r}, which chooses it: set estimator=KernelRidge(alpha=...)"
             check.refuse_unread(ranker, ["alpha"], why)
         if self.loss != "squared" and needs_non_negative(self.regressor):

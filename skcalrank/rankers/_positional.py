@@ -14,7 +14,7 @@ from ._score import ScoreRanker
 
 CONSTRAINTS: dict[str, Any] = {
     **ScoreRanker._parameter_constraints,
-    "kernel": [limits.one_of("linear", "gaussian", "auto")],
+    "kernel": [limits.one_of("linear", "gaussian", "auto"), None],
 }
 CUTOFF = [limits.AT_LEAST_ONE, None]
 TARGETS = [limits.one_of("measure", "separable")]
@@ -68,7 +68,7 @@ class PositionalRanker(ScoreRanker):
         estimator: Estimator | None = None,
         *,
         alpha: float | str = "auto",
-        kernel: str = "linear",
+        kernel: str | None = None,
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
@@ -82,7 +82,7 @@ class PositionalRanker(ScoreRanker):
     def kernel_(self) -> str:
         """Kernel that was used, "linear" or "gaussian"."""
         check_is_fitted(self)
-        return self.record_.plan.kernel
+        return self.record_.plan.kernel or "linear"
 
 
 class LeastSquaresRanker(PositionalRanker):
@@ -100,7 +100,8 @@ class LeastSquaresRanker(PositionalRanker):
         ``"rbp"``, ``"eru"``, ``"auc"``, ``"spearman"``, or an object of :mod:`skcalrank.measures`.
     estimator : regressor, default=None
         Regressor of the targets, any of scikit-learn. If None, ridge regression with the penalty
-        `alpha`, which can also learn in chunks (:meth:`partial_fit`, :meth:`merge`). Calibration
+        `alpha` and the kernel `kernel`, which can also learn in chunks (:meth:`partial_fit`,
+        :meth:`merge`) if the kernel is linear. Calibration
         needs an estimate of the conditional mean, as squared errors give: absolute errors,
         quantiles and Huber's loss estimate something else.
     alpha : float or "auto", default="auto"
@@ -117,17 +118,24 @@ class LeastSquaresRanker(PositionalRanker):
 
         :class:`LeastSquaresRankerCV` finds the multiple of "auto" that is best for the measure,
         which pays if there are few queries.
-    kernel : {"linear", "gaussian", "auto"}, default="linear"
-        Kernel of the ridge regression of ``estimator=None``. All but "linear" are for the
-        label-ranking form with dense X and ``alpha="auto"``; they learn no chunks and have no
-        coefficients, so that they are neither exported nor explained.
+    kernel : {"linear", "gaussian", "auto"}, default=None
+        Kernel of the ridge regression of ``estimator=None``; `kernel_` says which was used. All but
+        None and "linear" are errors but for the label-ranking form with dense X in memory and
+        ``alpha="auto"``.
 
+        - "linear": coefficients, which can be read, exported, and updated with more rows.
         - "gaussian": ``exp(-gamma |x - z|^2)`` of standardized features. `gamma` among 1/4, 1 and 4
           over the number of features and the penalty among .01, .1 and 1 are those of the best
-          measure in four draws of five folds. A matrix of all pairs of rows is inverted nine times:
-          seconds for 1,000 rows, minutes and a gigabyte for 5,000.
+          measure in four draws of five folds of at most 1,000 rows. The model keeps the rows, of
+          which :meth:`predict` reads all, learns no chunks and has no coefficients, so that it is
+          neither exported nor explained. The fit takes a second for 1,000 to 3,000 rows, and 3
+          seconds and half a gigabyte for 5,000.
         - "auto": the better one of "linear" and "gaussian" by the same folds; above 5,000 rows
-          "linear". `kernel_` says which.
+          "linear".
+        - None: "auto" where all but "linear" are no error and there are 100 to 3,000 rows: below,
+          folds tell too little, and above, the fit takes more than about a second. "linear"
+          elsewhere: for documents of queries, sparse X, collections of dask, :meth:`partial_fit`,
+          another regressor, and `alpha` that is a number.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression. If None, "pairwise_squared" for regressors in closed form, else
         "squared"; `loss_` says which. In closed form are exactly ``Ridge``, ``LinearRegression``
@@ -216,7 +224,7 @@ class LeastSquaresRanker(PositionalRanker):
         *,
         estimator: Estimator | None = None,
         alpha: float | str = "auto",
-        kernel: str = "linear",
+        kernel: str | None = None,
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
@@ -302,7 +310,7 @@ class DCGRanker(PositionalRanker):
         gain: Gain | ArrayLike = "exponential",
         discount: Discount | ArrayLike | None = None,
         alpha: float | str = "auto",
-        kernel: str = "linear",
+        kernel: str | None = None,
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
@@ -402,7 +410,7 @@ class NDCGRanker(PositionalRanker):
         discount: Discount | ArrayLike | None = None,
         targets: str = "measure",
         alpha: float | str = "auto",
-        kernel: str = "linear",
+        kernel: str | None = None,
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
@@ -479,7 +487,7 @@ class ExpectedRankUtilityRanker(PositionalRanker):
         neutral: float = 0.0,
         half_life: float = 5.0,
         alpha: float | str = "auto",
-        kernel: str = "linear",
+        kernel: str | None = None,
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
@@ -24,6 +25,7 @@ from .._solvers import (
     takes_sparse,
 )
 from ..data import (
+    PART_CELLS,
     QUERY_WEIGHTS,
     NotAMeanWarning,
     Rows,
@@ -80,7 +82,9 @@ def _updated(fitted: Any, given: Any, ignored: tuple[str, ...] = ()) -> Any:
 def keeps_statistics(ranker: Any) -> bool:
     """Return whether other rows can be added to what a ranker with `merge` has learned."""
     regressor = vars(ranker).get("estimator_")
-    return not isinstance(regressor, Ridge) or ranker.record_.alpha is None
+    if isinstance(regressor, Ridge):
+        return ranker.record_.alpha is None
+    return regressor is None or ranker.record_.plan.kernel == "linear"
 
 
 def with_held_out(first: Any, fit_others: Callable[[], Any], fit_all: Callable[[], Any]) -> Any:
@@ -97,9 +101,11 @@ def _check_statistics(*rankers: ScoreRanker) -> None:
     """Raise if a regressor kept no statistics that other rows could be added to."""
     for ranker in rankers:
         if not keeps_statistics(ranker):
+            curved = ranker.record_.plan.kernel == "gaussian"
+            few = f"X had too few rows for {ranker.n_features_in_} features:"
+            why = "it took a Gaussian kernel: set kernel='linear', or" if curved else few
             raise ValueError(
-                f"fit kept no statistics, because X had too few rows for {ranker.n_features_in_} "
-                "features: call partial_fit from the first chunk on."
+                f"fit kept no statistics, because {why} call partial_fit from the first chunk on."
             )
 
 
@@ -320,7 +326,6 @@ class ScoreRanker(TargetRanker):
         """
         plan = self._check_params()
         plan.check_chunks()
-        _check_statistics(self)
         reset = not self._can_go_on()
         options: Any = {"reset": reset, "whole": False}
         plan, rows = self._check_problem(plan, X, y, qid, sample_weight, **options)
@@ -330,13 +335,15 @@ class ScoreRanker(TargetRanker):
         self, plan: RegressionPlan, rows: Rows, targets: Floats, method: str = "fit"
     ) -> Self:
         """Regress targets in grouped order, of the measure or given in their place."""
-        if plan.kernel != "linear":
+        if method == "fit" and plan.chooses_kernel(rows):
             from ._gaussian import with_kernel  # late, since few programs need it
 
             plan = with_kernel(plan, rows, targets)
             if plan.kernel == "gaussian":
                 rows = replace(rows, y=targets).weighted()
                 targets = rows.y
+        if method == "partial_fit":
+            _check_statistics(self)
         goes_on = method == "partial_fit" and self._can_go_on()
         record = self._record_of(plan, rows, targets)
         record = self.record_.add(record) if goes_on else record
@@ -360,6 +367,7 @@ class ScoreRanker(TargetRanker):
         varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
         # Queries that occurred again would count twice.
         names = names_of(queries) if plan.in_chunks and plan.closed_form else frozenset()
+        plan = replace(plan, kernel=plan.kernel or "linear")
         return self._record(plan, rows, names, varied)
 
     def _fitted_to(self, plan: RegressionPlan, record: FitRecord, moments: Moments) -> Self:
@@ -407,10 +415,21 @@ class ScoreRanker(TargetRanker):
         return merged
 
     def _scores(self, rows: Rows) -> Floats:
-        values = predict_rows(self.estimator_, rows.X)
+        parts = [rows.X]
+        if self.record_.plan.kernel == "gaussian":  # which makes a matrix of all pairs of rows
+            step = PART_CELLS // len(self.estimator_[-1].X_fit_)
+            parts = [rows.X[some] for some in gen_batches(rows.n_rows, step)]
+        values = np.concatenate([predict_rows(self.estimator_, X) for X in parts])
         if self.record_.varied:
             _warn_of_constant(self.estimator_, rows.X, values)
         return values
+
+    def _refuse_kernel(self, attribute: str) -> None:
+        """Raise AttributeError, of an attribute of linear scores, where a kernel was chosen."""
+        if "record_" in vars(self) and self.record_.plan.kernel == "gaussian":
+            raise AttributeError(
+                f"{attribute} exists only with a linear kernel: set kernel='linear'."
+            )
 
     @property
     def loss_(self) -> str:
@@ -422,6 +441,7 @@ class ScoreRanker(TargetRanker):
     @property
     def alpha_(self) -> float:
         """Ridge penalty that was used; only with ``estimator=None``."""
+        self._refuse_kernel("alpha_")
         alpha = self.record_.penalty
         if alpha is None:
             raise AttributeError("alpha_ exists only with estimator=None: see estimator_.")
@@ -437,11 +457,13 @@ class ScoreRanker(TargetRanker):
     @property
     def coef_(self) -> Floats:
         """Coefficients of `estimator_`, if any."""
+        self._refuse_kernel("coef_")
         return self.estimator_.coef_
 
     @property
     def intercept_(self) -> float | Any:
         """Intercept of `estimator_`, if any."""
+        self._refuse_kernel("intercept_")
         return self.estimator_.intercept_
 
     @property

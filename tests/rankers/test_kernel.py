@@ -13,10 +13,16 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skcalrank import LeastSquaresRanker, NDCGRanker, SpearmanRanker
+from skcalrank import (
+    AggregatedRanker,
+    LeastSquaresRanker,
+    NDCGRanker,
+    PreferenceTarget,
+    SpearmanRanker,
+)
 from skcalrank._solvers import SQUARED_LOSSES
 from skcalrank.calibration import calibration_of
-from skcalrank.export import to_json
+from skcalrank.export import to_json, to_onnx, to_sql
 from skcalrank.inspection import explain_order, explain_scores
 from skcalrank.rankers._gaussian import held_out_by
 from skcalrank.testing import all_rankers
@@ -38,7 +44,7 @@ NEAR = {"rtol": 1e-7, "atol": 1e-9}
 @pytest.fixture
 def curved(rng):
     """Features, and relevant or not of four items, by a law that is even in the features."""
-    X = rng.normal(size=(80, 2)) * [1, 100]
+    X = rng.normal(size=(120, 2)) * [1, 100]
     scores = (X / [1, 100]) ** 2 @ rng.normal(size=(2, 4))
     return X, (scores > np.median(scores, axis=0)) * 1.0
 
@@ -95,6 +101,105 @@ def test_auto_is_linear_above_a_number_of_rows(curved, monkeypatch):
     monkeypatch.setattr("skcalrank.rankers._gaussian._MOST_ROWS", len(X) - 1)
     assert NDCGRanker(kernel="auto").fit(X, y).kernel_ == "linear"
     assert NDCGRanker(kernel="gaussian").fit(X, y).kernel_ == "gaussian"
+
+
+def test_some_rows_choose_and_all_are_fitted(curved, monkeypatch):
+    X, y = curved
+    monkeypatch.setattr("skcalrank.rankers._gaussian._MOST_TRIED", 40)
+    few = SpearmanRanker(kernel="auto").fit(X, y)
+    assert few.estimator_[-1].X_fit_.shape == X.shape
+    monkeypatch.undo()
+    chosen = SpearmanRanker(kernel="auto").fit(X, y).estimator_[-1].get_params()
+    assert few.estimator_[-1].get_params() != chosen  # so that few rows were asked
+
+
+def test_the_rows_that_choose_are_drawn_of_those_that_count(curved, monkeypatch, rng):
+    X, y = curved
+    monkeypatch.setattr("skcalrank.rankers._gaussian._MOST_TRIED", 40)
+    weight = rng.integers(0, 3, len(X)).astype(float)
+    kept = weight > 0
+    ranker = SpearmanRanker(kernel="gaussian").fit(X, y, sample_weight=weight)
+    expected = SpearmanRanker(kernel="gaussian").fit(X[kept], y[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(ranker.predict(X), expected.predict(X), **NEAR)
+
+
+def test_rows_are_predicted_in_parts(curved, monkeypatch):
+    X, y = curved
+    ranker = SpearmanRanker(kernel="gaussian").fit(X, y)
+    expected = ranker.predict(X)
+    monkeypatch.setattr("skcalrank.rankers._score.PART_CELLS", 7 * len(X))
+    np.testing.assert_allclose(ranker.predict(X), expected, **NEAR)
+
+
+# -- the default -------------------------------------------------------------------------
+
+
+@every_class
+def test_the_default_is_auto_for_some_numbers_of_rows(cls, curved, rng):
+    X, y = curved
+    ranker, auto = made(cls).fit(X, y), made(cls, kernel="auto").fit(X, y)
+    assert (ranker.kernel_, auto.kernel_) == ("gaussian", "gaussian")
+    np.testing.assert_array_equal(ranker.predict(X), auto.predict(X))
+    assert made(cls).fit(X[:100], y[:100]).kernel_ == "gaussian"
+    many = rng.integers(len(X), size=3001)
+    weight = np.append(np.ones(99), np.zeros(len(X) - 99))  # rows of weight 0 do not count
+    for linear in (
+        made(cls).fit(X[:99], y[:99]),
+        made(cls).fit(X, y, sample_weight=weight),
+        made(cls).fit(X[many], y[many]),
+    ):
+        assert linear.kernel_ == "linear"
+        assert linear.coef_.shape == (4, 2)
+
+
+@every_class
+def test_the_default_is_linear_where_another_kernel_is_an_error(cls, curved):
+    X, y = curved
+    qid = np.arange(len(X)) // 5
+    for ranker in (
+        made(cls).fit(X, y[:, 0], qid),
+        made(cls).fit(csr_array(X), y),
+        made(cls, alpha=2.0).fit(X, y),
+        made(cls, estimator=RandomForestRegressor(2)).fit(X, y),
+    ):
+        assert ranker.kernel_ == "linear"
+    if hasattr(ranker := made(cls), "partial_fit"):
+        ranker = ranker.partial_fit(X[:110], y[:110]).partial_fit(X[110:], y[110:])
+        assert ranker.kernel_ == "linear"
+        expected = made(cls, kernel="linear").fit(X, y).predict(X)
+        np.testing.assert_allclose(ranker.predict(X), expected, **NEAR)
+
+
+@pytest.mark.parametrize("name", ["coef_", "intercept_", "alpha_", "penalty_scale_"])
+def test_attributes_of_a_linear_kernel_tell_the_remedy(name, curved):
+    ranker = SpearmanRanker().fit(*curved)
+    with pytest.raises(AttributeError, match=r"_ exists only with .*set kernel='linear'"):
+        getattr(ranker, name)
+    assert hasattr(SpearmanRanker(kernel="linear").fit(*curved), name)
+
+
+def test_a_kernel_learns_no_other_rows(curved):
+    X, y = curved
+    ranker, other = SpearmanRanker().fit(X, y), SpearmanRanker().fit(X[:50], y[:50])
+    for add in (
+        lambda: ranker.partial_fit(X[:50], y[:50]),
+        lambda: ranker.merge(other),
+        lambda: other.merge(ranker),
+    ):
+        with pytest.raises(ValueError, match=r"a Gaussian kernel: set kernel='linear', or call"):
+            add()
+    assert other.partial_fit(X, y).kernel_ == "linear"
+
+
+def test_judgments_are_aggregated_for_the_default(curved):
+    X, y = curved
+    orders = PreferenceTarget.from_orders(2 - y)
+    ranker = AggregatedRanker("borda", SpearmanRanker()).fit(X, orders)
+    assert ranker.ranker_.kernel_ == "gaussian"
+    with pytest.raises(AttributeError, match="set kernel='linear'"):
+        _ = ranker.coef_
+    with pytest.raises(ValueError, match="set kernel='linear', or call partial_fit"):
+        ranker.partial_fit(X, orders)
 
 
 # -- laws --------------------------------------------------------------------------------
@@ -185,8 +290,6 @@ def test_rows_of_a_kernel_come_at_once(cls, curved):
     for name in ("partial_fit", "merge"):
         assert not hasattr(ranker, name)
     ranker.fit(*curved)
-    with pytest.raises(AttributeError, match="alpha_ exists only with estimator=None"):
-        _ = ranker.alpha_
     assert not hasattr(ranker, "coef_")
 
 
@@ -205,10 +308,11 @@ def test_squares_that_overflow(curved):
 def test_a_kernel_is_neither_exported_nor_explained(curved):
     X, y = curved
     ranker = SpearmanRanker(kernel="gaussian").fit(X, y)
-    with pytest.raises((TypeError, ValueError), match=r"KernelRidge|label"):
-        to_json(ranker, feature_names=["a", "b"])
+    for export in (to_json, to_onnx, to_sql):
+        with pytest.raises(ValueError, match=r"Gaussian kernel, .*: fit with kernel='linear'"):
+            export(ranker)
     for explain in (explain_scores, lambda *args: explain_order(*args, 0, instance=1)):
-        with pytest.raises(ValueError, match="linear in the features"):
+        with pytest.raises(ValueError, match=r"linear in the features.*kernel='linear'"):
             explain(ranker, X)
 
 
@@ -217,3 +321,4 @@ def test_dask_has_no_kernel(curved):
     X, y = (da.from_array(part, chunks=(40, -1)) for part in curved)
     with pytest.raises(ValueError, match=r"got kernel='auto': .*kernel='linear'"):
         SpearmanRanker(kernel="auto").fit(X, y)
+    assert SpearmanRanker().fit(X, y).kernel_ == "linear"
