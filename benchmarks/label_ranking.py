@@ -21,11 +21,12 @@ Peers: mean position of the k nearest neighbors, k picked among 5 to 200 by 5-fo
 on the training part for Kendall's tau; scikit-learn's multi-output regression of the positions.
 
 `--kernels` runs one time 10 folds of rankers as they come instead: SpearmanRanker with the kernels
-"linear", "gaussian", "auto" and None, which is the default, and the neighbors. Its grid of widths and penalties and its folds
-were chosen on four sets (authorship, glass, iris, stock) and on made laws, by a protocol that was
-written before: the highest mean, and what is cheaper where the difference is within one standard
-error. The other four did not enter any choice, but were seen once before the draws of folds and
-the targets were settled. "auto" is to be at least the better kernel - .01.
+"linear", "gaussian", "auto" and None, which is the default, and the neighbors. The grid of widths
+and penalties and the folds were chosen on four sets (authorship, glass, iris, stock) and on made
+laws, by a protocol that was written before: the highest mean, and what is cheaper where the
+difference is within one standard error. The other four did not enter any choice, but were seen once
+before the draws of folds and the targets were settled. "auto" is to be at least the better kernel -
+.01.
 
 On complete orders without ties, Spearman's targets, net preferences and positions are affine in
 one another, and so are all estimates that are affine in the targets: those rows agree but for

@@ -302,9 +302,9 @@ class ScoreRanker(TargetRanker):
         Available if the regressor has `partial_fit`, as the one of ``estimator=None`` has. A chunk
         must hold whole queries, because targets and centers are computed per query. With
         ``estimator=None`` and with :class:`~skcalrank.linear_model.GramRidge` the result is that of
-        one fit to all chunks. Parameters of the estimator that are changed between chunks, such as
-        `alpha`, apply from then on; for ``estimator=None`` and `GramRidge` they apply to all
-        chunks.
+        one fit to all chunks with a linear kernel. Parameters of the estimator that are changed
+        between chunks, such as `alpha`, apply from then on; for ``estimator=None`` and `GramRidge`
+        they apply to all chunks.
 
         Parameters
         ----------
@@ -383,7 +383,8 @@ class ScoreRanker(TargetRanker):
         """Return a ranker that has seen the queries of this ranker and of the others.
 
         Available if the regressor has `merge`, as the one of ``estimator=None`` and
-        :class:`~skcalrank.linear_model.GramRidge` have. The result is that of one fit to all rows.
+        :class:`~skcalrank.linear_model.GramRidge` have. The result is that of one fit to all rows
+        with a linear kernel. A ranker that took a Gaussian one cannot be merged.
 
         Parameters
         ----------
