@@ -10,8 +10,10 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import gen_batches
 
-from ..data import MOST_CELLS, Queries, Ranked, Rows, one_blas_thread
+from .._solvers import predict_rows
+from ..data import MOST_CELLS, PART_CELLS, Queries, Ranked, Rows, one_blas_thread
 from ..data.types import Floats
 from ._penalty import AUTO, penalty, seen_in
 from ._plan import RegressionPlan
@@ -87,6 +89,14 @@ def _best(rows: Rows, measure: Any, *, or_linear: bool) -> Any:
                 if (now := value(gram, alpha)) > best:
                     best, regressor = now, KernelRidge(alpha * size, kernel="rbf", gamma=gamma)
     return None if regressor is None else make_pipeline(StandardScaler(), regressor)
+
+
+def predict_parts(regressor: Any, X: Any) -> Floats:
+    """Return predictions in parts, since a matrix of all pairs of rows takes any memory."""
+    parts = gen_batches(X.shape[0], PART_CELLS // len(regressor[-1].X_fit_))
+    X = X.tocsr() if issparse(X) else X
+    rows = (X[part].toarray() if issparse(X) else X[part] for part in parts)
+    return np.concatenate([predict_rows(regressor, each) for each in rows])
 
 
 def held_out_by(draws: Any, gram: Floats, weight: Floats, alpha: float, targets: Floats) -> Floats:

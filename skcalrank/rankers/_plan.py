@@ -208,7 +208,7 @@ class Plan:
 
     def without_regressor(self) -> Self:
         """Return the plan as the record of a fit keeps it."""
-        return self if self.regressor is None else replace(self, regressor=None)
+        return replace(self, regressor=None, kernel=self.kernel or "linear")
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,8 @@ class PositionalRanker(ScoreRanker):
     def kernel_(self) -> str:
         """Kernel that was used, "linear" or "gaussian"."""
         check_is_fitted(self)
-        return self.record_.plan.kernel or "linear"
+        kernel: Any = self.record_.plan.kernel
+        return kernel
 
 
 class LeastSquaresRanker(PositionalRanker):

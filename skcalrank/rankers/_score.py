@@ -12,7 +12,6 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
@@ -25,7 +24,6 @@ from .._solvers import (
     takes_sparse,
 )
 from ..data import (
-    PART_CELLS,
     QUERY_WEIGHTS,
     NotAMeanWarning,
     Rows,
@@ -84,7 +82,7 @@ def keeps_statistics(ranker: Any) -> bool:
     regressor = vars(ranker).get("estimator_")
     if isinstance(regressor, Ridge):
         return ranker.record_.alpha is None
-    return regressor is None or ranker.record_.plan.kernel == "linear"
+    return regressor is None or ranker.record_.plan.kernel != "gaussian"
 
 
 def with_held_out(first: Any, fit_others: Callable[[], Any], fit_all: Callable[[], Any]) -> Any:
@@ -367,7 +365,6 @@ class ScoreRanker(TargetRanker):
         varied = bool((queries.max(targets) + queries.max(-targets) > 0).any())
         # Queries that occurred again would count twice.
         names = names_of(queries) if plan.in_chunks and plan.closed_form else frozenset()
-        plan = replace(plan, kernel=plan.kernel or "linear")
         return self._record(plan, rows, names, varied)
 
     def _fitted_to(self, plan: RegressionPlan, record: FitRecord, moments: Moments) -> Self:
@@ -416,11 +413,11 @@ class ScoreRanker(TargetRanker):
         return merged
 
     def _scores(self, rows: Rows) -> Floats:
-        parts = [rows.X]
-        if self.record_.plan.kernel == "gaussian":  # which makes a matrix of all pairs of rows
-            step = PART_CELLS // len(self.estimator_[-1].X_fit_)
-            parts = [rows.X[some] for some in gen_batches(rows.n_rows, step)]
-        values = np.concatenate([predict_rows(self.estimator_, X) for X in parts])
+        if self.record_.plan.kernel == "gaussian":
+            from ._gaussian import predict_parts
+
+            return predict_parts(self.estimator_, rows.X)
+        values = predict_rows(self.estimator_, rows.X)
         if self.record_.varied:
             _warn_of_constant(self.estimator_, rows.X, values)
         return values
