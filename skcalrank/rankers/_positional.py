@@ -120,9 +120,9 @@ class LeastSquaresRanker(PositionalRanker):
         :class:`LeastSquaresRankerCV` finds the multiple of "auto" that is best for the measure,
         which pays if there are few queries.
     kernel : {"linear", "gaussian", "auto"}, default=None
-        Kernel of the ridge regression of ``estimator=None``; `kernel_` says which was used. All but
-        None and "linear" are errors but for the label-ranking form with dense X in memory and
-        ``alpha="auto"``.
+        Kernel of the ridge regression of ``estimator=None``; `kernel_` says which was used.
+        "gaussian" and "auto" need the label-ranking form, dense X in memory and ``alpha="auto"``,
+        and are errors elsewhere.
 
         - "linear": coefficients, which can be read, exported, and updated with more rows.
         - "gaussian": ``exp(-gamma |x - z|^2)`` of standardized features. `gamma` among 1/4, 1 and 4
@@ -133,10 +133,10 @@ class LeastSquaresRanker(PositionalRanker):
           seconds and half a gigabyte for 5,000.
         - "auto": the better one of "linear" and "gaussian" by the same folds; above 5,000 rows
           "linear".
-        - None: "auto" where all but "linear" are no error and there are 100 to 3,000 rows: below,
-          folds tell too little, and above, the fit takes more than about a second. "linear"
+        - None: "auto" where that is no error and 100 to 3,000 rows have a weight: of fewer rows
+          folds tell too little, and with more the fit takes longer than about a second. "linear"
           elsewhere: for documents of queries, sparse X, collections of dask, :meth:`partial_fit`,
-          another regressor, and `alpha` that is a number.
+          another regressor, and an `alpha` that is a number.
     loss : {"squared", "centered", "pairwise_squared"}, default=None
         Loss of the regression. If None, "pairwise_squared" for regressors in closed form, else
         "squared"; `loss_` says which. In closed form are exactly ``Ridge``, ``LinearRegression``
