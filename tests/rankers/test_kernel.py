@@ -164,11 +164,10 @@ def test_the_default_is_linear_where_another_kernel_is_an_error(cls, curved):
         made(cls, estimator=RandomForestRegressor(2)).fit(X, y),
     ):
         assert ranker.kernel_ == "linear"
-    if hasattr(ranker := made(cls), "partial_fit"):
-        ranker = ranker.partial_fit(X[:110], y[:110]).partial_fit(X[110:], y[110:])
-        assert ranker.kernel_ == "linear"
-        expected = made(cls, kernel="linear").fit(X, y).predict(X)
-        np.testing.assert_allclose(ranker.predict(X), expected, **NEAR)
+    chunks = made(cls).partial_fit(X[:110], y[:110]).partial_fit(X[110:], y[110:])
+    assert chunks.kernel_ == "linear"
+    expected = made(cls, kernel="linear").fit(X, y).predict(X)
+    np.testing.assert_allclose(chunks.predict(X), expected, **NEAR)
 
 
 @pytest.mark.parametrize("name", ["coef_", "intercept_", "alpha_", "penalty_scale_"])
