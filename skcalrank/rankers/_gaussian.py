@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
 from .._solvers import predict_rows
-from ..data import MOST_CELLS, PART_CELLS, Queries, Ranked, Rows, one_blas_thread
+from ..data import MOST_CELLS, PART_CELLS, Queries, Ranked, Rows, one_blas_thread, warn
 from ..data.types import Floats
 from ._penalty import AUTO, penalty, seen_in
 from ._plan import RegressionPlan
@@ -38,6 +38,10 @@ def with_kernel(plan: RegressionPlan, rows: Rows, targets: Floats) -> Regression
     """Return the plan with the kernel that is to be used, "linear" or "gaussian"."""
     label_form, n = rows.n_items is not None and not issparse(rows.X), seen_in(rows).n_queries
     if label_form and plan.kernel == "auto" and n > _MOST_ROWS:
+        warn(
+            f"kernel='auto' is 'linear' for more than {_MOST_ROWS:,} rows, got {n:,}: a fit with a "
+            "Gaussian kernel takes a time of their cube. Set kernel='linear', or 'gaussian'."
+        )
         return replace(plan, kernel="linear")
     if not label_form or n**2 > MOST_CELLS:
         raise ValueError(

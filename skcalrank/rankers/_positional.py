@@ -132,7 +132,7 @@ class LeastSquaresRanker(PositionalRanker):
           neither exported nor explained. The fit takes a second for 1,000 to 3,000 rows, and 3
           seconds and half a gigabyte for 5,000.
         - "auto": the better one of "linear" and "gaussian" by the same folds; above 5,000 rows
-          "linear".
+          "linear", with a warning.
         - None: "auto" where that is no error and 100 to 3,000 rows have a weight: of fewer rows
           folds tell too little, and with more the fit takes longer than about a second. "linear"
           elsewhere: for documents of queries, sparse X, collections of dask, :meth:`partial_fit`,

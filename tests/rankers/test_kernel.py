@@ -99,7 +99,8 @@ def test_auto_goes_with_the_law(chosen, rng):
 def test_auto_is_linear_above_a_number_of_rows(curved, monkeypatch):
     X, y = curved
     monkeypatch.setattr("skcalrank.rankers._gaussian._MOST_ROWS", len(X) - 1)
-    assert NDCGRanker(kernel="auto").fit(X, y).kernel_ == "linear"
+    with pytest.warns(UserWarning, match="more than 119 rows, got 120: .* Set kernel="):
+        assert NDCGRanker(kernel="auto").fit(X, y).kernel_ == "linear"
     assert NDCGRanker(kernel="gaussian").fit(X, y).kernel_ == "gaussian"
 
 
