@@ -37,6 +37,9 @@ Kind = TypeVar("Kind", bound=np.generic)
 # Spreads below this share of the largest value are rounding errors.
 _ROUNDING = 1e-9
 
+# Share of the cells of a batch that padding may waste: more, smaller batches take more time.
+_WASTE = 1 / 16
+
 
 class Bucket(NamedTuple):
     """A batch of queries of similar size, to be padded to one matrix.
@@ -290,14 +293,16 @@ class Queries:
     def alike_buckets(self, n_cells: int, power: int = 1) -> list[Bucket]:
         """Return batches of queries of nearly one size n.
 
-        A batch is one query, or several for which the sum of ``n ** power`` is at most `n_cells`.
+        A batch is one query, or several for which the sum of ``n ** power`` is at most `n_cells`,
+        of which padding to the largest one wastes at most a part.
         """
         by_size = np.argsort(self.sizes, kind="stable")
         sizes, first, out = self.sizes[by_size], 0, []
         while first < self.n_queries:
             # Queries are sorted by size, so the last query of a batch is its largest.
             widths = sizes[first : first + max(1, n_cells // int(sizes[first]) ** power)]
-            fits = np.arange(1, len(widths) + 1) * widths**power <= n_cells
+            cells = np.arange(1, len(widths) + 1) * widths**power
+            fits = (cells <= n_cells) & (cells - np.cumsum(widths**power) <= _WASTE * n_cells)
             last = first + max(1, int(fits.sum()))
             out.append(self._bucket(by_size[first:last]))
             first = last

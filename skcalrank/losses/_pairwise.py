@@ -2,7 +2,8 @@ r"""Losses that are sums over pairs of documents (CUG13, eq. 4).
 
 All these losses depend on differences of scores only. The exponential and the squared loss
 factorize, and cost as much as a pointwise loss. The logistic loss is evaluated in blocks of a few
-queries, so that no matrix of all pairs is ever held; for boosting, by integrals that factorize.
+queries, so that no matrix of all pairs is ever held; for boosting, by integrals that factorize
+where a query has many pairs.
 """
 
 from __future__ import annotations
@@ -16,10 +17,7 @@ import numpy as np
 from ..data import CACHE_CELLS, Bucket, Queries, arrays
 from ..data.types import Floats
 from ._base import EXPONENT, Derivatives, LossInParts
-from ._quadrature import FLOOR, PairIntegrals
-
-# With fewer pairs of each document, single pairs take less time than integrals.
-_FEW_PAIRS = 12
+from ._quadrature import FLOOR, PairDerivatives
 
 
 class PairwiseLoss(LossInParts):
@@ -215,33 +213,19 @@ class PairwiseLogistic(PairwiseLoss):
     def _derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
     ) -> tuple[Floats, Floats]:
-        gradient, curvature = np.empty(len(s)), np.empty(len(s))
-        for block in _blocks(v, s, queries, weight):
-            slopes, curves = np.zeros_like(block.rising), np.zeros_like(block.rising)
-            for rows, sums in block.parts():
-                inverse = np.divide(1.0, sums, out=sums)
-                block.add_slopes(rows, inverse, slopes)
-                block.add_curves(rows, inverse, curves)
-            gradient[block.documents] = slopes[block.present]
-            curvature[block.documents] = curves[block.present]
-        return gradient, curvature
+        return PairDerivatives(v, queries, weight, few=np.inf).derivatives(s)
 
     def prepare_derivatives(
         self, v: Floats, queries: Queries, weight: Floats | None = None
     ) -> Derivatives:
-        if (queries.sizes**2).sum() < _FEW_PAIRS * queries.n_rows:
-            return super().prepare_derivatives(v, queries, weight)
-        prepared: dict[Queries, PairIntegrals] = {}
+        prepared: dict[Queries, PairDerivatives] = {}
 
-        def of_part(
-            v: Floats, s: Floats, part: Queries, weight: Floats | None
-        ) -> tuple[Floats, Floats]:
+        def of_part(v: Floats, s: Floats, part: Queries, weight: Any) -> tuple[Floats, Floats]:
             if part not in prepared:
-                prepared[part] = PairIntegrals(v, part, weight)
+                prepared[part] = PairDerivatives(v, part, weight)
             return prepared[part].derivatives(s)
 
-        results = ("documents", "documents")
-        return lambda s: self._joined(of_part, results, v, s, queries, weight)
+        return lambda s: self._joined(of_part, ("documents", "documents"), v, s, queries, weight)
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         # The minimizing score of a target of 0 is -inf; a target of 1e-100 is close enough.
@@ -318,20 +302,7 @@ class _PairBlock:
         pushed = (paid[:, None, :] @ inverse)[:, 0]
         pulled = (inverse @ rising[:, :, None])[:, :, 0]
         out += rising * pushed
-        self._add_to_rows(rows, -paid * pulled, out)
-
-    def add_curves(self, rows: tuple[Any, Any], inverse: Floats, out: Floats) -> None:
-        """Add second derivatives to `out`, without the pair j = i."""
-        paid = self.paid[rows]
-        # With p the logistic function of s_j - s_i, compute p (1 - p).
-        np.multiply(inverse, self.rising[:, None, :], out=inverse)
-        inverse -= inverse**2
-        out += self.weight * (paid[:, None, :] @ inverse)[:, 0]
-        pulled = (inverse @ self.weight[:, :, None])[:, :, 0]
-        self._add_to_rows(rows, paid * (pulled - self.row_weight[rows] / 2), out)
-
-    def _add_to_rows(self, rows: tuple[Any, Any], values: Floats, out: Floats) -> None:
         # The rows of a query are different documents.
         documents = self.rows[rows]
-        values = np.take_along_axis(out, documents, axis=1) + values
+        values = np.take_along_axis(out, documents, axis=1) - paid * pulled
         np.put_along_axis(out, documents, values, axis=1)
