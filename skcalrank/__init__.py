@@ -4,10 +4,11 @@
 leads to the best possible value of the measure. It does not mean that scores are probabilities.
 """
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ._dask import set_backend
+from ._above import ROOMS
 from ._version import __version__, show_versions
 
 if TYPE_CHECKING:
@@ -121,8 +122,7 @@ _NAMES = {
 }
 
 
-# Rooms below the one of dask collections cannot import it.
-set_backend(lambda: import_module(".dask", __name__))
+ROOMS |= {room: partial(import_module, f".{room}", __name__) for room in ("boosting", "dask")}
 
 if not TYPE_CHECKING:  # A type checker would believe that every name exists.
 

@@ -1,14 +1,14 @@
 """Dask collections, told from arrays without importing dask, and passed on to those who read them.
 
-Rooms below `skcalrank.dask` cannot import it: the package's ``__init__`` says how it is loaded, and
-that happens when the first collection is passed.
+`skcalrank.dask` is loaded when the first collection is passed.
 """
 
 import sys
 from collections.abc import Callable
 from functools import wraps
-from types import ModuleType
 from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from ._above import ROOMS
 
 _LAZY_FITS = (
     "Rankers that learn from sums over the rows of all partitions, such as NDCGRanker(), "
@@ -21,15 +21,6 @@ Self = TypeVar("Self")
 Class = TypeVar("Class", bound=type)
 Params = ParamSpec("Params")
 Returned = TypeVar("Returned")
-
-
-# Imports `skcalrank.dask`, with the functions ``gather``, ``results_of_blocks`` and ``run``.
-_backends: list[Callable[[], ModuleType]] = []
-
-
-def set_backend(load: Callable[[], ModuleType]) -> None:
-    """Let `load` import what works on collections, once there is one."""
-    _backends[:] = [load]
 
 
 def is_lazy(*values: object) -> bool:
@@ -56,7 +47,7 @@ def refuse_lazy(who: str, remedy: str = _LAZY_FITS, **values: object) -> None:
 def in_memory(**columns: Any) -> tuple[Any, ...]:
     """Return columns of one table in memory; all dask collections are computed in one graph."""
     if is_lazy(*columns.values()):
-        columns = _backends[0]().gather(columns)
+        columns = ROOMS["dask"]().gather(columns)
     return tuple(columns.values())
 
 
@@ -66,7 +57,7 @@ def results_of_blocks(function: Callable[..., Any], qid: Any, **columns: Any) ->
     Partitions hold whole queries. Arrays in memory are one partition.
     """
     if is_lazy(qid, *columns.values()):
-        out: list[Any] = _backends[0]().results_of_blocks(function, qid, columns)
+        out: list[Any] = ROOMS["dask"]().results_of_blocks(function, qid, columns)
         return out
     return [function(qid=qid, **columns)]
 
@@ -79,7 +70,7 @@ def lazy_aware(
     @wraps(method)
     def call(self: Self, /, *args: Params.args, **kwargs: Params.kwargs) -> Returned:
         if is_lazy(*args, *kwargs.values()):
-            return _backends[0]().run(self, method, *args, **kwargs)
+            return ROOMS["dask"]().run(self, method, *args, **kwargs)
         return method(self, *args, **kwargs)
 
     return call

@@ -40,7 +40,7 @@ from ._queries import Bucket, Queries, check_own_qid, check_qid, join_qids, plai
 from ._query_sizes import QuerySizes
 from ._ranked import TIES, Block, Ranked, positions
 from ._ranked_items import RankedItems
-from ._routing import call_step, handed_to, has_method, transform_rows
+from ._routing import call_step, handed_to, has_method, inside, transform_rows
 from ._rows import QUERY_WEIGHTS, Rows, query_factors, seed_of
 from ._suspects import (
     SHORTEST_RUN,

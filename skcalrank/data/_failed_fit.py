@@ -7,22 +7,21 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ._exceptions import OutOfRangeError, warning_once
 
-_STOPS_EARLY = "BoostedRanker has parameters for early stopping, BoostedRanker({})"
+_OR_HOSTED = ", or let HostedRanker of skcalrank.pipeline read it"
 
 # Arguments of boosting libraries for queries and early stopping, and what to pass instead.
 _OF_OTHER_LIBRARIES = {
-    "group": "pass qid=np.repeat(np.arange(len(group)), group), the query of each row",
-    "groups": "pass qid=groups, the query of each row",
-    "group_id": "pass qid=group_id, the query of each row",
+    "group": "pass qid=np.repeat(np.arange(len(group)), group), the query of each row" + _OR_HOSTED,
     **{
         name: f"pass qid={name}, the query of each row"
-        for name in ("query", "queries", "query_id", "qids", "session")
+        for name in ("groups", "group_id", "query", "queries", "query_id", "qids", "session")
     },
-    "eval_set": "BoostedRanker.fit takes eval_set=(X, y, qid)",
-    "eval_group": "BoostedRanker.fit takes eval_set=(X, y, qid)",
-    "eval_qid": "BoostedRanker.fit takes eval_set=(X, y, qid)",
-    "eval_metric": _STOPS_EARLY.format("measure='ndcg@10'"),
-    "early_stopping_rounds": _STOPS_EARLY.format("n_iter_no_change=50"),
+    **dict.fromkeys(
+        ("eval_set", "eval_group", "eval_qid"),
+        "BoostedRanker.fit takes eval_set=(X, y, qid)" + _OR_HOSTED,
+    ),
+    "eval_metric": "BoostedRanker(measure='ndcg@10') stops early on its measure",
+    "early_stopping_rounds": "BoostedRanker(n_iter_no_change=50) stops early",
 }
 
 _EMPTY = Parameter.empty

@@ -42,6 +42,12 @@ def call_step(step: Any, method: str, *args: Any, **taken: Any) -> Any:
         return getattr(step, method)(*args, **taken)
 
 
+def inside(estimator: Any) -> Any:
+    """Return the estimator that a search found or a HostedRanker has fitted; None of others."""
+    name = "ranker_" if hasattr(estimator, "qid_column") else "best_estimator_"
+    return getattr(estimator, name, None)
+
+
 def has_method(estimator: Any, method: str) -> bool:
     """Return whether an estimator has a method; a frozen one has none that would change it."""
     return hasattr(estimator, method) and not isinstance(estimator, FrozenEstimator)

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ..data import inside
 from ..data.types import Axes, Estimator, Floats
 from ._base import Display, draw_line, drawn, literal
 
@@ -151,8 +152,8 @@ def _boosted(title: str, estimator: Any) -> Iterator[tuple[str, Any]]:
         yield title, estimator
     elif isinstance(estimator, Pipeline):
         yield from _boosted(title, estimator[-1])
-    elif hasattr(estimator, "best_estimator_"):
-        yield from _boosted(title, estimator.best_estimator_)
+    elif (inner := inside(estimator)) is not None:
+        yield from _boosted(title, inner)
     else:
         check_is_fitted(estimator)
         for name, member in getattr(estimator, "named_rankers_", {}).items():

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import handed_to
+from ..data import handed_to, inside
 from ..rankers import NDCGRanker, is_ranker
 from ._trees import has_trees
 
@@ -91,8 +91,8 @@ def _weighted(models: list[tuple[float, Any]]) -> list[tuple[float, Any]]:
 
 
 def unwrapped(model: Any) -> Any:
-    """Return the estimator that a search found, or the estimator itself."""
-    return unwrapped(model.best_estimator_) if hasattr(model, "best_estimator_") else model
+    """Return the estimator that a search found, or that is hosted, or the estimator itself."""
+    return model if (inner := inside(model)) is None else unwrapped(inner)
 
 
 def steps_of(model: Any) -> list[Any]:
@@ -153,7 +153,10 @@ def _starts_of(model: Any) -> list[tuple[float, NDCGRanker]]:
 
 
 def names_of_features(model: Any, names: Any = None) -> list[str]:
-    """Return the names of the features: `names`, or if None those of a fitted model."""
+    """Return the names of the features: `names`, or if None those of a fitted model.
+
+    The column with the queries of a HostedRanker is none of them.
+    """
     names = getattr(model, "feature_names_in_", None) if names is None else names
     if names is None:
         raise ValueError(
@@ -165,4 +168,8 @@ def names_of_features(model: Any, names: Any = None) -> list[str]:
         raise ValueError(
             f"feature_names must be {model.n_features_in_} names that differ, got {names}."
         )
+    while (inner := inside(model)) is not None:
+        if getattr(model, "qid_column", None) is not None:
+            names = names[: model.column_] + names[model.column_ + 1 :]
+        model = inner
     return names

@@ -26,7 +26,7 @@ def scorer_document(ranker: Any, feature_names: Any = None) -> dict[str, Any] | 
     if scorer is None:
         return None
     document = scorer.to_dict()
-    names = names_of_features(model, feature_names)
+    names = names_of_features(ranker, feature_names)
     number = {"kind": "number", "from_text": False, "offset": 0.0}
     columns = document["columns"] or [number] * len(names)
     named = [_named(column, name) for column, name in zip(columns, names)]

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..boosting import has_tree_parts, tree_parts
-from ..data import arrays, check, is_lazy, tables, transform_rows
+from ..data import arrays, check, inside, is_lazy, tables, transform_rows
 from ..data.arrays import num_samples
 from ..data.types import Array, Floats, Ints
 
@@ -27,12 +27,12 @@ def refuse_lazy_rows(X: Any) -> None:
 
 
 def unwrapped(ranker: Any) -> tuple[Any, list[Any]]:
-    """Return the ranker inside a pipeline or search, and the transformers before it."""
+    """Return the ranker inside a pipeline, search or host, and the transformers before it."""
     check_is_fitted(ranker)
     steps = []
     while True:
-        if hasattr(ranker, "best_estimator_"):
-            ranker = ranker.best_estimator_
+        if (inner := inside(ranker)) is not None:
+            ranker = inner
         elif hasattr(ranker, "steps"):
             steps += [step for _, step in ranker.steps[:-1] if hasattr(step, "transform")]
             ranker = ranker[-1]

@@ -89,7 +89,7 @@ def calibration_of(ranker: Estimator, measure: str | Measure | None = None) -> C
 
 
 def ranker_in(estimator: Any) -> Any:
-    """Return the ranker at the end of pipelines, in fitted searches and in what is frozen."""
+    """Return the ranker at the end of pipelines, in searches, and in what is frozen or hosted."""
     while not is_ranker(estimator):
         if isinstance(estimator, Pipeline) and estimator.steps:
             estimator = estimator.steps[-1][1]
@@ -97,6 +97,8 @@ def ranker_in(estimator: Any) -> Any:
             estimator = estimator.best_estimator_
         elif isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator
+        elif hasattr(estimator, "ranker"):  # in the dialect of another program
+            estimator = getattr(estimator, "ranker_", estimator.ranker)
         else:
             break
     return estimator

@@ -18,7 +18,7 @@ TESTS = sorted(Path(__file__).parents[1].rglob("*.py"))
 
 #: Rooms of the package: each imports from its own level and those below.
 LEVELS = {
-    0: ("_version", "_dask", "data"),
+    0: ("_above", "_version", "_dask", "data"),
     1: ("measures", "losses", "preds", "_solvers"),
     2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline", "aggregation"),
     3: ("rankers", "structured"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from inspect import unwrap
+from inspect import signature, unwrap
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +15,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from .data import (
+from .._above import ROOMS
+from ..data import (
     Judgments,
     MissingQidError,
     OutOfRangeError,
@@ -31,9 +32,7 @@ from .data import (
     timed,
     transform_rows,
 )
-from .data.types import ArrayLike, EvalSets, Floats, Labels, Matrix, Self
-
-__all__ = ["QueryPipeline", "make_query_pipeline"]
+from ..data.types import ArrayLike, EvalSets, Floats, Labels, Matrix, Self
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -59,6 +58,12 @@ def _of_last(method: str) -> Callable[[Method], Method]:
 
 def _is_step(step: Any) -> bool:
     return step is not None and not isinstance(step, str)
+
+
+def _is_of_others(step: Any) -> bool:
+    """Return whether a step is a ranker of another library, whose fit takes queries in its form."""
+    names = signature(step.fit).parameters if hasattr(step, "fit") else ()
+    return not hasattr(step, "rank") and ("group" in names or "group_id" in names)
 
 
 def _labels_of(y: Any) -> Any:
@@ -294,6 +299,11 @@ class QueryPipeline(Pipeline):
         if not _is_step(last):
             return
         taken = handed_to(last, method, qid=qid, sample_weight=sample_weight)
+        if _is_of_others(last) and "qid" not in taken:
+            raise TypeError(
+                f"The last step {name!r} must take a qid, got {type(last).__name__}, which takes "
+                "queries in another form: put it in ExternalRanker, as make_query_pipeline does."
+            )
         if sample_weight is not None and "sample_weight" not in taken:
             raise TypeError(
                 f"sample_weight must be None, because the last step {name!r} does not accept it in "
@@ -495,7 +505,8 @@ def make_query_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) 
     Parameters
     ----------
     *steps : estimators
-        Transformers, followed by a ranker.
+        Transformers, followed by a ranker. One of LightGBM, XGBoost or CatBoost becomes an
+        :class:`~skcalrank.ExternalRanker`, which passes the queries in its form.
     memory, verbose
         As in :class:`QueryPipeline`.
 
@@ -515,4 +526,6 @@ def make_query_pipeline(*steps: Any, memory: Any = None, verbose: bool = False) 
     >>> make_query_pipeline(QueryScaler("rank"), NDCGRanker()).named_steps.keys()
     dict_keys(['queryscaler', 'ndcgranker'])
     """
+    if steps and _is_of_others(steps[-1]):
+        steps = (*steps[:-1], ROOMS["boosting"]().ExternalRanker(steps[-1]))
     return QueryPipeline(make_pipeline(*steps).steps, memory=memory, verbose=verbose)

@@ -1,0 +1,324 @@
+"""Rankers of this package in programs that state queries as other libraries do, or not at all."""
+
+from __future__ import annotations
+
+from inspect import isclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data import (
+    EvalSet,
+    all_or_nothing,
+    arrays,
+    available_if,
+    check,
+    tables,
+    takes_eval_set,
+    warn,
+)
+from ..data.types import Array, ArrayLike, Estimator, Floats, Labels, Matrix, Self
+
+
+def _place_of(column: Any, X: Any) -> int:
+    """Return the number of a column: of a table that with the name, of an array the position."""
+    names = tables.column_names(X)
+    known = list(range(X.shape[-1]) if names is None else names)
+    if column not in known:
+        what, kind = ("position", "array") if names is None else ("name", "table")
+        raise ValueError(
+            f"qid_column must be the {what} of a column of X, got {column!r}, and the columns of "
+            f"the {kind} are {', '.join(map(repr, known[:10]))}{', ...' * (len(known) > 10)}. Pass "
+            "X with its queries to fit and to predict, or set qid_column=None."
+        )
+    return known.index(column)
+
+
+class HostedRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A ranker of this package in the dialects of other programs.
+
+    Use it where a program calls ``fit(X, y)`` and ``predict(X)`` by itself, and states the queries
+    as LightGBM or XGBoost takes them, or not at all. It is the mirror of
+    :class:`~skcalrank.ExternalRanker`. In your own code pass `qid` to the ranker itself.
+
+    Parameters
+    ----------
+    ranker : ranker
+        A ranker of this package, or a pipeline that ends in one. It is cloned.
+    qid_column : str or int, default=None
+        Column of X that holds the query of each row: the name of a column of a data frame, or the
+        position of a column of an array. The ranker does not get it. If None, all columns are
+        features.
+
+    Attributes
+    ----------
+    ranker_ : ranker
+        The fitted ranker, which does not get the column with the queries.
+    column_ : int
+        Number of that column, if `qid_column` is set.
+    n_features_in_ : int
+        Number of columns of X in :meth:`fit`, that of the queries included.
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
+        Names of the columns, if X has names that are all strings.
+    feature_importances_ : ndarray of shape ``(n_features_in_,)``
+        Importances of the columns, if the ranker has some; 0 for that of the queries.
+
+    See Also
+    --------
+    skcalrank.ExternalRanker : A ranker of another library as one of this package.
+    QueryPipeline : Passes the qid to every step.
+
+    Notes
+    -----
+    Queries that are stated twice, such as by a column and by `group`, must be the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skcalrank import NDCGRanker, load_digits_queries
+    >>> from skcalrank.pipeline import HostedRanker
+    >>> X, y, qid = load_digits_queries(n_queries=20, n_documents=10)
+    >>> as_lightgbm = HostedRanker(NDCGRanker()).fit(X, y, group=[10] * 20)
+    >>> table = np.column_stack([qid, X])
+    >>> ranker = HostedRanker(NDCGRanker(), qid_column=0).fit(table, y)
+    >>> bool(np.all(ranker.predict(table) == as_lightgbm.predict(X)))
+    True
+    >>> ranker.rank(table)[:10]
+    array([ 1,  8,  7,  6,  3,  2, 10,  9,  4,  5])
+    """
+
+    __metadata_request__fit = {"qid": True}
+    __metadata_request__predict = {"qid": True}
+    __metadata_request__score = {"qid": True}
+
+    def __init__(self, ranker: Estimator, *, qid_column: str | int | None = None) -> None:
+        self.ranker = ranker
+        self.qid_column = qid_column
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of the ranker."""
+        return get_tags(self.ranker) if hasattr(self.ranker, "rank") else super().__sklearn_tags__()
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Matrix,
+        y: Labels,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        eval_set: Any = None,
+        eval_group: Any = None,
+        eval_qid: Any = None,
+    ) -> Self:
+        """Fit the ranker to queries that are stated in one of several ways.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents, with the column of the queries if `qid_column` is set.
+        y : array-like of shape (n_rows,)
+            Relevances, higher is better. May carry its queries.
+        qid : array-like of shape (n_rows,), default=None
+            Query of each row.
+        group : array-like of shape (n_queries,), default=None
+            Number of rows of each query, one query after the other, as for LightGBM. The queries
+            are numbered from 0.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows.
+        eval_set : list of tuple, default=None
+            ``[(X, y)]``, queries for early stopping, of which the last set stops. A ranker that is
+            not stopped early does without them.
+        eval_group : list of array-like, default=None
+            What `group` is, for each set of `eval_set`.
+        eval_qid : list of array-like, default=None
+            What `qid` is, for each set of `eval_set`, as for XGBoost.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If sizes do not add up to the rows, two statements differ, or the column is missing.
+
+        Warns
+        -----
+        UserWarning
+            If there is an `eval_set` and the ranker is not stopped early.
+        """
+        ranker = self.ranker
+        if isclass(ranker) or not hasattr(ranker, "rank"):
+            raise ValueError(
+                "ranker must be a ranker of this package, or a pipeline that ends in one, got "
+                f"{ranker!r}: pass one of another library as ExternalRanker(...)."
+            )
+        X, qid = self._read(X, y, qid, group, reset=True)
+        sets = self._eval_sets(eval_set, eval_group, eval_qid)
+        given = {"qid": qid, "sample_weight": sample_weight, "eval_set": sets}
+        given = {name: value for name, value in given.items() if value is not None}
+        self.ranker_ = clone(ranker).fit(X, y, **given)
+        return self
+
+    def _eval_sets(self, sets: Any, groups: Any, qids: Any) -> Any:
+        """Return evaluation sets by name, with their queries; None if the ranker takes none."""
+        sets = [sets] if isinstance(sets, tuple) else sets or []
+        lengths = [len(values) for values in (sets, groups, qids) if values is not None]
+        are_pairs = all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in sets)
+        if not are_pairs or len(set(lengths)) > 1:
+            raise ValueError(
+                "eval_set must be a list of tuples (X, y), with as many elements of eval_group and "
+                f"eval_qid, got {sets!r:.60} and lengths {', '.join(map(str, lengths))}: pass "
+                "eval_set=[(X, y)] and eval_group=[sizes] or eval_qid=[qid]."
+            )
+        if sets and not takes_eval_set(self.ranker):
+            name = type(self.ranker).__name__
+            stops = "choose BoostedRanker or TabularRanker"
+            warn(f"eval_set is left out, as {name} is not stopped early: {stops}.", UserWarning)
+            return None
+        stated = zip(sets, qids or repeat(None), groups or repeat(None))
+        read = ((y, *self._read(X, y, *of_rows, of="eval_")) for (X, y), *of_rows in stated)
+        return {f"validation_{k}": EvalSet(X, y, qid) for k, (y, X, qid) in enumerate(read)} or None
+
+    def _read(
+        self, X: Any, y: Any, qid: Any, group: Any = None, *, reset: bool = False, of: str = ""
+    ) -> Any:
+        """Return the features, and the qid that all statements agree on.
+
+        The qid is None if y carries it, or there is none. `of` begins the names of the arguments.
+        """
+        X = tables.as_array(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        n_rows, name = tables.n_rows_of(X), f"qid_column={self.qid_column!r}"
+        stated = {"y": check.carried_qid(y), f"{of}qid": check.of_one_query(qid, X)}
+        if self.qid_column is not None:
+            self.column_ = _place_of(self.qid_column, X) if reset else self.column_
+            column = arrays.safe_indexing(X, self.column_, axis=1)
+            stated[name] = np.ravel(column.toarray() if issparse(column) else column)
+            features = np.flatnonzero(np.arange(self.n_features_in_) != self.column_)
+            X = arrays.safe_indexing(X, features, axis=1)
+        if group is not None:
+            stated[f"{of}group"] = _of_sizes(group, n_rows, of)
+        stated = {name: value for name, value in stated.items() if value is not None}
+        if len(stated) > 1:
+            _refuse_others(stated, n_rows)
+        return X, None if "y" in stated else next(iter(stated.values()), None)
+
+    # -- what was fitted --------------------------------------------------------------
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Importances of the columns of X, 0 for that of the queries."""
+        return self._of_columns(np.asarray(self.ranker_.feature_importances_))
+
+    def _of_columns(self, values: Floats) -> Floats:
+        """Return values of the features as values of the columns of X."""
+        return values if self.qid_column is None else np.insert(values, self.column_, 0.0, axis=-1)
+
+    def _call(self, method: str, X: Any, qid: Any, **options: Any) -> Any:
+        """Return what a method of the fitted ranker returns for the features."""
+        check_is_fitted(self)
+        X, qid = self._read(X, options.get("y"), qid)
+        return getattr(self.ranker_, method)(X, qid=qid, **options)
+
+    def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return scores of the documents, whose decreasing order is the predicted ranking.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            Documents, with the column of the queries if `qid_column` is set.
+        qid : array-like of shape (n_rows,) or scalar, default=None
+            Query of each row, or a scalar, if all rows are one query.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,)
+        """
+        return self._call("predict", X, qid)
+
+    def rank(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
+        """Rank the documents of each query.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        positions : ndarray of int of shape (n_rows,)
+            1-based positions; a pandas Series with the index of X if X is a pandas DataFrame.
+        """
+        return self._call("rank", X, qid)
+
+    def score(self, X: Matrix, y: Labels, qid: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean of the ranker's own measure over the queries, higher is better.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`predict`.
+        y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        score : float
+        """
+        options = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self._call("score", X, qid, y=y, **options)
+
+    @available_if(lambda self: hasattr(self.ranker, "contributions"))
+    def contributions(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return the scores as exact sums over the columns of X.
+
+        Available if the ranker has `contributions`.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        parts : ndarray of shape (n_rows, d + 1)
+            What each column adds to the score of each row, 0 for that of the queries; the last
+            column is a constant.
+        """
+        return self._of_columns(self._call("contributions", X, qid))
+
+
+def _refuse_others(stated: dict[str, Any], n_rows: int) -> None:
+    """Raise unless all statements of the queries are the same."""
+    (first, codes), *others = [(k, check.queries(qid, n_rows).codes) for k, qid in stated.items()]
+    for name, other in others:
+        if len(apart := np.flatnonzero(other != codes)):
+            raise ValueError(
+                f"{first} and {name} must state the same queries, got others from row {apart[0]} "
+                f"on ({codes.max() + 1} and {other.max() + 1} queries): leave one of them out."
+            )
+
+
+def _of_sizes(sizes: Any, n_rows: int, of: str) -> Array:
+    """Return the query of each row, given the sizes of the queries.
+
+    Queries for early stopping have other names than those of fit, which are numbers.
+    """
+    counts, name = np.asarray(sizes), f"{of}group"
+    is_count = counts.ndim == 1 and counts.dtype.kind in "iu" and (counts >= 0).all()
+    if not is_count or counts.sum() != n_rows:
+        got = f"{len(counts)} sizes with sum {counts.sum()}" if is_count else f"{sizes!r:.60}"
+        raise ValueError(
+            f"{name} must be the number of rows of each query, in the order of X, with sum "
+            f"{n_rows}, got {got}: pass the query of each row as {of}qid=."
+        )
+    codes = np.repeat(np.arange(len(counts)), counts)
+    return np.char.mod(f"{name} %d", codes) if of else codes
