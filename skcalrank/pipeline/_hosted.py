@@ -194,22 +194,28 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         The qid is None if y carries it, or there is none. `of` begins the names of the arguments.
         """
-        X = tables.as_array(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        n_rows, name = tables.n_rows_of(X), f"qid_column={self.qid_column!r}"
-        stated = {"y": check.carried_qid(y), f"{of}qid": check.of_one_query(qid, X)}
-        if self.qid_column is not None:
-            self.column_ = _place_of(self.qid_column, X) if reset else self.column_
-            column = arrays.safe_indexing(X, self.column_, axis=1)
-            stated[name] = np.ravel(column.toarray() if issparse(column) else column)
-            features = np.flatnonzero(np.arange(self.n_features_in_) != self.column_)
-            X = arrays.safe_indexing(X, features, axis=1)
+        X = X if tables.is_empty(X) else tables.as_array(X)
+        stated = {"y": check.carried_qid(y), f"{of}qid": qid}
+        if len(getattr(X, "shape", ())) == 2:  # the ranker refuses other shapes
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            X, stated[f"qid_column={self.qid_column!r}"] = self._split(X, reset)
+        n_rows = arrays.num_samples(X)
         if group is not None:
             stated[f"{of}group"] = _of_sizes(group, n_rows, of)
         stated = {name: value for name, value in stated.items() if value is not None}
         if len(stated) > 1:
             _refuse_others(stated, n_rows)
         return X, None if "y" in stated else next(iter(stated.values()), None)
+
+    def _split(self, X: Any, reset: bool) -> tuple[Any, Any]:
+        """Return the features, and the column of the queries or None."""
+        if self.qid_column is None:
+            return X, None
+        self.column_ = _place_of(self.qid_column, X) if reset else self.column_
+        column = arrays.safe_indexing(X, self.column_, axis=1)
+        features = np.flatnonzero(np.arange(X.shape[1]) != self.column_)
+        qid = np.ravel(column.toarray() if issparse(column) else column)
+        return arrays.safe_indexing(X, features, axis=1), qid
 
     # -- what was fitted --------------------------------------------------------------
 
@@ -258,6 +264,37 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             1-based positions; a pandas Series with the index of X if X is a pandas DataFrame.
         """
         return self._call("rank", X, qid)
+
+    def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Any:
+        """Return the best documents of each query, best first.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`predict`.
+        k : int, default=10
+            Number of documents to return per query; None returns all.
+
+        Returns
+        -------
+        rows : ndarray of int
+            Rows of the documents, as the ranker returns them.
+        """
+        return self._call("top_k", X, qid, k=k)
+
+    def surrogate_values(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return the surrogate values of the documents.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`predict`.
+
+        Returns
+        -------
+        u : ndarray of shape (n_rows,)
+        """
+        return self._call("surrogate_values", X, qid)
 
     def score(self, X: Matrix, y: Labels, qid: Any = None, sample_weight: Any = None) -> float:
         """Return the mean of the ranker's own measure over the queries, higher is better.

@@ -31,7 +31,7 @@ from skcalrank import (
     sample_comparisons,
     structured,
 )
-from skcalrank.pipeline import QueryPipeline, make_query_pipeline
+from skcalrank.pipeline import HostedRanker, QueryPipeline, make_query_pipeline
 from skcalrank.preprocessing import QuantileHinges, QueryContext, QueryScaler
 from skcalrank.structured import FMeasureClassifier, LowRankLossClassifier, StructuredPredictor
 from skcalrank.testing import all_rankers
@@ -63,7 +63,7 @@ class Case:
         if self.target == "labels":
             labels = np.column_stack([y, y > 1])
             return estimator.fit(X, MultiLabelTarget(labels, qid, ["grade", "good"]))
-        return estimator.fit(X, y, qid)
+        return estimator.fit(X, y, qid=qid)
 
 
 PRED = "a map ranks the whole query"
@@ -183,6 +183,9 @@ def others():
             lambda step=step: make_query_pipeline(step, NDCGRanker()),
             of_query=SCALED,
         )
+    yield Case("HostedRanker", lambda: HostedRanker(NDCGRanker()))
+    scaled = make_query_pipeline(QueryScaler(), NDCGRanker())
+    yield Case("HostedRanker-pipeline", lambda: HostedRanker(scaled), of_query=SCALED)
     for level in (None, LogisticRegression(max_iter=1000)):
         yield Case(
             f"CalibratedRankerCV-{type(level).__name__}",
@@ -219,4 +222,4 @@ def scoring_classes():
     names = {*skcalrank.__all__, *rankers.__all__, *structured.__all__} - BASES
     public = [value for name, value in public_names().items() if name in names]
     classes = [value for value in public if isinstance(value, type) and hasattr(value, "fit")]
-    return {*classes, QueryPipeline}
+    return {*classes, HostedRanker, QueryPipeline}

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.fixes import parse_version
 
 from skcalrank import AveragePrecisionRanker, NDCGRanker, PairwiseDisagreementRanker
-from skcalrank.pipeline import make_query_pipeline
+from skcalrank.pipeline import HostedRanker, make_query_pipeline
 from skcalrank.preprocessing import (
     LinearColumns,
     QuantileHinges,
@@ -41,6 +41,7 @@ if parse_version(sklearn.__version__) >= parse_version(
 ):  # others give it the classes 1 and 2 as indicators
     DEFAULTS += [FMeasureClassifier()]
 DEFAULTS += [make_query_pipeline(QueryScaler(), NDCGRanker()), NDCGRanker(Ridge())]
+DEFAULTS += [HostedRanker(NDCGRanker())]
 
 
 def _variants():

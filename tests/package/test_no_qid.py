@@ -141,7 +141,7 @@ def test_a_scalar_is_one_query_and_its_name(case, problem):
                 continue
 
             def scores(qid, method=method):
-                ranker = getattr(made(case), method)(X, y, qid)
+                ranker = getattr(made(case), method)(X, y, qid=qid)
                 return [*ranker.predict(X, qid), ranker.score(X, y, qid), SCORER(ranker, X, y, qid)]
 
             found = outcome(lambda: scores(scalar))  # noqa: B023
@@ -149,9 +149,9 @@ def test_a_scalar_is_one_query_and_its_name(case, problem):
             assert "Missing" not in str(found)
     for missing in (np.nan, np.array(np.nan), np.datetime64("NaT", "s"), np.inf):
         with pytest.raises(ValueError, match=r"qid must .* identifier.*, got a missing value"):
-            made(case).fit(X, y, missing)
+            made(case).fit(X, y, qid=missing)
     with pytest.raises(ValueError, match=r"Pass the column itself, such as frame\['search'\]"):
-        made(case).fit(X, y, "search")
+        made(case).fit(X, y, qid="search")
 
 
 def test_score_of_a_ranker_that_was_fitted_to_one_query(problem):
