@@ -29,7 +29,7 @@ collect_ignore_glob += ["doc/conf.py", "doc/_*.py", "doc/_build/*", "doc/gallery
 collect_ignore_glob += ["doc/api/generated/*"]
 if not find_spec("pandas"):
     collect_ignore_glob += ["doc/inside_scikit_learn.rst", "doc/comparing.rst", "doc/your_data.rst"]
-    collect_ignore_glob += ["doc/judgments.rst", "doc/trec_runs.rst"]
+    collect_ignore_glob += ["doc/judgments.rst", "doc/recommendations.rst", "doc/trec_runs.rst"]
     collect_ignore_glob += ["skcalrank/data/_preferences.py"]
     collect_ignore_glob += ["skcalrank/evaluation/*", "skcalrank/datasets/_load_table.py"]
     collect_ignore_glob += ["skcalrank/datasets/_made_offers.py", "skcalrank/stacking/_tabular.py"]

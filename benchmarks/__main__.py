@@ -35,6 +35,7 @@ COMMANDS = {
     "f_measure": ["f_measure"],
     "later_comparisons": ["later_comparisons"],
     "map_pairwise": ["map_pairwise"],
+    "hosts": ["hosts"],
     "runs_agreement": ["runs_agreement"],
     "trec_eval_agreement": ["trec_eval_agreement"],
     "aggregation": ["aggregation --cells DIR"],

@@ -43,9 +43,10 @@ def call_step(step: Any, method: str, *args: Any, **taken: Any) -> Any:
 
 
 def inside(estimator: Any) -> Any:
-    """Return the estimator that a search found or a HostedRanker has fitted; None of others."""
-    name = "ranker_" if hasattr(estimator, "qid_column") else "best_estimator_"
-    return getattr(estimator, name, None)
+    """Return the estimator that a search found or that a HostedRanker holds; None of others."""
+    if hasattr(estimator, "qid_column"):
+        return getattr(estimator, "ranker_", estimator.ranker)
+    return getattr(estimator, "best_estimator_", None)
 
 
 def has_method(estimator: Any, method: str) -> bool:

@@ -188,8 +188,9 @@ def warn_of_changed_queries(
         warn(
             f"{caller} got queries of fit with another number of rows, as a split gives that cuts "
             "queries: its score is too high. Split whole queries with QueryKFold, "
-            "train_test_query_split or GroupKFold. If these are other queries, give them other "
-            "names; if candidates were cut on purpose, filter this warning.",
+            "train_test_query_split or GroupKFold. If these are other queries, as later items of "
+            "the same users are, give them other names, such as (user, 'later'); if candidates "
+            "were cut on purpose, filter this warning.",
             CutQueriesWarning,
         )
 
@@ -209,7 +210,8 @@ def warn_of_cut_queries(y: Any, caller: str) -> None:
         warn(
             f"{caller} got y with queries cut, so that documents are missing. Split whole queries "
             "with QueryKFold, train_test_query_split or GroupKFold. If the other documents were "
-            "dropped on purpose, build a new target: RankingTarget(np.asarray(y), y.qid).",
+            "dropped on purpose, as a split of the items of each user does, build a new target: "
+            "RankingTarget(np.asarray(y), y.qid).",
             CutQueriesWarning,
         )
 

@@ -24,8 +24,9 @@ def load_run(source: Any) -> Run:
         * a TREC file with lines ``query Q0 document rank score tag``, plain, ``.gz``, ``.bz2`` or
           ``.xz``; ranks, words after the tag and lines that begin with ``#`` are ignored;
         * a table ``.csv``, ``.tsv`` or ``.parquet``, or a DataFrame, with columns of queries
-          (``qid``, ``query_id``, ``q_id``), documents (``docid``, ``doc_id``, ``docno``) and
-          ``score``, as in ranx, ir_measures and PyTerrier (in text, NA and null are names);
+          (``qid``, ``query_id``, ``q_id``, ``user_id``), documents (``docid``, ``doc_id``,
+          ``docno``, ``item_id``) and ``score``, as in ranx, ir_measures, PyTerrier and RecTools (in
+          text, NA and null are names);
         * a dict of dicts, or an object with ``to_dict``, such as ``ranx.Run``;
         * tuples with ``query_id``, ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
 

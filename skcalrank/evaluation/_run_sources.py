@@ -76,11 +76,10 @@ class Kind(NamedTuple):
 
 
 RUN = Kind("run", "query Q0 document rank score tag", 4, ("score", "sim"))
-QRELS = Kind(
-    "qrels", "query 0 document relevance", 3, ("relevance", "rel", "label", "score", "grade")
-)
-_QUERIES = ("qid", "query_id", "q_id", "query", "topic")
-_DOCUMENTS = ("docid", "doc_id", "docno", "document", "pid", "id")
+_JUDGED = "relevance rel label score grade rating"
+QRELS = Kind("qrels", "query 0 document relevance", 3, tuple(_JUDGED.split()))
+_QUERIES = ("qid", "query_id", "q_id", "query", "topic", "user_id")
+_DOCUMENTS = ("docid", "doc_id", "docno", "document", "pid", "id", "item_id")
 
 
 def loaded(source: Any, kind: Kind) -> Scores:

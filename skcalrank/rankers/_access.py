@@ -8,7 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from .._solvers import is_closed_form
-from ..data import Queries, QuerySizes
+from ..data import Queries, QuerySizes, inside
 from ..data.types import Estimator
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
@@ -93,12 +93,10 @@ def ranker_in(estimator: Any) -> Any:
     while not is_ranker(estimator):
         if isinstance(estimator, Pipeline) and estimator.steps:
             estimator = estimator.steps[-1][1]
-        elif hasattr(estimator, "best_estimator_"):
-            estimator = estimator.best_estimator_
         elif isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator
-        elif hasattr(estimator, "ranker"):  # in the dialect of another program
-            estimator = getattr(estimator, "ranker_", estimator.ranker)
+        elif (inner := inside(estimator)) is not None:
+            estimator = inner
         else:
             break
     return estimator

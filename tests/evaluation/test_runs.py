@@ -365,6 +365,14 @@ def test_words_after_a_relevance_are_an_error_as_in_trec_eval(tmp_path):
         load_qrels(tmp_path / "qrels")
 
 
+def test_tables_of_recommendations():
+    pandas = pytest.importorskip("pandas")
+    ratings = pandas.DataFrame({"user_id": [7, 7], "item_id": ["a", "b"], "rating": [4, 1]})
+    assert load_qrels(ratings) == {"7": {"a": 4, "b": 1}}
+    shown = ratings.rename(columns={"rating": "score"})
+    assert evaluate_run(ratings, shown, ["ndcg@10"])["ndcg@10"] == 1.0
+
+
 def rows_of(values):
     return [(q, d, v) for q, documents in values.items() for d, v in documents.items()]
 
@@ -376,6 +384,7 @@ def rows_of(values):
         ("q_id", "doc_id", "score"),
         ("query_id", "doc_id", "score"),
         ("qid", "docno", "score"),
+        ("user_id", "item_id", "score"),
     ],
 )
 @pytest.mark.parametrize("kind", ["frame", "csv", "tsv.gz", "parquet", "polars"])
