@@ -20,8 +20,8 @@ _OF_OTHER_LIBRARIES = {
         ("eval_set", "eval_group", "eval_qid"),
         "BoostedRanker.fit takes eval_set=(X, y, qid)" + _OR_HOSTED,
     ),
-    "eval_metric": "BoostedRanker(measure='ndcg@10') stops early on its measure",
-    "early_stopping_rounds": "BoostedRanker(n_iter_no_change=50) stops early",
+    "eval_metric": "BoostedRanker has one, BoostedRanker(measure='ndcg@10')",
+    "early_stopping_rounds": "BoostedRanker has one, BoostedRanker(n_iter_no_change=50)",
 }
 
 _EMPTY = Parameter.empty

@@ -343,7 +343,8 @@ def _refuse_unknown(path: Any, names: Any, columns: Columns) -> None:
     unknown = [n for n in (*roles, *(columns.features or ()), *columns.drop) if n not in names]
     if not unknown:
         return
-    close = difflib.get_close_matches(unknown[0], names, 1)
+    usual = {columns.qid: "user_id", columns.label: "rating"}.get(unknown[0])
+    close = [usual] if usual in names else difflib.get_close_matches(unknown[0], names, 1)
     raise ValueError(
         f"{path} has no column {', '.join(map(repr, dict.fromkeys(unknown)))}"
         + (f" (did you mean {close[0]!r}?)" if close else "")

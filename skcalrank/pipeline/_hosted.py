@@ -10,16 +10,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import (
-    EvalSet,
-    all_or_nothing,
-    arrays,
-    available_if,
-    check,
-    tables,
-    takes_eval_set,
-    warn,
-)
+from ..data import all_or_nothing, arrays, available_if, check, tables, takes_eval_set, warn
 from ..data.types import Array, ArrayLike, Estimator, Floats, Labels, Matrix, Self
 
 
@@ -37,7 +28,7 @@ def _place_of(column: Any, X: Any) -> int:
     return known.index(column)
 
 
-class HostedRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class HostedRanker(MetaEstimatorMixin, BaseEstimator):
     """A ranker of this package in the dialects of other programs.
 
     Use it where a program calls ``fit(X, y)`` and ``predict(X)`` by itself, and states the queries
@@ -62,7 +53,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_ : int
         Number of columns of X in :meth:`fit`, that of the queries included.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Names of the columns, if X has names that are all strings.
+        Names of the features, if X has names that are all strings.
     feature_importances_ : ndarray of shape ``(n_features_in_,)``
         Importances of the columns, if the ranker has some; 0 for that of the queries.
 
@@ -94,6 +85,8 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__predict = {"qid": True}
     __metadata_request__score = {"qid": True}
 
+    column_: int
+
     def __init__(self, ranker: Estimator, *, qid_column: str | int | None = None) -> None:
         self.ranker = ranker
         self.qid_column = qid_column
@@ -111,7 +104,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         qid: ArrayLike | None = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        eval_set: Any = None,
+        eval_set: list[tuple[Matrix, Labels]] | None = None,
         eval_group: Any = None,
         eval_qid: Any = None,
     ) -> Self:
@@ -122,7 +115,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like, sparse matrix or data frame of shape (n_rows, d)
             Documents, with the column of the queries if `qid_column` is set.
         y : array-like of shape (n_rows,)
-            Relevances, higher is better. May carry its queries.
+            Relevances, higher is better. May carry the queries.
         qid : array-like of shape (n_rows,), default=None
             Query of each row.
         group : array-like of shape (n_queries,), default=None
@@ -183,7 +176,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return None
         stated = zip(sets, qids or [None] * len(sets), groups or [None] * len(sets))
         read = ((y, *self._read(X, y, *of_rows, of="eval_")) for (X, y), *of_rows in stated)
-        return {f"validation_{k}": EvalSet(X, y, qid) for k, (y, X, qid) in enumerate(read)} or None
+        return {f"validation_{k}": (X, y, qid) for k, (y, X, qid) in enumerate(read)} or None
 
     def _read(
         self, X: Any, y: Any, qid: Any, group: Any = None, *, reset: bool = False, of: str = ""

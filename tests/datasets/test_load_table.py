@@ -158,3 +158,15 @@ def test_files_that_are_no_tables(tmp_path):
         load_table(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="the frame has no rows"):
         load_table(FRAME[:0])
+
+
+def test_the_columns_of_recommendations_are_known():
+    frame = pandas.DataFrame(
+        {"user_id": [1, 1], "item_id": [3, 4], "rating": [1, 2], "x": [0.5, 1]}
+    )
+    with pytest.raises(ValueError, match=r"no column 'qid', 'label' \(did you mean 'user_id'\?\)"):
+        load_table(frame)
+    with pytest.raises(ValueError, match=r"no column 'label' \(did you mean 'rating'\?\)"):
+        load_table(frame, qid="user_id")
+    X, y, qid = load_table(frame, qid="user_id", label="rating", document="item_id")
+    assert (list(X), y.tolist(), qid.tolist()) == (["x"], [1, 2], [1, 1])

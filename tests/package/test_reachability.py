@@ -134,6 +134,7 @@ NO_RANKERS = {
     "FixedQueries": "ranker of queries that are given, for tools that pass no qid",
     "LowRankLossClassifier": "classifier, whose classes may be orders",
     "StructuredPredictor": "predictor of labels of any kind",
+    "HostedRanker": "made of a ranker of the user's",
     "QueryPipeline": "made of steps of the user's, of which the last may be no ranker",
     **dict.fromkeys(
         ["LinearColumns", "QuantileHinges", "QueryContext", "QueryScaler", "TableEncoder"],

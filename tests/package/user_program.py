@@ -551,6 +551,8 @@ def steps() -> None:
         skcalrank.NDCGRanker(),
     )
     assert_type(steps, pipeline.QueryPipeline)
+    hosted = pipeline.HostedRanker(steps).fit(X, y, group=[len(y)])
+    assert_type(hosted, pipeline.HostedRanker)
     assert_type(steps.fit(X, y, qid), pipeline.QueryPipeline)
     assert_type(steps.predict(X, qid), Floats)
     assert_type(steps.score(X, y, qid), float)
