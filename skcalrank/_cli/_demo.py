@@ -2,7 +2,6 @@
 
 import time
 from argparse import Namespace
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from .. import (
 from ..data.types import Floats
 from ..evaluation import cross_compare
 from ..measures import get_measure
+from ..trees import LIBRARIES
 from . import _options as options
 from ._report import references, summary
 from ._text import format_table, paragraphs, say
@@ -114,11 +114,11 @@ def run(args: Namespace) -> str:
 
 def _models() -> dict[str, Any]:
     """Return the models, and lambdarank where LightGBM is installed."""
-    if find_spec("lightgbm") is None:
+    lightgbm = LIBRARIES["lightgbm"]
+    if not lightgbm.is_installed():
         return MODELS
-    from lightgbm import LGBMRanker
-
-    return MODELS | {"LGBMRanker": LGBMRanker(random_state=0, n_jobs=1, verbose=-1)}
+    lambdarank = lightgbm.module.LGBMRanker(random_state=0, n_jobs=1, verbose=-1)
+    return MODELS | {"LGBMRanker": lambdarank}
 
 
 def _values(name: str, ranker: Any, data: Any) -> Floats:

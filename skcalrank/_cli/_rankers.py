@@ -4,8 +4,6 @@ import re
 from argparse import Namespace
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from ..pipeline import QueryPipeline
 from ..preprocessing import QueryScaler, signed_log1p
 from ..rankers import RANKERS as CLASSES
 from ..rankers import BaseRanker, calibration_of, measure_of
+from ..trees import LIBRARIES
 
 
 def _place(make: Callable[..., Any]) -> tuple[bool, int]:
@@ -102,7 +101,7 @@ def make_ranker(name: str, relevance_level: float = 1, gain: str = "exponential"
 
 def take_missing(labels: Floats) -> tuple[str, str]:
     """Return two rankers that take missing values, for tables that no rankers are named for."""
-    peer = _are_grades(labels) and find_spec("lightgbm")
+    peer = _are_grades(labels) and LIBRARIES["lightgbm"].is_installed()
     return AUTO, "lightgbm" if peer else "ndcg+trees"
 
 
@@ -115,11 +114,12 @@ def _peer(package: str) -> ExternalRanker:
     """Return the ranker of another package."""
     name, params = PEERS[package]
     try:
-        cls = getattr(import_module(package), name)
+        cls = getattr(LIBRARIES[package].module, name)
     except (ImportError, OSError) as error:
         raise ValueError(
             f"Ranker {package!r} needs the package {package}, which cannot be imported "
-            f"({error}): install it with 'pip install {package}', or leave the ranker out."
+            f"({error.__cause__ or error}): install it with 'pip install {package}', or leave the "
+            "ranker out."
         ) from error
     return ExternalRanker(cls(random_state=0, **params))
 

@@ -99,24 +99,14 @@ References
    Boosting, Annals of Statistics 28, 2000 (section 4.3 on the bound of the steps).
 """
 
+from ._estimators import scores_of, taken_by
 from ._external import ExternalRanker, adapted, encodes, is_least_squares, tree_scores
-from ._forest import Forest, Forests
 from ._handed import group_sizes
-from ._libraries import is_of_library, scores_of, taken_by
+from ._in_parts import check_fit_part, fit_held_out
 from ._metrics import lightgbm_metric, xgboost_metric
 from ._objectives import LightGBMObjective, XGBoostObjective, lightgbm_objective, xgboost_objective
-from ._parameters import OWN_OPTIONS, TREE_OPTIONS
-from ._parameters import hinting as hinting
-from ._ranker import (
-    BoostedRanker,
-    TreeScores,
-    check_fit_part,
-    fit_held_out,
-    naming_ranker,
-)
-from ._reading import forest_of
+from ._ranker import BoostedRanker
 from ._training import held_out
-from ._tree_parts import has_tree_parts, tree_parts
 
 __all__ = [
     "BoostedRanker",

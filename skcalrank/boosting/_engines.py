@@ -1,8 +1,7 @@
-"""Registry of the libraries of boosted trees, and checks of the parameters that they read."""
+"""Checks of the parameters that the libraries of boosted trees read."""
 
-from importlib.util import find_spec
 from inspect import isclass, signature
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -10,12 +9,8 @@ from ..data import check
 from ..data.types import Floats
 from ..losses import LOSSES, get_loss, unknown_loss
 from ..measures import Measure
-from ._engine import Engine
-from ._lightgbm import LightGBM
+from ..trees import ENGINES, OBJECTIVES, TREE_OPTIONS, Engine, is_objective, preferred
 from ._objectives import check_boosted
-from ._parameters import TREE_OPTIONS
-from ._sklearn import ScikitLearn
-from ._xgboost import XGBoost
 
 # The gains 2^y - 1 must fit the integers of the library; average precision takes 0 and 1 only.
 _LARGEST_GRADE = {"lambdarank": 30, "rank_xendcg": 30, "rank:ndcg": 31, "rank:map": 1}
@@ -33,29 +28,9 @@ def grades_for(objective: str, labels: Floats) -> Floats:
     return labels
 
 
-#: Engines by name, in order of preference.
-ENGINES: dict[str, Engine] = {
-    engine.name: engine for engine in (LightGBM(), XGBoost(), ScikitLearn())
-}
-
-
-def preferred() -> Engine:
-    """Return the first engine that is installed; scikit-learn always is."""
-    *libraries, last = ENGINES.values()
-    return next((engine for engine in libraries if find_spec(engine.name) is not None), last)
-
-
-_OWNERS = {name: engine for engine in ENGINES.values() for name in engine.objectives}
-
-
-def is_objective(loss: Any) -> TypeGuard[str]:
-    """Return whether a loss is the name of an objective of an engine."""
-    return isinstance(loss, str) and loss in _OWNERS
-
-
 def engine_of(ranker: Any) -> Engine:
     """Return the engine that the parameters name, or else the preferred installed one."""
-    owner = _OWNERS[ranker.loss] if is_objective(ranker.loss) else None
+    owner = OBJECTIVES[ranker.loss] if is_objective(ranker.loss) else None
     engine = ENGINES[ranker.engine] if ranker.engine is not None else owner or preferred()
     if owner is not None and engine is not owner:
         raise ValueError(
@@ -74,7 +49,7 @@ def check_together(ranker: Any, engine: Engine, measure: Measure, has_eval_set: 
         check.refuse_unread(ranker, ["targets", "query_weight"], why)
     else:
         if isinstance(ranker.loss, str) and ranker.loss not in LOSSES:
-            raise unknown_loss(ranker.loss, [*LOSSES, *_OWNERS])
+            raise unknown_loss(ranker.loss, [*LOSSES, *OBJECTIVES])
         get_loss(ranker.loss)
         check_boosted(measure)
     if ranker.targets == "separable" and not measure.has_separable_targets():

@@ -17,9 +17,9 @@ from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, by_column, encoded, fit_encoded
 from ..rankers import BaseRanker, in_closed_form, is_ranker
-from ._libraries import library_of, reads_queries, reads_tables, scores_of, taken_by, takes_targets
-from ._ranker import BoostedRanker, TreeScores
-from ._shap import summing_to
+from ..trees import Engine, TreeScores, library_of, reads_queries, summing_to
+from ._estimators import reads_tables, scores_of, taken_by, takes_targets
+from ._ranker import BoostedRanker
 from ._training import categories_of
 
 
@@ -304,11 +304,11 @@ class ExternalRanker(BaseRanker):
         matrix = self._matrix(self.estimator_, rows)
         if isinstance(self.estimator_, QueryPipeline) and self.encoder_ is not None:
             (_, columns), (_, last) = self.estimator_.steps
-            parts = library_of(last).contributions(last, columns.transform(matrix), [])
+            parts = library_of(last).explained(last, columns.transform(matrix), [])
             parts = _by_indicated(parts, columns, rows.X.shape[1])
         else:
             library = library_of(self.estimator_)
-            parts = library.contributions(self.estimator_, matrix, categories_of(self))
+            parts = library.explained(self.estimator_, matrix, categories_of(self))
         scores = scores_of(self.estimator_, matrix, rows.queries, False, self._taken)
         parts = summing_to(parts.astype(float), scores, type(self.estimator_).__name__)
         return by_column(parts, self.encoder_)
@@ -343,9 +343,9 @@ def tree_scores(ranker: Any) -> TreeScores | None:
         return None
     estimator = ranker.estimator_
     library = library_of(estimator)
-    if not library.engine:
+    if not isinstance(library, Engine):
         return None
-    trees = TreeScores(library.engine, [library.booster(estimator)], [1.0], ranker)
+    trees = TreeScores(library, [library.booster(estimator)], [1.0], ranker)
     rows = np.zeros((1, trees.n_columns))
     scores = np.asarray(estimator.predict(library.columns(estimator, rows, trees.categories)))
     if not np.allclose(trees.of_rows(rows, None), scores, rtol=1e-5, atol=1e-6):

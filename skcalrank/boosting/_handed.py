@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data import MissingQidError, Queries, arrays, check_own_qid, plain
 from ..data.types import Array, ArrayLike, Floats, Ints
+from ..trees import LIBRARIES
 
 # Training sets to remember: cross-validation inside a library boosts its folds in turn, with one
 # objective and one metric.
@@ -127,7 +128,7 @@ def from_xgboost(scores: Floats, data: Any) -> Handed:
 
 def workers() -> Any:
     """Return the module of XGBoost through which workers exchange sums."""
-    return sys.modules["xgboost"].collective
+    return LIBRARIES["xgboost"].module.collective
 
 
 def _handed(labels: Any, scores: Any, weight: Floats | None, sizes: Ints, is_part: bool) -> Handed:

@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from ..data import Rows
 from ..data.types import Floats, Ints
-from ._engine import Engine
+from ..trees import Engine
 
 
 class Model(NamedTuple):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import zip_longest
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import (
@@ -48,20 +46,9 @@ from ..losses import Loss
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded, fit_encoded, read_by_trees
 from ..rankers import TargetRanker
-from ._engine import Engine
-from ._engines import (
-    ENGINES,
-    check_callbacks,
-    check_together,
-    check_without_labels,
-    engine_of,
-    is_objective,
-    preferred,
-)
-from ._forest import Forests
+from ..trees import ENGINES, Engine, hinting, is_objective, preferred, unknown
+from ._engines import check_callbacks, check_together, check_without_labels, engine_of
 from ._model import Model
-from ._parameters import hinting, unknown
-from ._reading import forest_of
 from ._training import (
     categories_of,
     grow_models,
@@ -793,96 +780,6 @@ class BoostedRanker(TargetRanker):
         super().__setstate__(state)
 
 
-class TreeScores:
-    """The scores of a fitted :class:`BoostedRanker` without `start`, from its matrix."""
-
-    def __init__(
-        self,
-        engine: str,
-        boosters: list[Any],
-        weights: list[float],
-        ranker: Any,
-        name: str = "the trees",
-    ) -> None:
-        self.engine, self.boosters, self.weights = engine, boosters, weights
-        encoder = ranker.encoder_
-        self.n_columns = ranker.n_features_in_ if encoder is None else len(encoder.sources_)
-        self.categories = {} if encoder is None else encoder.categories_
-        self.kinds = list(self.categories)
-        self.name = name
-
-    @classmethod
-    def of(cls, ranker: BoostedRanker, name: str = "the trees") -> TreeScores | None:
-        """Return the scores of a fitted ranker; None if it adds the trees to those of a start."""
-        models = ranker._models()
-        if any(model.start is not None for model in models):
-            return None
-        boosters, weights = [m.booster for m in models], [m.weight for m in models]
-        return cls(ranker.engine_, boosters, weights, ranker, name)
-
-    def of_rows(self, matrix: Floats, n_jobs: int | None) -> Floats:
-        """Return the scores of validated rows, in so many threads."""
-        engine, matrix = ENGINES[self.engine], read_by_trees(matrix, self.categories)
-        parts = [engine.predict(booster, matrix, self.kinds, n_jobs) for booster in self.boosters]
-        return np.sum([weight * part for weight, part in zip(self.weights, parts)], axis=0)
-
-    def contributions(self, matrix: Floats, n_jobs: int | None) -> Floats:
-        """Return what each column adds to the scores, up to a constant of all rows."""
-        engine, matrix = ENGINES[self.engine], read_by_trees(matrix, self.categories)
-        out = np.zeros(matrix.shape)
-        with naming_ranker(self.name):
-            for booster, weight in zip(self.boosters, self.weights):
-                parts = engine.contributions(booster, matrix, self.kinds, n_jobs)
-                out += weight * parts[:, :-1]
-        return out
-
-    def text(self) -> Any:
-        """Return the trees of the first model as its library writes them."""
-        return ENGINES[self.engine].dump(self.boosters[0])
-
-    def written(self) -> Forests:
-        """Return the trees as arrays; raise ValueError if they have no such form."""
-        weighted = zip(self.boosters, map(float, self.weights))
-        return Forests([forest_of(b, self.n_columns, self.categories, w) for b, w in weighted])
-
-
-@contextmanager
-def naming_ranker(name: str) -> Iterator[None]:
-    """Return a context in which errors of contributions begin with the name of the ranker."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"The scores of {name!r} cannot be explained. {error}") from error
-
-
 def _of_each(call: Callable[..., Any], booster: Any) -> Any:
     """Return ``call(booster)``, or the list of these if there are several boosters."""
     return list(map(call, booster)) if isinstance(booster, list) else call(booster)
-
-
-def fit_held_out(
-    ranker: Any, X: Any, y: Floats, qid: Ints, sample_weight: Any, folds: Ints, method: str = "fit"
-) -> tuple[BoostedRanker, Floats]:
-    """Return a fitted clone of a BoostedRanker, and its out-of-fold scores."""
-    ranker = clone(ranker)
-    return ranker, ranker._fit_held_out(X, y, qid, sample_weight, folds, method)
-
-
-def check_fit_part(ranker: BoostedRanker, has_eval_set: bool, callbacks: Any) -> None:
-    """Raise for parameters of a ranker that workers cannot train together."""
-    engine = ranker._check_params(has_eval_set)
-    if not engine.has_workers:
-        raise ValueError(
-            f"engine must be 'lightgbm' or 'xgboost' for dask collections, got {engine.name!r}, "
-            "whose trees grow in one process: install one of these, or pass X.compute()."
-        )
-    if ranker.start is not None:
-        raise ValueError(
-            f"start must be None for dask collections, got {ranker.start!r}: leave it out, or pass "
-            "X.compute()."
-        )
-    if callbacks:
-        raise ValueError(
-            "callbacks must be None for dask collections, whose trees grow in other processes, got "
-            f"{callbacks!r}: leave it out, or pass X.compute()."
-        )

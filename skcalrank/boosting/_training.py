@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,16 +18,11 @@ from ..data.types import Array, Bools, Floats
 from ..losses import get_loss
 from ..measures import Measure, OfTargets
 from ..metrics import PreparedScore
-from ._callbacks import Rounds, Values
+from ..trees import TREE_OPTIONS, Engine, Growing, Rounds, Values, is_objective, threads
 from ._constraints import Columns, interactions, monotonic
-from ._engine import Engine, Growing, threads
-from ._engines import grades_for, is_objective
+from ._engines import grades_for
 from ._model import Model
 from ._objectives import Problem, make_problem
-from ._parameters import TREE_OPTIONS
-
-if TYPE_CHECKING:
-    from ._ranker import BoostedRanker
 
 # Shrinkages of the start scores that are tried, besides 0 (no start).
 _SHRINKAGES = (0.5, 1.0)
@@ -168,7 +163,7 @@ def _distance(values: Floats, others: Floats) -> float:
     return float(np.abs(one - other).max())
 
 
-def _settings(ranker: BoostedRanker) -> dict[str, float | list[int | list[int]] | None]:
+def _settings(ranker: Any) -> dict[str, float | list[int | list[int]] | None]:
     """Return the options of the trees, those of columns for the columns of the matrix."""
     columns = Columns.of(ranker)
     return {name: getattr(ranker, name) for name in TREE_OPTIONS} | {
@@ -177,7 +172,7 @@ def _settings(ranker: BoostedRanker) -> dict[str, float | list[int | list[int]] 
     }
 
 
-def _split(ranker: BoostedRanker, rows: Rows, mask: Bools) -> tuple[Rows, dict[str, Rows]]:
+def _split(ranker: Any, rows: Rows, mask: Bools) -> tuple[Rows, dict[str, Rows]]:
     """Return the training rows, and the held-out rows by name."""
     fraction = ranker.validation_fraction
     n_out, n_in = workers_of_fit().reduce((mask.sum(), (~mask).sum()), _sums)
@@ -213,7 +208,7 @@ class _Training:
 
     def __init__(
         self,
-        ranker: BoostedRanker,
+        ranker: Any,
         engine: Engine,
         settings: dict[str, float | list[int | list[int]] | None],
         measure: Measure,
@@ -287,7 +282,7 @@ class _Training:
 
     def _splits(self, booster: Any) -> bool:
         """Return whether a tree has a split."""
-        return bool(self.engine.importances(booster, self.train.X.shape[1]).any())
+        return self.engine.splits(booster, self.train.X, categories_of(self.ranker))
 
     def _trees(self, start: Any, scale: float, scores: Any) -> Model:
         with self.engine.connected(workers_of_fit()) as network:

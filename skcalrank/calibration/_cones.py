@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain, combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog, nnls
 from scipy.sparse import block_diag, csr_array, hstack
 
 from ..data.types import Bools, Floats, Ints
-
-if TYPE_CHECKING:
-    from ._surrogates import _SharpHinge
+from ..losses import PreferenceHinge
 
 # Largest numbers of Newton iterations and of halvings of a step. Only minima at infinity need many
 # iterations; they end when the decrease is a rounding error.
@@ -130,8 +128,15 @@ def newton_steps(gradient: Floats, hessian: Floats, bound: Bools) -> Floats:
     return np.linalg.solve(hessian, np.where(bound, 0.0, gradient)[:, :, None])[:, :, 0]
 
 
+class SharpHinge(PreferenceHinge):
+    """The hinge ``(1 - x)_+`` with its corner, which linear programs can handle."""
+
+    def terms(self, ahead: Floats) -> Floats:
+        return np.maximum(1.0 - ahead, 0.0)
+
+
 def minimize_hinge(
-    _: _SharpHinge, cones: Floats, ahead: Floats, weight: Floats, margin: Floats, free: bool
+    _: SharpHinge, cones: Floats, ahead: Floats, weight: Floats, margin: Floats, free: bool
 ) -> Floats:
     """Return the result of :func:`minimize_smooth` for the hinge, by a linear program."""
     n, k = cones.shape[:2]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,19 +19,22 @@ from ..data.types import Floats, Ints
 from ..losses import (
     LOSSES,
     PreferenceExponential,
-    PreferenceHinge,
     PreferenceLogistic,
     PreferenceSquaredHinge,
     get_loss,
 )
 from ..measures import Measure, PairMeasure, PairwiseDisagreement, get_measure
-from ._cones import algorithm_cones, distance_to_cone, minimize_hinge, minimize_smooth, sorted_cones
+from ._cones import (
+    SharpHinge,
+    algorithm_cones,
+    distance_to_cone,
+    minimize_hinge,
+    minimize_smooth,
+    sorted_cones,
+)
 from ._numeric import NumericalRisk
 from ._orders import all_positions, pooled
 from ._risk import ConditionalRisk
-
-if TYPE_CHECKING:
-    from ._distribution import LabelDistribution
 
 
 class TargetRisk(ConditionalRisk):
@@ -178,23 +181,16 @@ _NEAREST: dict[Any, dict[str, Any]] = {
 }
 
 
-class _SharpHinge(PreferenceHinge):
-    """The hinge ``(1 - x)_+`` with its corner, which linear programs can handle."""
-
-    def terms(self, ahead: Floats) -> Floats:
-        return np.maximum(1.0 - ahead, 0.0)
-
-
 # Losses of single preferences, and the functions that minimize them on cones.
 _OF_PREFERENCES = {
-    "hinge": (_SharpHinge(), minimize_hinge),
+    "hinge": (SharpHinge(), minimize_hinge),
     "logistic": (PreferenceLogistic(), minimize_smooth),
     "exponential": (PreferenceExponential(), minimize_smooth),
     "squared_hinge": (PreferenceSquaredHinge(), minimize_smooth),
 }
 
 
-def _preferences(distribution: LabelDistribution, measure: PairwiseDisagreement) -> Floats:
+def _preferences(distribution: Any, measure: PairwiseDisagreement) -> Floats:
     """Return the preferences of each outcome, of the measure or differences of its labels."""
     if measure.reads_preferences:
         return distribution.targets(measure, pairs=True)
@@ -204,7 +200,7 @@ def _preferences(distribution: LabelDistribution, measure: PairwiseDisagreement)
     return disagreement.pair_targets(labels)
 
 
-def targets_of(distribution: LabelDistribution, measure: Measure, loss: Any) -> Floats:
+def targets_of(distribution: Any, measure: Measure, loss: Any) -> Floats:
     """Return the targets of each outcome, in the form that the loss requires."""
     targets = distribution.targets(measure)
     if get_measure(measure).shape != "pairs":
@@ -212,7 +208,7 @@ def targets_of(distribution: LabelDistribution, measure: Measure, loss: Any) -> 
     return loss.standardize(targets.ravel(), distribution.queries).reshape(targets.shape)
 
 
-def _of_targets(distribution: LabelDistribution, measure: Measure, loss: Any) -> ConditionalRisk:
+def _of_targets(distribution: Any, measure: Measure, loss: Any) -> ConditionalRisk:
     loss = get_loss(loss)
     # The theorems hold for the losses of the package, not for custom ones or subclasses.
     known = type(loss) in LOSSES.values()
@@ -221,13 +217,13 @@ def _of_targets(distribution: LabelDistribution, measure: Measure, loss: Any) ->
 
 
 def _of_preferences(
-    distribution: LabelDistribution, measure: PairwiseDisagreement, loss: str, margin: bool
+    distribution: Any, measure: PairwiseDisagreement, loss: str, margin: bool
 ) -> PreferenceRisk:
     preferences = _preferences(distribution, measure)
     return PreferenceRisk(*_OF_PREFERENCES[loss], preferences, distribution.probabilities, margin)
 
 
-def _of_values(distribution: LabelDistribution, measure: PairwiseDisagreement) -> TargetRisk:
+def _of_values(distribution: Any, measure: PairwiseDisagreement) -> TargetRisk:
     """Return the risk ``sum_{i->j} y_ij (s_j - s_i) + sum_i s_i^2``.
 
     It is least squares on half the net preference.
@@ -237,7 +233,7 @@ def _of_values(distribution: LabelDistribution, measure: PairwiseDisagreement) -
     return TargetRisk(get_loss("squared"), net / 2, distribution.probabilities)
 
 
-def _of_pairs(distribution: LabelDistribution, measure: PairMeasure) -> PairRisk:
+def _of_pairs(distribution: Any, measure: PairMeasure) -> PairRisk:
     targets = distribution.targets(measure, pairs=True)
     return PairRisk(measure, targets, distribution.probabilities)
 
@@ -255,9 +251,7 @@ SURROGATES: dict[str, Callable[..., ConditionalRisk]] = {
 }
 
 
-def conditional_risk(
-    surrogate: Any, distribution: LabelDistribution, measure: Any
-) -> ConditionalRisk:
+def conditional_risk(surrogate: Any, distribution: Any, measure: Any) -> ConditionalRisk:
     """Return the risk of a surrogate, a name or a loss, under a distribution of the labels."""
     measure = distribution.resolve(measure)
     if isinstance(surrogate, str) and surrogate in SURROGATES:

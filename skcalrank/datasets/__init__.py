@@ -4,6 +4,7 @@ Names in ``__all__`` are public; the others are for other modules of the package
 """
 
 from ._container import LabelRankingData, RankingData
+from ._csv_files import Columns
 from ._digits import load_digits_queries
 from ._files import OPENERS, byte_lines, is_larger_unpacked, needs, text_lines, to_float
 from ._letor import Form, group_file, load_letor, read_chunks
@@ -13,7 +14,7 @@ from ._made_judgments import sample_comparisons, sample_sessions
 from ._made_offers import make_offers
 from ._made_orders import OrderMixture, make_label_ranking
 from ._preflib import load_preflib
-from ._table_files import TABLES, Columns, read_table, table_files, table_format
+from ._table_files import TABLES, read_table, table_files, table_format
 
 __all__ = [
     "LabelMixture",

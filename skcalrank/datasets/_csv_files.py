@@ -11,17 +11,36 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._files import LARGE_BYTES, OPENERS, UnpackedFile, needs, refuse_pipe
 
-if TYPE_CHECKING:
-    from ._table_files import Columns
-
 # A file is searched in pieces that overlap by the length of a long number.
 _PIECE_BYTES, _OVERLAP = 1 << 20, 1 << 12
+
+
+class Columns(NamedTuple):
+    """Names of the columns of a table."""
+
+    qid: str = "qid"
+    label: str = "label"
+    document: str = "docid"  # may be missing
+    features: list[str] | None = None  # None = all other columns
+    labelled: bool = True  # whether the label is read, and must exist
+    verbatim: bool = False  # whether NA, null and the like in text are text, and not missing
+    drop: tuple[str, ...] = ()  # columns that are no features
+    text: tuple[str, ...] = ()  # columns of CSV that hold text, whatever it looks like
+    codes: bool = False  # whether columns of digits that begin with a zero are text in CSV
+
+    def read_of(self, names: list[str]) -> list[str]:
+        """Return those of the names of columns that are read."""
+        out = {*self.drop} if self.labelled else {self.label, *self.drop}
+        kept = None if self.features is None else {*self.features, self.qid, self.document}
+        if kept is not None and self.labelled:
+            kept.add(self.label)
+        return [n for n in dict.fromkeys(names) if n not in out and (kept is None or n in kept)]
 
 
 def refuse_twins(path: Any, names: Any) -> None:

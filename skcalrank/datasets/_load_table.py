@@ -10,7 +10,8 @@ import numpy as np
 
 from ..data import check, tables
 from ._container import RankingData
-from ._table_files import Columns, TableFiles, read_table, table_files
+from ._csv_files import Columns
+from ._table_files import TableFiles, read_table, table_files
 
 
 @overload

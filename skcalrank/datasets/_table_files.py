@@ -16,33 +16,11 @@ import numpy as np
 
 from ..data import PART_CELLS, arrays, tables, warn
 from ..data.types import Array, Floats
-from ._csv_files import csv_frames, refuse_twins
+from ._csv_files import Columns, csv_frames, refuse_twins
 from ._files import is_larger_unpacked, needs, reading, refuse_cut_queries, to_float, whole_queries
 from ._table_sources import PartitionColumns, Shard, shards_of
 
 _COMMAS = re.compile(r"[+-]?[0-9.]*,?[0-9.]*(e[+-]?[0-9]+)?")
-
-
-class Columns(NamedTuple):
-    """Names of the columns of a table."""
-
-    qid: str = "qid"
-    label: str = "label"
-    document: str = "docid"  # may be missing
-    features: list[str] | None = None  # None = all other columns
-    labelled: bool = True  # whether the label is read, and must exist
-    verbatim: bool = False  # whether NA, null and the like in text are text, and not missing
-    drop: tuple[str, ...] = ()  # columns that are no features
-    text: tuple[str, ...] = ()  # columns of CSV that hold text, whatever it looks like
-    codes: bool = False  # whether columns of digits that begin with a zero are text in CSV
-
-    def read_of(self, names: list[str]) -> list[str]:
-        """Return those of the names of columns that are read."""
-        out = {*self.drop} if self.labelled else {self.label, *self.drop}
-        kept = None if self.features is None else {*self.features, self.qid, self.document}
-        if kept is not None and self.labelled:
-            kept.add(self.label)
-        return [n for n in dict.fromkeys(names) if n not in out and (kept is None or n in kept)]
 
 
 class TableRows(NamedTuple):

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
-from ..boosting import adapted, is_of_library
+from ..boosting import adapted
 from ..data import (
     MissingQidError,
     PreferenceTarget,
@@ -31,6 +31,7 @@ from ..data.types import CV, ArrayLike, Estimator, Floats, Ints, Labels, Matrix,
 from ..measures import Measure, warn_unless_grades
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries
 from ..model_selection import QueryKFold
+from ..trees import is_of_library
 from ._compare import named_measures, named_systems, query_names
 from ._comparison import Comparison
 from ._made import made

@@ -7,13 +7,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..data import check, texts
-
-if TYPE_CHECKING:
-    from ._comparison import Comparison
-
 
 # The smallest p-value that is written; smaller ones are below it.
 _LEAST_P = 0.001
@@ -106,7 +102,7 @@ class Layout(NamedTuple):
 TABLES = {"means": Layout.of_means, "differences": Layout.of_differences}
 
 
-def _names_and_marks(comparison: Comparison) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
+def _names_and_marks(comparison: Any) -> tuple[dict[str, str], dict[tuple[str, str], str]]:
     """Return the names of the rows, and the marks of significance by system and measure."""
     significant = [
         row for row in comparison.differences if row.p_adjusted < 1 - comparison.confidence_level
@@ -134,7 +130,7 @@ def _letter(number: int) -> str:
     return (_letter(head - 1) if head else "") + ascii_lowercase[last]
 
 
-def _best(comparison: Comparison, digits: int) -> dict[str, str]:
+def _best(comparison: Any, digits: int) -> dict[str, str]:
     """Return the largest mean of each measure as text; equal texts are all set in bold."""
     means: dict[str, float] = {}
     for row in comparison.estimates:

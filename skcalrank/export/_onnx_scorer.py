@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..boosting import Forest
+from ..trees import Forest
 from ._onnx_graph import Graph, clipped, dtype_of, logs_of, sum_of, trees_of
 from ._scorer import matrix_columns, refuse_kinds
 from ._trees import Ensemble, trees_of_forest

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from ..boosting import Forest, forest_of
 from ..preprocessing import ScaledBeside
+from ..trees import Forest, forest_of
 
 
 class Split(NamedTuple):

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..boosting import has_tree_parts, tree_parts
 from ..data import arrays, check, inside, is_lazy, tables, transform_rows
 from ..data.arrays import num_samples
 from ..data.types import Array, Floats, Ints
+from ..trees import has_tree_parts, tree_parts
 
 # Largest error of a score that counts as linear in the features, relative to its terms.
 _TOLERANCE = 1e-6

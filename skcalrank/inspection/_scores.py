@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..boosting import has_tree_parts
 from ..data import MissingQidError, check, tables
 from ..data.arrays import num_samples
 from ..data.types import ArrayLike, Estimator, Floats, Matrix
+from ..trees import has_tree_parts
 from ._parts import check_linear, names_of, parts_of, refuse_lazy_rows, rows_behind, unwrapped
 
 

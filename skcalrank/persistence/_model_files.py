@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._version import __version__
 from ..data import check, warn
 from ..rankers import FitRecord
+from ..trees import LIBRARIES
 from ._complete_file import complete_file
 from ._model_memory import memory_needed, most_memory
 
@@ -74,7 +75,7 @@ _INSIDES = re.compile(
 )
 
 # Packages whose estimators are trusted: beside parameters they hold trees.
-_ENGINES = ("lightgbm", "xgboost", "catboost")
+_ENGINES = tuple(LIBRARIES)
 
 
 def require_skops() -> Any:

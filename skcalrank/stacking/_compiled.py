@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..boosting import Forests, TreeScores, tree_scores
+from ..boosting import tree_scores
 from ..data import Queries
 from ..data.types import Floats, Ints, Self
 from ..pipeline import QueryPipeline
@@ -21,6 +21,7 @@ from ..preprocessing import (
     scaled_within,
     signed_log1p,
 )
+from ..trees import Forests, TreeScores
 from ._members import scaled, units_within
 from ._views import LinearView, kind_of, trees_behind
 

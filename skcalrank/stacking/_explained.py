@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from ..boosting import naming_ranker, scores_of
+from ..boosting import scores_of
 from ..data import Rows, has_method
 from ..data.types import Floats, Ints
 from ..inspection import parts_of
 from ..linear_model import GramRidge, settled, variances
 from ..preprocessing import by_column
 from ..rankers import keeps_statistics
+from ..trees import naming_ranker
 from ._compiled import CompiledScorer, View, view_of
 from ._members import units_within
 from ._views import LinearView, ranker_behind, rows_for, trees_behind

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 from sklearn.base import clone
 from sklearn.utils import Bunch
 
-from ..boosting import BoostedRanker, hinting
+from ..boosting import BoostedRanker
 from ..data import Rows, all_or_nothing, check, limits
 from ..data.types import Seed, Self
 from ..losses import Loss
 from ..measures import Measure
 from ..rankers import BaseRanker
+from ..trees import hinting
 from ._ranker import StackingRanker
 from ._streamed import Streamed
 from ._views import linear_views

@@ -409,7 +409,7 @@ def test_the_label_ranking_form_is_refused():
 
 
 def test_without_a_library_the_trees_are_those_of_scikit_learn(data, monkeypatch):
-    monkeypatch.setattr("skcalrank.boosting._engines.find_spec", lambda _: None)
+    monkeypatch.setattr("skcalrank.trees._library.find_spec", lambda _: None)
     ranker = BoostedRanker(n_estimators=3).fit(*data)
     assert ranker.engine_ == "sklearn"
     assert isinstance(ranker.booster_, HistGradientBoostingRegressor)

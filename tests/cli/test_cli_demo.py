@@ -91,7 +91,7 @@ def test_the_tables_fit_the_terminal(capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setitem(MODELS, "BoostedRanker", NDCGRanker(k=5))
     monkeypatch.setitem(MODELS, "TabularRanker", NDCGRanker(k=1))
-    monkeypatch.setattr("skcalrank._cli._demo.find_spec", {}.get)
+    monkeypatch.setattr("skcalrank.trees._library.find_spec", {}.get)
     out = run(capsys, *SMALL)
     assert max(map(len, out.split("\n"))) <= columns
     assert len(tables(out)) == 2

@@ -21,7 +21,7 @@ LEVELS = {
     0: ("_above", "_version", "_dask", "data"),
     1: ("measures", "losses", "preds", "_solvers"),
     2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline", "aggregation"),
-    3: ("rankers", "structured"),
+    3: ("rankers", "structured", "trees"),
     4: (
         *("calibration", "datasets", "boosting"),
         *("inspection", "persistence", "dask"),
@@ -34,7 +34,7 @@ LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 #: Modules for the rooms of the package, none of which is a public name.
 NAMESPACES = {
     f"skcalrank.data.{name}" for name in ("arrays", "check", "limits", "tables", "texts", "types")
-}
+} | {"skcalrank.trees"}
 
 #: Libraries that the package does without.
 OPTIONAL = {

@@ -30,6 +30,7 @@ from sources import (
 from skcalrank.losses import LOSSES, PREFERENCE_LOSSES
 from skcalrank.measures import MEASURES
 from skcalrank.testing import all_rankers
+from skcalrank.trees import ENGINES, LIBRARIES
 
 
 def parsed(code):
@@ -101,11 +102,8 @@ def test_optional_libraries_are_imported_where_they_are_used():
 
 # -- rooms know of each other what is public, and ask for capabilities, not for classes ----
 
-# Private names of libraries: dask keeps an empty block there, scikit-learn the trees of a histogram
-# regressor, and what its fit draws from.
-OF_LIBRARIES = {
-    *("_meta", "_predictors", "_feature_subsample_rng", "_baseline_prediction", "_preprocessor"),
-}
+# Private names of libraries: dask keeps an empty block there.
+OF_LIBRARIES = {"_meta"}
 
 
 def bases(cls):
@@ -250,7 +248,6 @@ TESTED_INSIDE = {
     "_cli": "a private room, whose door runs whole commands",
     "_solvers._bilinear.fit_bilinear": "no ranker tells its iterations",
     "aggregation._judgments.random_subsets": "their mean hides which subsets are drawn",
-    "boosting._engine.threads": "how many threads there are, which the machine says otherwise",
     "boosting._objectives.LONGEST_STEP": "a bound that no option sets",
     "calibration._cones.newton_steps": "a step that no public number shows by itself",
     "calibration._cones.projected_newton": "moves that no public number shows by themselves",
@@ -272,6 +269,8 @@ TESTED_INSIDE = {
     "rankers._stacks.stacks": "how many matrices are held at once",
     "stacking._mixing.HeldOut": "weights of rankers that have scored some of the folds",
     "stacking._mixing.Plan": "which rows the folds are",
+    "trees._histograms._FIELDS": "what scikit-learn does not publish, which a test takes away",
+    "trees._histograms._NAMES": "the same",
 }
 
 
@@ -309,6 +308,135 @@ def test_no_private_attribute_of_another_room():
 def test_private_attributes_are_seen():
     code = "def _f(self): self._mine = other._mine + other._theirs + super()._f()"
     assert list(foreign_names(parsed(code))) == ["_theirs"]
+
+
+# -- trees: one room that imports their libraries, one class of nodes ------------------------
+
+BOOSTERS = {"lightgbm", "xgboost", "catboost"}
+
+
+def boosters_imported(tree):
+    """Libraries of trees that are imported, or looked up by their names as modules."""
+    for node in tree:
+        if isinstance(node, ast.Import):
+            yield from {alias.name.partition(".")[0] for alias in node.names} & BOOSTERS
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from {node.module.partition(".")[0]} & BOOSTERS
+        elif isinstance(node, (ast.Call, ast.Subscript)):
+            given = node.args if isinstance(node, ast.Call) else [node.slice]
+            asked = ast.unparse(node.func if isinstance(node, ast.Call) else node.value)
+            if re.search(r"\b(find_spec|import_module|installed|__import__|modules)\b", asked):
+                named = {str(getattr(each, "value", "")).partition(".")[0] for each in given}
+                yield from named & BOOSTERS
+
+
+def test_one_room_imports_the_libraries_of_trees():
+    # Its classes ask for their own name.
+    assert [path.name for path in FILES if any(boosters_imported(nodes(path)))] == []
+    asking = [path for path in FILES if "check.installed(self.name" in path.read_text()]
+    assert [room_of(path) for path in asking] == ["trees"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import lightgbm",
+        "def f():\n    from xgboost.core import Booster",
+        "find_spec('catboost')",
+        "importlib.import_module('lightgbm.basic')",
+        "check.installed('xgboost', remedy)",
+        "sys.modules['xgboost'].collective",
+        "sys.modules.get('lightgbm')",
+    ],
+)
+def test_imports_of_libraries_of_trees_are_seen(code):
+    assert len(list(boosters_imported(parsed(code)))) == 1
+    assert not list(boosters_imported(parsed("TREES = ('auto', 'lightgbm')\nparts['xgboost']")))
+
+
+def trees_held(tree):
+    """Classes that hold the features, thresholds or children, and values of nodes."""
+    for node in tree:
+        if isinstance(node, ast.ClassDef):
+            fields = {str(name).strip("_").rstrip("s") for name in fields_of(node)}
+            if {"feature", "threshold", "value"} <= fields:
+                yield node.name
+
+
+def test_one_class_holds_the_nodes_of_trees():
+    assert [name for path in FILES for name in trees_held(nodes(path))] == ["Forest"]
+
+
+def test_classes_of_nodes_are_seen():
+    code = "class A:\n    def f(self):\n        self.feature = self._thresholds = self.value = 0"
+    assert list(trees_held(parsed(code))) == ["A"]
+
+
+def test_one_file_names_what_is_private_in_trees_of_scikit_learn():
+    words = re.compile(r"\b_(predictors|baseline_prediction|preprocessor|feature_subsample_rng)\b")
+    naming = [path.name for path in FILES if words.search(path.read_text())]
+    assert naming == ["_histograms.py"]
+
+
+def test_one_class_a_library_of_trees():
+    names = [
+        node.name
+        for path in FILES
+        for node in nodes(path)
+        if isinstance(node, ast.ClassDef)
+        if node.name.lower() in {*BOOSTERS, "scikitlearn"}
+    ]
+    assert len(names) == len(set(names)) == len({*LIBRARIES, *ENGINES})
+
+
+# -- no circles ----------------------------------------------------------------------------------
+
+
+def module_named(name):
+    """The module that a dotted name belongs to; empty if it is none of the package."""
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def circles(arrows):
+    """Modules that lead back to themselves, given those that each imports."""
+    left = dict(arrows)
+    while ends := [module for module, others in left.items() if not others & left.keys()]:
+        for module in ends:
+            del left[module]
+    # What is left leads to a circle; what nothing in it leads to is no part of one.
+    while starts := left.keys() - set().union(*left.values(), set()):
+        for module in starts:
+            del left[module]
+    return set(left)
+
+
+def imports_in_rooms():
+    """Modules by module that imports them from its own room, be it for types alone."""
+    arrows = defaultdict(set)
+    for path in FILES:
+        file = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
+        for name in map(module_named, imported(path)):
+            if name.split(".")[1:2] == [room_of(path)] and name != file:
+                arrows[file].add(name)
+    return dict(arrows)
+
+
+def test_no_circles_inside_rooms():
+    assert circles(imports_in_rooms()) == set()
+
+
+def test_no_module_imports_the_door_of_its_room():
+    doors = {f"skcalrank.{room}" for room in LEVEL_OF}
+    found = {module for module, others in imports_in_rooms().items() if others & doors}
+    # The registry of all that the door lists.
+    assert found == {"skcalrank.rankers._all"}
+
+
+def test_circles_are_seen():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == set()
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": {"e"}}) == {"b", "c"}
 
 
 # -- one noun for rows, and rankers that have what they read ---------------------------------
@@ -352,7 +480,7 @@ def test_processes_talk_through_libraries():
     users = {(path.relative_to(ROOT).as_posix(), name) for path in FILES for name in imported(path)}
     found = {(path, name) for path, name in users if name.split(".")[0] in hidden or name in hidden}
     # The one port that LightGBM asks for.
-    assert found == {("boosting/_lightgbm.py", "socket")}
+    assert found == {("trees/_lightgbm.py", "socket")}
 
 
 # -- workers -----------------------------------------------------------------------------------
@@ -370,7 +498,7 @@ def workers_handed_on(tree):
 
 
 def test_the_workers_of_a_fit_are_those_of_its_context():
-    engines = {"boosting/_engine.py", "boosting/_lightgbm.py", "boosting/_xgboost.py"}
+    engines = {"trees/_engine.py", "trees/_lightgbm.py", "trees/_xgboost.py"}
     found = {
         path.relative_to(ROOT).as_posix() for path in FILES if any(workers_handed_on(nodes(path)))
     }

@@ -12,8 +12,9 @@ from numpy.typing import DTypeLike
 from ...data import check
 from .._container import RankingData
 from .._files import read_bytes
+from ._arrow import Form
 from ._chunks import group_file, group_sizes, read_chunks
-from ._lines import Form, line_numbers, matrix, parse_whole
+from ._lines import line_numbers, matrix, parse_whole
 
 
 @overload

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from ...data.types import Floats, Ints
-
-if TYPE_CHECKING:
-    from ._lines import Form
 
 # Arrow and Python read the same numbers from texts of these characters, or Arrow refuses them.
 _DECIMALS = b"0123456789.-+eE"
@@ -19,7 +16,16 @@ _ROWS = bytes.maketrans(b": ", b",\n")
 _LARGEST = 1 << 30
 
 
-def parse_plain(content: bytes, form: Any) -> Any:
+class Form(NamedTuple):
+    """Options of reading rows; see :func:`~skcalrank.datasets.load_letor`."""
+
+    n_features: int | None = None
+    dtype: Any = np.float64
+    sparse: bool = False
+    labelled: bool = True  # whether the labels have to be numbers
+
+
+def parse_plain(content: bytes, form: Form) -> Any:
     """Return X, y and the qid of rows, or None where a line has more than plain decimals.
 
     X is an array where all rows have all features, else a CSR matrix; of singles where `form` says

@@ -16,7 +16,8 @@ from ...data import each
 from ...data.types import Floats, Ints
 from .. import _files as files
 from .._container import RankingData
-from ._lines import Form, first_bad, line_numbers, matrix, parse_block, refusal, rows_of, stacked
+from ._arrow import Form
+from ._lines import first_bad, line_numbers, matrix, parse_block, refusal, rows_of, stacked
 
 if TYPE_CHECKING:
     from .._files import Block

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
@@ -17,19 +17,10 @@ from scipy.sparse import csr_matrix, issparse, vstack
 from ...data import each
 from ...data.types import Floats, Ints
 from .._files import LARGE_BYTES, Block, line_blocks, refuse_damaged
-from ._arrow import parse_plain
+from ._arrow import Form, parse_plain
 
 # Python takes an underscore for a part of a number; this finds one before the comment of a line.
 _UNDERSCORE = re.compile(rb"^[^#\n_]*_[^\s#]*", re.MULTILINE)
-
-
-class Form(NamedTuple):
-    """Options of reading rows; see :func:`~skcalrank.datasets.load_letor`."""
-
-    n_features: int | None = None
-    dtype: Any = np.float64
-    sparse: bool = False
-    labelled: bool = True  # whether the labels have to be numbers
 
 
 def parse_block(content: bytes, form: Form) -> tuple[Any, Floats, Ints]:

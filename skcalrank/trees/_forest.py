@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ..data.types import Floats, Ints, Self
+from ..data.types import Array, ArrayLike, Bools, Floats, Ints, Self
 
 # Leaves that are looked up at once, which bounds the memory.
 _AT_ONCE = 1 << 20
+
+_NONE = np.zeros(0)
 
 
 class Forest:
@@ -31,74 +34,135 @@ class Forest:
     * `is_single`: whether the library adds up the leaves in single precision, one tree after the
       other.
     * `weight`: factor of the sum.
+    * `in_order`: whether the library adds up the constant and the leaves one after the other, in
+      double precision.
+    * `counts`: numbers of rows of fit at the splits and at the leaves, for contributions.
     """
 
     def __init__(
         self,
-        roots: list[int],
-        features: list[int],
-        thresholds: list[float],
+        roots: ArrayLike,
+        features: ArrayLike,
+        thresholds: ArrayLike,
         codes: dict[int, list[int]],
-        below: list[int],
-        above: list[int],
-        missing_below: list[bool],
-        values: list[float],
+        below: ArrayLike,
+        above: ArrayLike,
+        missing_below: ArrayLike,
+        values: ArrayLike,
         constant: float = 0.0,
         is_single: bool = False,
         weight: float = 1.0,
+        in_order: bool = False,
+        counts: tuple[Array, Array] = (_NONE, _NONE),
     ) -> None:
-        self.roots, self.features, self.thresholds = roots, features, thresholds
-        self.codes, self.below, self.above = codes, below, above
-        self.missing_below, self.values = missing_below, values
-        self.constant, self.is_single, self.weight = constant, is_single, weight
+        self.roots: Any = roots
+        self.features: Any = features
+        self.thresholds: Any = thresholds
+        self.below: Any = below
+        self.above: Any = above
+        self.missing_below: Any = missing_below
+        self.values: Any = values
+        self.codes, self.constant, self.weight = codes, constant, weight
+        self.is_single, self.in_order, self.counts = is_single, in_order, counts
         # As arrays; the codes of a split are flags, which begin at its place.
         self._roots = np.array(roots, dtype=np.intp)
         self._features = np.array(features, dtype=np.intp)
-        self._thresholds = np.array(thresholds)
-        self._ways = np.array([above, below], dtype=np.intp).T.ravel()  # where false and true lead
+        self._thresholds = np.array(thresholds, dtype=float)
+        #: Where false and true lead at each split, one after the other.
+        self.ways = np.array([above, below], dtype=np.intp).T.ravel()
         self._missing_below = np.array(missing_below, dtype=bool)
-        self._values = np.array(values)
-        self._is_coded = np.zeros(len(features), dtype=bool)
+        self._values = np.array(values, dtype=float)
+        self._is_coded = np.zeros(len(self._features), dtype=bool)
         self._is_coded[list(codes)] = True
         self._width = 1 + max((max(of_split, default=0) for of_split in codes.values()), default=0)
         self._flags = np.zeros((len(codes) + 1, self._width + 2), dtype=bool)
-        self._place = np.full(len(features), len(codes))
+        self._place = np.full(len(self._features), len(codes))
         for place, (split, of_split) in enumerate(codes.items()):
             self._place[split] = place
             self._flags[place, np.array(of_split, dtype=int) + 1] = True
 
+    @classmethod
+    def of_nodes(
+        cls,
+        roots: Ints,
+        is_leaf: Bools,
+        left: Ints,
+        right: Ints,
+        features: Ints,
+        thresholds: Floats,
+        missing_left: Bools,
+        values: Floats,
+        counts: Array,
+        codes: Mapping[int, list[int]] = MappingProxyType({}),
+        **options: Any,
+    ) -> Self:
+        """Return the trees of which scikit-learn numbers splits and leaves together.
+
+        `codes` are those that go to the left, by the number of the node.
+        """
+        splits, n_leaves = ~is_leaf, np.cumsum(is_leaf, dtype=np.intp)
+        number: Ints = np.where(is_leaf, -n_leaves, np.cumsum(splits) - 1)
+        return cls(
+            number[roots],
+            features[splits],
+            thresholds[splits],
+            {int(number[node]): of_node for node, of_node in codes.items()},
+            number[left[splits]],
+            number[right[splits]],
+            missing_left[splits],
+            values[is_leaf],
+            counts=(counts[splits], counts[is_leaf]),
+            **options,
+        )
+
     def of_rows(self, matrix: Floats) -> Floats:
         """Return the scores of the rows of a matrix."""
-        n_rows = max(1, _AT_ONCE // max(1, len(self.roots)))
+        n_rows = max(1, _AT_ONCE // max(1, len(self._roots)))
         parts = [
             self._sums(self._values[self._leaves(matrix[start : start + n_rows])])
             for start in range(0, len(matrix), n_rows)
         ]
-        return self.weight * (self.constant + np.concatenate(parts or [np.zeros(0)]))
+        return self.weight * (parts[0] if len(parts) == 1 else np.concatenate([_NONE, *parts]))
 
     def _sums(self, leaves: Floats) -> Any:
-        if not self.is_single:
-            return leaves.sum(axis=1)
-        return leaves.astype(np.float32).cumsum(axis=1, dtype=np.float32)[:, -1].astype(float)
+        if self.in_order:  # `sum` would add in another order
+            levels = np.full((len(leaves), 1), self.constant)
+            return np.cumsum(np.hstack([levels, leaves]), axis=1)[:, -1]
+        if self.is_single:
+            sums = leaves.astype(np.float32).cumsum(axis=1, dtype=np.float32)[:, -1]
+            return self.constant + sums.astype(float)
+        return self.constant + leaves.sum(axis=1)
 
     def _leaves(self, matrix: Floats) -> Ints:
         """Return the number of the leaf of each row in each tree."""
-        at = np.tile(self._roots, (len(matrix), 1)).ravel()
-        rows = np.repeat(np.arange(len(matrix)), len(self.roots))
+        cells, some_missing = matrix.ravel(), bool(np.isnan(matrix).any())
+        start = np.repeat(np.arange(len(matrix)) * matrix.shape[1], len(self._roots))
+        at = np.tile(self._roots, len(matrix))
         moving = np.flatnonzero(at >= 0)
         while len(moving):
             splits = at[moving]
-            x = matrix[rows[moving], self._features[splits]]
-            is_coded, missing = self._is_coded[splits], np.isnan(x)
-            is_below = x <= self._thresholds[splits]
-            if is_coded.any():
-                codes = np.where(missing | ~is_coded, 0, x).astype(np.intp)
-                codes = np.minimum(codes, self._width) + 1
-                is_below = np.where(is_coded, self._flags[self._place[splits], codes], is_below)
-            is_below = np.where(missing, self._missing_below[splits], is_below)
-            at[moving] = self._ways[2 * splits + is_below]
-            moving = moving[at[moving] >= 0]
+            x = cells[start[moving] + self._features[splits]]
+            to = self.ways[2 * splits + self._is_below(x, splits, some_missing)]
+            at[moving] = to
+            moving = moving[to >= 0]
         return -1 - at.reshape(len(matrix), -1)
+
+    def _is_below(self, x: Floats, splits: Any, some_missing: bool) -> Bools:
+        """Return whether splits send values below, given those that each of them reads."""
+        is_below = x <= self._thresholds[splits]
+        missing = np.isnan(x) if some_missing else None
+        if self.codes:
+            coded = np.flatnonzero(self._is_coded[splits])
+            codes = np.nan_to_num(x[..., coded]) if some_missing else x[..., coded]
+            codes = np.minimum(codes, self._width).astype(np.intp) + 1
+            is_below[..., coded] = self._flags[self._place[splits][coded], codes]
+        if missing is not None:
+            is_below = np.where(missing, self._missing_below[splits], is_below)
+        return is_below
+
+    def ways_of(self, matrix: Floats) -> Bools:
+        """Return whether each split sends the rows below, of shape (n_rows, n_splits)."""
+        return self._is_below(matrix.take(self._features, axis=1), slice(None), True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trees as plain Python types."""

@@ -2,6 +2,7 @@
 
 import math
 import re
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -16,12 +17,14 @@ from ..data import (
     Rows,
     Workers,
     arrays,
-    check,
     openmp_threads,
 )
 from ..data.types import Floats
 from ._callbacks import Rounds
+from ._forest import Forest
+from ._library import Library
 from ._parameters import ALIASES, TREE_OPTIONS, names_in, option_in, remedy
+from ._reading import Categories, constant_of
 
 # The trees of some libraries read smaller columns as 0 (LightGBM up to 1e-35), and larger values
 # as infinite (XGBoost).
@@ -66,10 +69,9 @@ class Growing(ABC):
         """End the connections to other workers."""
 
 
-class Engine(ABC):
-    """A library of boosted trees."""
+class Engine(Library, ABC):
+    """A library of boosted trees, which grows the trees of :class:`BoostedRanker`."""
 
-    name: ClassVar[str]
     growing: ClassVar[Callable[..., Growing]]  # its models in training
     objectives: ClassVar[tuple[str, ...]]  # names of its ranking objectives
     takes_sparse: ClassVar[bool] = False
@@ -77,12 +79,6 @@ class Engine(ABC):
     lost: ClassVar[str] = ""  # what its errors say of another process that does not answer
     per_column: ClassVar[tuple[str, ...]] = ()  # names of options with one value per column
     boosters: ClassVar[tuple[str, ...]]  # names of the option for the kind of boosting
-
-    @property
-    def module(self) -> Any:
-        """The imported library; an ImportError with the remedy if it is not installed."""
-        remedy = f"engine={self.name!r} needs {self.name}: pip install {self.name}"
-        return check.installed(self.name, remedy)
 
     def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
         """Raise for options that repeat or undo a parameter, or break early stopping.
@@ -156,7 +152,7 @@ class Engine(ABC):
                     "Multiply the column by a number, or leave it out.",
                 )
 
-    def check_with_losses(self, params: dict[str, Any]) -> None:  # noqa: B027
+    def check_with_losses(self, params: dict[str, Any]) -> None:
         """Raise for options that do not work with custom objectives."""
 
     def check_columns(self, params: dict[str, Any], n_columns: int) -> None:
@@ -248,6 +244,34 @@ class Engine(ABC):
     ) -> Rounds:
         """Return what calls the callbacks of a user while trees grow."""
         raise NotImplementedError
+
+    def splits(self, model: Any, X: Any, kinds: list[int]) -> bool:
+        """Return whether a tree has a split, given rows of fit."""
+        del kinds
+        return bool(self.importances(model, X.shape[1]).any())
+
+    def forest(
+        self, model: Any, n_columns: int, categories: Categories, weight: float = 1.0
+    ) -> Forest:
+        """Return the trees of a model as arrays, for so many columns of a matrix of a table.
+
+        Raises ValueError unless the trees are sums of splits of numbers and of codes.
+        """
+
+        def predict(rows: Floats) -> Floats:
+            with warnings.catch_warnings():
+                # A model that was fitted to a data frame warns of rows without names.
+                warnings.simplefilter("ignore")
+                return self.predict(model, rows, list(categories), None)
+
+        forest = self._read(model, categories)
+        forest.constant = constant_of(forest, n_columns, categories, predict)
+        forest.weight = weight
+        return forest
+
+    @abstractmethod
+    def _read(self, model: Any, categories: Categories) -> Forest:
+        """Return the trees, without what the library adds to them."""
 
     def dump(self, model: Any) -> Any:
         """Return a model in the form in which pickles and files store it."""

@@ -14,9 +14,12 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from ..data import Rows, Workers, warn
-from ..data.types import Floats
+from ..data.types import Floats, Ints
 from ._callbacks import Rounds, XGBoostRounds
 from ._engine import LARGEST, Engine, Growing, threads
+from ._forest import Forest
+from ._library import reads_queries, refuse_other_grades
+from ._reading import Categories, Split, grown
 from ._shap import summing_to
 
 # Number of rows in which values that are equal in single precision are looked for. Columns with as
@@ -117,6 +120,14 @@ def _in_range(values: Floats) -> Floats:
     """Return numbers of which those beyond single precision are moved to its ends."""
     ends = (end.reduce(values, axis=None, initial=0.0) for end in (np.fmax, np.fmin))
     return values if max(map(abs, ends)) <= LARGEST else np.clip(values, -LARGEST, LARGEST)
+
+
+def _last_below(threshold: Any) -> float:
+    """Return the largest number that is below a threshold after rounding to single precision."""
+    with np.errstate(all="ignore"):  # next to the largest number
+        before = np.nextafter(threshold, np.float32(-np.inf))
+        middle = (float(before) + float(threshold)) / 2
+        return middle if np.float32(middle) < threshold else float(np.nextafter(middle, -np.inf))
 
 
 def _set_threads(model: Any, n_threads: int) -> None:
@@ -307,3 +318,69 @@ class XGBoost(Engine):
 
     def load(self, dumped: Any) -> Any:
         return self.module.Booster(model_file=bytearray(dumped, "utf-8"))
+
+    def takes(self, estimator: Any) -> Any:
+        tags = super().takes(estimator)
+        tags.string = False  # of versions that read pandas categories, but no text
+        return tags
+
+    def booster(self, estimator: Any) -> Any:
+        return estimator.get_booster()
+
+    def arguments(self, estimator: Any, rows: Rows) -> dict[str, Ints]:
+        taken = super().arguments(estimator, rows)
+        if "qid" in taken and rows.weight is not None:
+            taken["sample_weight"] = rows.queries.mean(rows.weight)  # one for each query
+        return taken
+
+    def check_labels(self, estimator: Any, y: Floats) -> None:
+        params = estimator.get_params()
+        gains = params.get("objective") == "rank:ndcg" and params.get("ndcg_exp_gain") is not False
+        if gains and reads_queries(estimator):
+            refuse_other_grades(estimator, y, "make grades of them, or set ndcg_exp_gain=False")
+
+    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[Any, Any]:
+        types = ["c" if column in kinds else "q" for column in range(n_columns)]
+        estimator.set_params(enable_categorical=True, feature_types=types)
+        return {}
+
+    def explained(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
+        booster = estimator.get_booster()
+        data = self.module.DMatrix(
+            X,
+            missing=estimator.missing,
+            feature_names=booster.feature_names,
+            feature_types=booster.feature_types,
+            enable_categorical=bool(kinds),
+        )
+        rounds = (0, booster.num_boosted_rounds())
+        if estimator.get_params().get("early_stopping_rounds"):
+            rounds = (0, estimator.best_iteration + 1)
+        return booster.predict(data, pred_contribs=True, iteration_range=rounds)
+
+    def _read(self, model: Any, categories: Categories) -> Forest:
+        if model.attr("zeros") is not None:
+            raise ValueError(
+                "The trees of XGBoost were grown on a sparse matrix, whose zeros are missing: fit "
+                "to X.toarray()."
+            )
+        names = model.feature_names or [f"f{i}" for i in range(model.num_features())]
+        numbers = {name: number for number, name in enumerate(names)}
+
+        def read(node: Any) -> Split | float:
+            if "leaf" in node:
+                return float(np.float32(node["leaf"]))
+            feature, below_if = numbers[node["split"]], node["split_condition"]
+            child = {below["nodeid"]: below for below in node["children"]}
+            if isinstance(below_if, (int, float)):
+                below_if = _last_below(np.float32(below_if))
+            elif feature not in categories:
+                raise ValueError(
+                    f"A tree of XGBoost splits categories of {node['split']}: encode them as "
+                    "numbers."
+                )
+            ways = child[node["yes"]], child[node["no"]]
+            return Split(feature, below_if, *ways, node["missing"] == node["yes"])
+
+        roots = list(map(json.loads, model.get_dump(dump_format="json")))
+        return grown(roots, read, categories, is_single=True)

@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
-from copy import copy
 from itertools import islice
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.random import RandomState
@@ -21,9 +19,21 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from ..data import Rows, openmp
 from ..data.types import Floats
+from ..preprocessing import Category
 from ._engine import Engine, Growing, threads
-from ._shap import Paths
-from ._walk import Rounds, Walk, trees_of
+from ._forest import Forest
+from ._histograms import (
+    cut,
+    histograms_of,
+    n_rounds,
+    packed,
+    pooled,
+    read_if_possible,
+    scores,
+    scores_of_rounds,
+    unpacked,
+)
+from ._reading import Categories
 
 # Trees per computation of the gradient: each fit of the regressor sorts all columns again.
 _ROUNDS = 5
@@ -101,11 +111,7 @@ class _GrowingHistograms(Growing):
         return self._n_rounds
 
     def cut(self, n_rounds: int) -> Any:
-        model = copy(self._model)  # training may go on
-        model._predictors = Rounds(trees_of(model)[:n_rounds])  # noqa: SLF001
-        # Only a fit draws from it, and skops cannot write it with old versions of numpy.
-        model._feature_subsample_rng = None  # noqa: SLF001
-        return model.set_params(max_iter=n_rounds)
+        return cut(self._model, n_rounds)  # training may go on
 
 
 def _adapted(params: dict[str, Any], kinds: list[int], n_columns: int) -> dict[str, Any]:
@@ -140,19 +146,6 @@ def _binned(X: Any, kinds: list[int], n_bins: int) -> Floats:
             kept = _kept(column[there][:: -(-len(column) // _MOST_ROWS)], n_bins)
             # Replace each value by the nearest kept one: trees split halfway between two values.
             column[there] = kept[np.searchsorted((kept[:-1] + kept[1:]) / 2, column[there])]
-    return X
-
-
-def pooled(X: Any, kinds: list[int], n_bins: int) -> Floats:
-    """Return X with one code for the categories that scikit-learn has no bins for.
-
-    These are the rarest, as codes go by decreasing frequency.
-    """
-    codes = X[:, kinds]
-    if not (codes >= n_bins).any():
-        return X
-    X = X.copy()
-    X[:, kinds] = np.minimum(codes, n_bins - 1)
     return X
 
 
@@ -199,53 +192,54 @@ class ScikitLearn(Engine):
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         X = pooled(X, kinds, model.max_bins)
-        if len(X) <= _FEW_ROWS:
-            return _walk_of(model).of_rows(X)
+        histograms = read_if_possible(model) if len(X) <= _FEW_ROWS else None
+        if histograms is not None and histograms.is_exact:
+            return histograms.scores(X)
         with openmp().limit(limits=threads(n_jobs, X.size) or None):
-            return model.predict(X)
+            return scores(model, X)
 
     def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
-        stages = model.staged_predict(pooled(X, kinds, model.max_bins))
-        for _ in trees_of(model):
+        stages = scores_of_rounds(model, pooled(X, kinds, model.max_bins))
+        for _ in range(n_rounds(model)):
             # Not while the caller works.
             with openmp().limit(limits=threads(n_jobs, X.size) or None):
-                scores = next(stages)
-            yield scores
+                latest = next(stages)
+            yield latest
 
     def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         del n_jobs  # numpy takes one thread
-        return paths_of(model).parts(pooled(X, kinds, model.max_bins))
+        return histograms_of(model).contributions(pooled(X, kinds, model.max_bins))
 
     def importances(self, model: Any, n_features: int) -> Floats:
-        nodes = np.concatenate([tree.nodes for (tree,) in trees_of(model)])
-        inner = nodes[nodes["is_leaf"] == 0]
-        gains: Any = np.bincount(inner["feature_idx"], inner["gain"], minlength=n_features)
-        if model.is_categorical_ is None:
-            return gains
-        # The trees number columns of categories first.
-        place = np.argsort(~model.is_categorical_, kind="stable")
-        return gains[np.argsort(place)]
+        histograms = histograms_of(model)
+        gains: Any = np.bincount(histograms.features, histograms.gains, minlength=n_features)
+        return gains
 
+    def splits(self, model: Any, X: Any, kinds: list[int]) -> bool:
+        stages = scores_of_rounds(model, pooled(X, kinds, model.max_bins))
+        with openmp().limit(limits=1):
+            return any(np.ptp(latest) > 0 for latest in stages)
 
-# Walks through the models that have been asked for few rows.
-_WALKS: WeakKeyDictionary[HistGradientBoostingRegressor, Walk] = WeakKeyDictionary()
+    def dump(self, model: Any) -> Any:
+        return packed(model)
 
+    def load(self, dumped: Any) -> Any:
+        return unpacked(dumped)
 
-def _walk_of(model: HistGradientBoostingRegressor) -> Walk:
-    """Return the walk through the trees of a model, which is made once."""
-    walk = _WALKS.get(model)
-    if walk is None or not walk.is_of(model):
-        walk = _WALKS[model] = Walk(model)
-    return walk
+    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[Any, Any]:
+        del n_columns
+        estimator.set_params(categorical_features=kinds)
+        return {}
 
+    def columns(self, estimator: Any, matrix: Floats, categories: dict[int, Category]) -> Floats:
+        """Return a matrix with as many categories as the trees tell apart."""
+        matrix = super().columns(estimator, matrix, categories)
+        return pooled(matrix, list(categories), estimator.max_bins)
 
-# Their paths, of those whose scores have been explained.
-_PATHS: WeakKeyDictionary[HistGradientBoostingRegressor, Paths] = WeakKeyDictionary()
-
-
-def paths_of(model: HistGradientBoostingRegressor) -> Paths:
-    """Return the paths through the trees of a model, which are found once."""
-    paths = _PATHS.get(model)
-    if paths is None or not paths.trees.is_of(model):
-        paths = _PATHS[model] = Paths(_walk_of(model))
-    return paths
+    def _read(self, model: Any, categories: Categories) -> Forest:
+        if model.is_categorical_ is not None and not categories:
+            raise ValueError(
+                "Trees of scikit-learn split columns of categories by numbers of their own: encode "
+                "the categories before, or export a BoostedRanker."
+            )
+        return histograms_of(model).written(categories)

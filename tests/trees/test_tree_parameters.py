@@ -12,7 +12,7 @@ from sklearn.model_selection import RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 
 from skcalrank import BoostedRanker, QueryKFold, RankingTarget, TabularRanker
-from skcalrank.boosting import OWN_OPTIONS, TREE_OPTIONS
+from skcalrank.trees import OWN_OPTIONS, TREE_OPTIONS
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 

@@ -14,12 +14,11 @@ The product is a polynomial in t, whose integral by Gauss and Legendre is exact.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from ..data.types import Bools, Floats, Ints
+from ._forest import Forest
 
 # Number of cells of a temporary array, small enough for the cache.
 _CELLS = 1 << 16
@@ -29,33 +28,36 @@ _TOLERANCE = 1e-4
 
 
 class Paths:
-    """The ways from the roots of trees to their leaves."""
+    """The ways from the roots of the trees of a forest to their leaves.
 
-    def __init__(self, trees: Any) -> None:
-        self.trees, leaves = trees, np.flatnonzero(trees.is_leaf)
-        leaf, child = _steps(trees, leaves)
-        parent = _parents(trees)[child]
+    `n_columns` is the number of columns of the matrix that the trees read.
+    """
+
+    def __init__(self, forest: Forest, n_columns: int) -> None:
+        self.forest, self._value = forest, np.asarray(forest.values)
+        leaf, way = _steps(forest)
+        features = np.asarray(forest.features, dtype=np.intp)
         # The splits of a leaf that are on the same feature come together.
-        order = np.lexsort((trees.feature[parent], leaf))
-        leaf, child, parent = leaf[order], child[order], parent[order]
-        feature = trees.feature[parent]
+        order = np.lexsort((features[way // 2], leaf))
+        leaf, way = leaf[order], way[order]
+        self._split, self._is_below = way // 2, way % 2 == 1
+        feature = features[self._split]
         is_new = np.append(True, (np.diff(leaf) != 0) | (np.diff(feature) != 0))[: len(leaf)]
         self._first: Ints = np.flatnonzero(is_new)  # step of each pair of a leaf and a feature
-        self._split, self._is_left = parent, trees.children[2 * parent + 1] == child
         self._pair_leaf: Ints = leaf[self._first]
-        shares = trees.count[child] / trees.count[parent]
+        of_splits, of_leaves = forest.counts
+        counted = np.concatenate([of_splits, of_leaves[::-1]])  # a leaf counts from the end
+        shares = counted[forest.ways[way]] / of_splits[self._split]
         self._z: Floats = np.multiply.reduceat(shares, self._first) if len(leaf) else shares
-        self._value: Floats = trees.value[leaves]
         # Leaves that are roots have no pairs.
         self._first_pair: Ints = np.flatnonzero(np.append(True, np.diff(self._pair_leaf) != 0))
-        counts = np.bincount(self._pair_leaf, minlength=len(leaves))
+        counts = np.bincount(self._pair_leaf, minlength=len(self._value))
         self._there: Ints = np.flatnonzero(counts)
         self._place: Ints = np.repeat(np.arange(len(self._there)), counts[self._there])
         self._n_nodes = max(1, -(-int(counts.max(initial=0)) // 2))
-        columns = trees.order[feature[self._first]]
+        columns = feature[self._first]
         ones, ends = np.ones(len(columns)), np.arange(len(columns) + 1)
-        shape = len(columns), len(trees.order)
-        self._by_column = csr_matrix((ones, columns, ends), shape=shape)
+        self._by_column = csr_matrix((ones, columns, ends), shape=(len(columns), n_columns))
 
     def parts(self, X: Floats) -> Floats:
         """Return the scores of rows as sums over the columns and, last, a constant."""
@@ -65,7 +67,7 @@ class Paths:
             for start in range(0, len(X), n_rows):
                 rows = slice(start, start + n_rows)
                 out[rows, :-1] = self._of_pairs(self._lead(X[rows])) @ self._by_column
-        out[:, -1] = self.trees.level + self._expected()
+        out[:, -1] = self.forest.constant + self._expected()
         return out
 
     def _expected(self) -> float:
@@ -77,7 +79,7 @@ class Paths:
 
     def _lead(self, X: Floats) -> Bools:
         """Return whether the splits of each pair lead to its leaf, of shape (n_rows, n_pairs)."""
-        lead = self.trees.lefts(X).take(self._split, axis=1) == self._is_left
+        lead = self.forest.ways_of(X).take(self._split, axis=1) == self._is_below
         leads: Bools = np.logical_and.reduceat(lead, self._first, axis=1)
         return leads
 
@@ -118,23 +120,16 @@ def summing_to(parts: Floats, scores: Floats, name: str) -> Floats:
     return parts + shares * (errors / shares.sum(axis=1))[:, None]
 
 
-def _parents(trees: Any) -> Ints:
-    """Return the split above each node; a root is its own."""
-    parents = np.arange(len(trees.is_leaf))
-    splits = np.flatnonzero(~trees.is_leaf)
-    for side in (0, 1):
-        parents[trees.children[2 * splits + side]] = splits
-    return parents
-
-
-def _steps(trees: Any, leaves: Ints) -> tuple[Ints, Ints]:
-    """Return the number of the leaf, and the node that a split leads to, of all splits above."""
-    parents, at, number = _parents(trees), leaves, np.arange(len(leaves))
-    numbers, nodes = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
-    while len(at):
-        below = parents[at] != at
-        at, number = at[below], number[below]
+def _steps(forest: Forest) -> tuple[Ints, Ints]:
+    """Return the number of the leaf, and the place in `ways`, of all ways that lead to leaves."""
+    ways, number = forest.ways, np.arange(len(forest.values))
+    above = np.full(len(forest.features) + len(number), -1)  # the way to each split and leaf
+    above[ways] = np.arange(len(ways))
+    numbers, steps = [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
+    way = above[-1 - number]
+    while len(way):
+        number, way = number[way >= 0], way[way >= 0]
         numbers.append(number)
-        nodes.append(at)
-        at = parents[at]
-    return np.concatenate(numbers), np.concatenate(nodes)
+        steps.append(way)
+        way = above[way // 2]
+    return np.concatenate(numbers), np.concatenate(steps)

@@ -9,8 +9,8 @@ import joblib
 import pytest
 from boosting_cases import ENGINES
 
-from skcalrank.boosting._engine import threads
 from skcalrank.data import openmp, openmp_threads
+from skcalrank.trees import threads
 
 # Prints how many threads the process has before and after each fit and its predictions.
 COUNTING = """

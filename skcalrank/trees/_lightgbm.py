@@ -19,6 +19,9 @@ from ..data import Rows, Workers, arrays, workers_of_fit
 from ..data.types import Floats
 from ._callbacks import LightGBMRounds, Rounds
 from ._engine import Engine, Growing, threads
+from ._forest import Forest
+from ._library import reads_queries, refuse_other_grades
+from ._reading import Categories, Split, grown
 
 # Options that name a file, which LightGBM leaves out without an error if it does not exist.
 _FILES = ("forcedsplits_filename", "forcedbins_filename")
@@ -32,6 +35,9 @@ _NETWORK = (
     *("time_out", "tree_learner", "pre_partition"),
 )
 _IN_MODEL = re.compile(rf"^\[({'|'.join(_NETWORK)}): .*\]\n", re.MULTILINE)
+
+# LightGBM reads numbers up to this size as zero.
+_ZERO = float(np.float32(1e-35))
 
 # Names of the number of trees that are grown on the same share of the rows.
 _FREQ = {"bagging_freq", "subsample_freq"}
@@ -128,6 +134,13 @@ def _unsplit(n_rows: int, n_columns: int) -> Any:
     """Return a matrix that no tree splits, and that LightGBM takes."""
     first = np.ones(n_rows), (np.arange(n_rows), np.zeros(n_rows, dtype=int))
     return csr_matrix(first, shape=(n_rows, n_columns))
+
+
+def _apart_from_zero(threshold: float) -> float:
+    """Return a threshold with all numbers that LightGBM reads as zero on one side."""
+    if abs(threshold) > _ZERO:
+        return threshold
+    return _ZERO if threshold >= 0 else float(np.nextafter(-_ZERO, -np.inf))
 
 
 def _as_csr(X: Any) -> Any:
@@ -277,3 +290,46 @@ class LightGBM(Engine):
 
     def load(self, dumped: Any) -> Any:
         return self.module.Booster(model_str=dumped)
+
+    def booster(self, estimator: Any) -> Any:
+        return estimator.booster_
+
+    def check_labels(self, estimator: Any, y: Floats) -> None:
+        params = estimator.get_params()
+        gains = params.get("objective") in (None, "lambdarank", "rank_xendcg")
+        if gains and "label_gain" not in params and reads_queries(estimator):
+            refuse_other_grades(estimator, y, "make grades of them, or set label_gain")
+
+    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[str, list[int]]:
+        del estimator, n_columns
+        return {"categorical_feature": kinds}
+
+    def explained(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
+        return self.contributions(estimator.booster_, X, kinds, estimator.n_jobs)
+
+    def _read(self, model: Any, categories: Categories) -> Forest:
+        def read(node: Any) -> Split | float:
+            if "leaf_coeff" in node:
+                raise ValueError(
+                    "Trees have linear functions in their leaves: fit without linear_tree, or "
+                    "export the text of LightGBM with to_engine."
+                )
+            if "leaf_value" in node:
+                return float(node["leaf_value"])
+            feature, kind = int(node["split_feature"]), node["missing_type"]
+            ways = node["left_child"], node["right_child"]
+            if node["decision_type"] == "==" and feature in categories:
+                return Split(feature, list(map(int, node["threshold"].split("||"))), *ways, False)
+            if node["decision_type"] != "<=" or kind == "Zero":
+                raise ValueError(
+                    "Trees of LightGBM split categories, or take zeros for missing: encode the "
+                    "categories as numbers, fit without zero_as_missing, or export the text with "
+                    "to_engine."
+                )
+            threshold = float(node["threshold"])
+            missing_below = bool(node["default_left"] if kind == "NaN" else threshold >= 0)
+            return Split(feature, _apart_from_zero(threshold), *ways, missing_below)
+
+        best = model.best_iteration if model.best_iteration > 0 else None
+        trees = model.dump_model(num_iteration=best)["tree_info"]
+        return grown([tree["tree_structure"] for tree in trees], read, categories)

@@ -15,34 +15,10 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import BaseDecisionTree
 
-from ..data.types import Bools, Floats, Ints
+from ..data.types import Floats
+from ._forest import Forest
+from ._histograms import histograms_of
 from ._shap import Paths, summing_to
-from ._sklearn import paths_of
-
-
-class Nodes:
-    """The nodes of a tree of scikit-learn, in the form that :class:`Paths` reads."""
-
-    level = 0.0
-
-    def __init__(self, tree: Any, factor: float) -> None:
-        own = np.arange(tree.node_count)
-        self.is_leaf: Bools = tree.children_left < 0
-        below = [
-            np.where(self.is_leaf, own, side) for side in (tree.children_right, tree.children_left)
-        ]
-        self.children: Ints = np.column_stack(below).ravel()
-        self.feature: Ints = np.where(self.is_leaf, 0, tree.feature)
-        self.value: Floats = factor * tree.value[:, 0, 0]
-        self.count: Floats = tree.weighted_n_node_samples
-        self.order: Ints = np.arange(tree.n_features)
-        self._threshold = tree.threshold
-        self._missing_left = tree.missing_go_to_left.astype(bool)
-
-    def lefts(self, X: Floats) -> Bools:
-        """Return whether each node sends the rows to the left, of shape (n_rows, n_nodes)."""
-        values = X.astype(np.float32).take(self.feature, axis=1)  # as trees read them
-        return (values <= self._threshold) | (np.isnan(values) & self._missing_left)
 
 
 def has_tree_parts(model: Any) -> bool:
@@ -65,18 +41,32 @@ def tree_parts(model: Any, X: Any, scores: Floats) -> Floats:
             "them first, or use BoostedRanker(engine='sklearn')."
         )
     else:
-        parts = paths_of(model).parts(X.astype(float))
+        parts = histograms_of(model).contributions(X.astype(float))
     return summing_to(parts, scores, name)
 
 
 def _parts_of_trees(model: Any, X: Floats) -> Floats:
     """Return the parts of a sum of trees, one after the other, as forests can be large."""
     trees, factor, level = _summed(model)
-    out = np.zeros((len(X), X.shape[1] + 1))
+    out, X = np.zeros((len(X), X.shape[1] + 1)), X.astype(np.float32)  # as trees read it
     for tree in trees:
-        out += Paths(Nodes(tree.tree_, factor)).parts(X)
+        out += Paths(_forest_of(tree.tree_, factor), X.shape[1]).parts(X)
     out[:, -1] += level
     return out
+
+
+def _forest_of(tree: Any, factor: float) -> Forest:
+    return Forest.of_nodes(
+        np.zeros(1, dtype=np.intp),
+        tree.children_left < 0,
+        tree.children_left,
+        tree.children_right,
+        tree.feature,
+        tree.threshold,
+        tree.missing_go_to_left.astype(bool),
+        factor * tree.value[:, 0, 0],
+        tree.weighted_n_node_samples,
+    )
 
 
 def _summed(model: Any) -> tuple[list[Any], float, float]:

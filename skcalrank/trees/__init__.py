@@ -1,0 +1,22 @@
+"""Trees: one class a library, which alone imports it, and one class of arrays of nodes."""
+
+from ._callbacks import Rounds, Values
+from ._engine import Engine, Growing, threads
+from ._ensembles import has_tree_parts, tree_parts
+from ._forest import Forest, Forests
+from ._libraries import (
+    ENGINES,
+    LIBRARIES,
+    OBJECTIVES,
+    forest_of,
+    is_objective,
+    is_of_library,
+    library_of,
+    preferred,
+)
+from ._library import reads_queries
+from ._parameters import OWN_OPTIONS, TREE_OPTIONS, hinting, unknown
+from ._scores import TreeScores, naming_ranker
+from ._shap import summing_to
+
+__all__: list[str] = []  # a room for others, without public names

@@ -1,0 +1,39 @@
+"""CatBoost, whose estimators take categories as integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import InputTags
+
+from ..data.types import Floats
+from ..preprocessing import Category
+from ._library import Library
+
+
+class CatBoost(Library):
+    """CatBoost."""
+
+    name = "catboost"
+
+    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[str, list[int]]:
+        del estimator, n_columns
+        return {"cat_features": kinds}
+
+    def takes(self, estimator: Any) -> Any:
+        del estimator
+        tags = InputTags()
+        tags.sparse = tags.allow_nan = True  # not all versions have tags
+        return tags
+
+    def columns(self, estimator: Any, matrix: Floats, categories: dict[int, Category]) -> Floats:
+        del estimator
+        columns, kinds = matrix.astype(object), list(categories)
+        # A missing value is a level of its own, and not one that fit has not seen.
+        columns[:, kinds] = np.nan_to_num(matrix[:, kinds], nan=-2).astype(int)
+        return columns
+
+    def explained(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
+        pool = self.module.Pool(X, cat_features=kinds or None)
+        return estimator.get_feature_importance(pool, type="ShapValues")
