@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fits_in_closed_form, with_ties
-from ..data import Rows, all_or_nothing, available_if, call_step, check, limits, refuse_lazy
+from ..data import Rows, all_or_nothing, available_if, call_step, check, limits
 from ..data.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..measures import Measure
 from ..pipeline import QueryPipeline
@@ -132,21 +132,7 @@ class ExternalRanker(BaseRanker):
     def _reads(self, plan: Any) -> Any:
         return super()._reads(plan)._replace(tables=reads_tables(self._inner()))
 
-    def _check_problem(
-        self,
-        plan: Any,
-        X: Any,
-        y: Any,
-        qid: Any,
-        sample_weight: Any,
-        *,
-        reset: bool = True,
-        name: str = "y",
-        **options: Any,
-    ) -> tuple[Any, Rows]:
-        arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
-        refuse_lazy(type(self).__name__, **arguments)
-        check.row_order(**arguments)
+    def _fit_encoded(self, X: Any, y: Any, qid: Any) -> Any:
         if not reads_tables(self._inner()):
             X = fit_encoded(X, self.columns, y, qid)
         elif self.columns is not None:
@@ -155,17 +141,10 @@ class ExternalRanker(BaseRanker):
                 f"its own way, got {self.columns!r}: leave it out."
             )
         self.encoder_ = getattr(X, "encoder", None)
-        return super()._check_problem(
-            plan, X, y, qid, sample_weight, reset=reset, name=name, **options
-        )
+        return X
 
-    def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
-        check_is_fitted(self)
-        refuse_lazy(type(self).__name__, X=X, qid=qid)
-        check.row_order(X=X, qid=qid)
-        if self.encoder_ is not None:
-            X = encoded(X, self.encoder_)
-        return super()._check_rows(X, qid, method)
+    def _encoded(self, X: Any) -> Any:
+        return X if self.encoder_ is None else encoded(X, self.encoder_)
 
     @all_or_nothing
     def fit(

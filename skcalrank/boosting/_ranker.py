@@ -24,7 +24,6 @@ from ..data import (
     lazy_aware,
     limits,
     naming_eval_set,
-    refuse_lazy,
     seed_of,
     tables,
     workers_of_fit,
@@ -391,32 +390,16 @@ class BoostedRanker(TargetRanker):
 
     # -- validation ---------------------------------------------------------------
 
-    def _check_problem(
-        self,
-        plan: Any,
-        X: Any,
-        y: Any,
-        qid: Any,
-        sample_weight: Any,
-        *,
-        reset: bool = True,
-        name: str = "y",
-        **_: Any,
-    ) -> tuple[Any, Rows]:
-        arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
-        refuse_lazy(type(self).__name__, **arguments)
-        check.row_order(**arguments)
-        if reset:
-            X = fit_encoded(X, self.columns, y, qid)
-            self.encoder_: Any = getattr(X, "encoder", None)
-        else:
-            X = self._encoded(X)
-        plan, rows = super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, name=name)
-        rows = replace(rows, table=getattr(X, "table", None))
-        return plan, self._as_trees_read(rows)
+    def _check_problem(self, *problem: Any, **options: Any) -> tuple[Any, Rows]:
+        plan, rows = super()._check_problem(*problem, **options)
+        return plan, self._as_trees_read(replace(rows, table=getattr(rows.table, "table", None)))
+
+    def _fit_encoded(self, X: Any, y: Any, qid: Any) -> Any:
+        X = fit_encoded(X, self.columns, y, qid)
+        self.encoder_: Any = getattr(X, "encoder", None)
+        return X
 
     def _encoded(self, X: Any) -> Any:
-        """Return X as the columns of fit are read, if fit got a table."""
         return X if self.encoder_ is None else encoded(X, self.encoder_)
 
     # -- fit ----------------------------------------------------------------------
@@ -652,12 +635,9 @@ class BoostedRanker(TargetRanker):
         return model.scores(ENGINES[self.engine_], categories_of(self), rows, qid, self.n_jobs)
 
     def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
-        check_is_fitted(self)
-        refuse_lazy(type(self).__name__, X=X, qid=qid)
-        check.row_order(X=X, qid=qid)
-        X = self._encoded(X)
-        rows = super()._check_rows(X, qid, method)
-        return self._as_trees_read(replace(rows, table=getattr(X, "table", X)))
+        rows = self._as_trees_read(super()._check_rows(X, qid, method))
+        is_encoded = isinstance(rows.table, tables.EncodedTable)
+        return replace(rows, table=rows.table.table) if is_encoded else rows
 
     def _as_trees_read(self, rows: Rows) -> Rows:
         """Return rows with the codes of categories that trees read."""
@@ -667,7 +647,8 @@ class BoostedRanker(TargetRanker):
 
     def _scores(self, rows: Rows) -> Floats:
         qid = rows.codes if rows.named else None
-        return np.sum([self._scores_of(model, rows, qid) for model in self._models()], axis=0)
+        first, *others = (self._scores_of(model, rows, qid) for model in self._models())
+        return np.sum([first, *others], axis=0) if others else first
 
     def staged_predict(self, X: Matrix, qid: ArrayLike | None = None) -> Iterator[Floats]:
         """Yield the scores of the documents after each round of boosting.

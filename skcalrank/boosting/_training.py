@@ -18,7 +18,7 @@ from ..data.types import Array, Bools, Floats
 from ..losses import get_loss
 from ..measures import Measure, OfTargets
 from ..metrics import PreparedScore
-from ..trees import TREE_OPTIONS, Engine, Growing, Rounds, Values, is_objective, threads
+from ..trees import TREE_OPTIONS, Engine, Growing, Rounds, Task, Values, is_objective, threads
 from ._constraints import Columns, interactions, monotonic
 from ._engines import grades_for
 from ._model import Model
@@ -286,14 +286,15 @@ class _Training:
 
     def _trees(self, start: Any, scale: float, scores: Any) -> Model:
         with self.engine.connected(workers_of_fit()) as network:
-            trees = self.engine.growing(
-                self.engine,
+            task = Task(
                 self.params | network,
                 self._derivatives if self.objective is None else self.objective,
                 categories_of(self.ranker),
-                *map(self._labeled, (self.train, _joined(self.followed))),
-                tuple(None if values is None else scale * values for values in scores),
+                self._labeled(self.train),
+                self._labeled(_joined(self.followed)),
+                [None if values is None else scale * values for values in scores],
             )
+            trees = self.engine.growing(self.engine, task)
             try:
                 n_rounds, values = self._rounds(trees)
                 curves = {name: np.array(of) for name, of in values.items()}

@@ -83,7 +83,7 @@ Values = Array | Coded | list[Any]
 
 def column_names(X: Any) -> list[Any] | None:
     """Return the names of the columns of a table, or None if it has none."""
-    if hasattr(X, "column_names"):  # pyarrow
+    if hasattr(type(X), "column_names"):  # pyarrow
         return list(X.column_names)
     if hasattr(X, "columns"):
         return list(X.columns)
@@ -122,7 +122,7 @@ def take_rows(X: Any, rows: Any) -> Any:
     """Return some rows of a table of any library, selected by a mask or by their numbers."""
     if isinstance(X, EncodedTable):
         return X[rows]
-    if not hasattr(X, "column_names"):
+    if not hasattr(type(X), "column_names"):
         return safe_indexing(X, rows)
     return X.take(np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows)
 
@@ -138,10 +138,10 @@ def columns_of(
     if is_records(X):
         columns = column_names(X) or [] if names is None else names
         read = partial(_of_records, X)
-    elif hasattr(X, "column_names"):
+    elif hasattr(type(X), "column_names"):
         columns = X.columns if names is None else [X.column(name) for name in names]
         read = _of_arrow
-    elif hasattr(X, "get_columns"):
+    elif hasattr(type(X), "get_columns"):
         columns = X.get_columns() if names is None else [X.get_column(name) for name in names]
         read = _of_polars
     elif hasattr(X, "columns"):

@@ -114,6 +114,8 @@ class Queries:
             # Identifiers of different types need not compare with each other.
             qid, names = factorized(qid)
         heads = _run_starts(qid)
+        if len(heads) == 1:  # a request for one query
+            return cls(np.array([0, len(qid)]), names=qid[heads] if names is None else names)
         codes, distinct = factorized(qid[heads])
         names = distinct if names is None else names
         ends = np.append(heads[1:], len(qid))

@@ -34,8 +34,9 @@ def row_order(**rows: Any) -> None:
 
 def _column_order(tables: dict[str, Any]) -> None:
     """Raise ValueError if two tables have the same columns in different orders."""
-    named = [(name, list(v.columns)) for name, v in tables.items() if hasattr(v, "columns")]
+    named = [(name, v.columns) for name, v in tables.items() if hasattr(v, "columns")]
     for (first, a), (second, b) in combinations(named, 2):
+        a, b = list(a), list(b)
         if a != b and len(a) == len(b) == len(set(a)) and set(a) == set(b):
             raise ValueError(
                 f"{second} must have its columns in the order of {first}, got the same names in "

@@ -121,7 +121,7 @@ def refuse_stand_ins(**values: Any) -> None:
                 "skcalrank.evaluation.evaluate_run and compare_values"
             )
             raise ValueError(f"{name} must have a value for each row, got a dict: {remedy}.")
-        if hasattr(value, "fit") and hasattr(value, "predict"):
+        if hasattr(type(value), "fit") and hasattr(value, "predict"):  # pandas looks at columns
             raise ValueError(
                 f"{name} must be numbers, got {value!r}: pass what its predict returns, or compare "
                 "estimators with skcalrank.evaluation.cross_compare."

@@ -35,6 +35,9 @@ from ._summaries import Summary
 from ._table_matrix import TableMatrix, joined
 from ._written import column_from_dict, column_to_dict
 
+# Attributes that follow from the columns.
+_PREPARED = {"_is_used", "_used", "_sizes", "_categories"}
+
 
 @lazy_transformer
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -199,7 +202,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X = self._checked(X, reset=True)
         self._set_names(X)
         if issparse(X):
-            self.columns_: list[Column] = []
+            self._use([])
             self.is_sparse_ = True
             return X
         values: Any = tables.columns_of(X)
@@ -249,16 +252,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _use(self, columns: list[Column]) -> None:
         """Set the fitted columns."""
         self.columns_, self.is_sparse_ = columns, False
-        self._is_used = [column.n_outputs > 0 for column in columns]
-        self._used = list(compress(columns, self._is_used))
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set what every call reads of the columns."""
+        self._is_used = [column.n_outputs > 0 for column in self.columns_]
+        self._used = list(compress(self.columns_, self._is_used))
+        self._sizes = [column.n_outputs for column in self._used]
+        readers = zip(accumulate(self._sizes, initial=0), self._used)
+        self._categories = {k: of.category for k, of in readers if of.category is not None}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_used"}
+        return {k: value for k, value in super().__getstate__().items() if k not in _PREPARED}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "_is_used" in state:
-            self._used = list(compress(self.columns_, self._is_used))
+        if "columns_" in state:
+            self._prepare()
 
     def _set_names(self, X: Any) -> None:
         """Set the names of the columns, or their numbers if they have no names."""
@@ -359,8 +369,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             out = self._of_numbers(X)
         else:
             parts = (column.read(of_column) for column, of_column in zip(self._used, values))
-            sizes = [column.n_outputs for column in self._used]
-            out = joined(parts, sizes, tables.n_rows_of(X))
+            out = joined(parts, self._sizes, tables.n_rows_of(X))
         infinite = np.isinf(out)
         if infinite.any():
             number = int(infinite.any(axis=0).argmax())
@@ -446,9 +455,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     @property
     def categories_(self) -> dict[int, Category]:
         """Readers of codes by the number of their column of the matrix."""
-        firsts = accumulate((column.n_outputs for column in self.columns_), initial=0)
-        readers = ((first, column.category) for first, column in zip(firsts, self.columns_))
-        return {first: reader for first, reader in readers if reader is not None}
+        return self._categories
 
     def describe(self) -> str:
         """Return a table of what the columns hold, as text.

@@ -208,6 +208,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
         refuse_lazy(type(self).__name__, **arguments)
         check.row_order(**arguments)
+        X = self._fit_encoded(X, y, qid) if reset else self._encoded(X)
         labels, table, qid = y, X, check.carried_qid(y, qid)
         plan = replace(plan, reads=self._reads(plan))
         checks = plan.reads.checks() | {"reset": reset}
@@ -313,7 +314,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             self._require_qid(qid, method)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
         check.row_order(X=X, qid=qid)
-        table, X = X, check.features(self, X, reset=False, **self.record_.plan.reads.checks())
+        table = self._encoded(X)
+        X = check.features(self, table, reset=False, **self.record_.plan.reads.checks())
         if qid is not None and self.record_.n_items is not None:
             raise ValueError(
                 "qid must be None, because this ranker was fitted in the label-ranking form, in "
@@ -321,6 +323,14 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             )
         queries = check.queries(qid, X.shape[0])
         return Rows(X, None, queries, None, self.record_.n_items, qid is not None, table)
+
+    def _fit_encoded(self, X: Any, y: Any, qid: Any) -> Any:
+        """Return X as its columns are read, by what is fitted to them."""
+        return X
+
+    def _encoded(self, X: Any) -> Any:
+        """Return X as the columns of fit are read, if fit got a table."""
+        return X
 
     # -- fitted state -------------------------------------------------------------
 

@@ -580,13 +580,12 @@ class StackingRanker(BaseRanker, _BaseComposition):
     def _scores_by_query(self) -> bool:
         return getattr(self, "normalize_", self.normalize) == "query"
 
-    def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
-        check.row_order(X=X, qid=qid)
-        if getattr(self, "encoder_", None) is not None:
-            X = encoded(X, self.encoder_)
-        elif isinstance(X, np.ndarray) and X.dtype == object:  # after a fit to numbers
-            X = arrays.checked(X, "X", ensure_all_finite="allow-nan")
-        return super()._check_rows(X, qid, method)
+    def _encoded(self, X: Any) -> Any:
+        if self.encoder_ is not None:
+            return encoded(X, self.encoder_)
+        if isinstance(X, np.ndarray) and X.dtype == object:  # after a fit to numbers
+            return arrays.checked(X, "X", ensure_all_finite="allow-nan")
+        return X
 
     def _scorer(self, rows: Rows) -> CompiledScorer | None:
         """Return the compiled scorer; None if there is none for these rows."""

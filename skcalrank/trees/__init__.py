@@ -1,7 +1,7 @@
 """Trees: one class a library, which alone imports it, and one class of arrays of nodes."""
 
 from ._callbacks import Rounds, Values
-from ._engine import Engine, Growing, threads
+from ._engine import Engine, Growing, Task, threads
 from ._ensembles import has_tree_parts, tree_parts
 from ._forest import Forest, Forests
 from ._libraries import (

@@ -30,13 +30,7 @@ class LightGBMRounds(Rounds):
     """Calls callbacks of LightGBM, in their order, as ``lightgbm.train`` does."""
 
     def __init__(
-        self,
-        module: Any,
-        callbacks: Sequence[Any],
-        model: Any,
-        params: dict[str, Any],
-        measure: str,
-        n_rounds: int,
+        self, module: Any, callbacks: Any, model: Any, params: Any, measure: str, n_rounds: int
     ) -> None:
         ordered = sorted(callbacks, key=lambda callback: getattr(callback, "order", 0))
         is_first = [getattr(callback, "before_iteration", False) for callback in ordered]

@@ -4,9 +4,9 @@ import math
 import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -35,19 +35,28 @@ _SMALLEST, LARGEST = 1e-31, float(np.finfo(np.float32).max)
 _CELLS = 5e6
 
 
-class Growing(ABC):
-    """A model in training, to which trees are added round by round.
+class Task(NamedTuple):
+    """What trees are grown for.
 
-    * `engine` (Engine)
     * `params` (dict): options of the library.
     * `objective` (str or callable): name of a ranking objective of the library, which reads the
       labels and weights of the rows; or a function that returns gradients and curvatures at scores.
     * `kinds` (list of int): numbers of the columns of categories.
     * `train`, `valid` (Rows): rows to train on, together with the workers that have others, and
       rows to follow or None, which are those of all workers. Each query is contiguous.
-    * `starts`: scores of these rows to which the trees
-      are added.
+    * `starts`: scores of these rows to which the trees are added.
     """
+
+    params: dict[str, Any]
+    objective: Any
+    kinds: list[int]
+    train: Any
+    valid: Rows | None
+    starts: Any
+
+
+class Growing(ABC):
+    """A model in training, to which trees are added round by round."""
 
     @abstractmethod
     def grow(self) -> None:
@@ -234,14 +243,7 @@ class Engine(Library, ABC):
                 f"{callbacks!r}. Leave it out, or set engine='lightgbm' or 'xgboost'."
             )
 
-    def rounds(
-        self,
-        callbacks: Sequence[Any],
-        trees: Any,
-        params: dict[str, Any],
-        measure: str,
-        n_rounds: int,
-    ) -> Rounds:
+    def rounds(self, callbacks: Any, trees: Any, params: Any, measure: str, n: int) -> Rounds:
         """Return what calls the callbacks of a user while trees grow."""
         raise NotImplementedError
 

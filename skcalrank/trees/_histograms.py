@@ -127,6 +127,8 @@ class Histograms:
 
     def _columns(self, X: Floats) -> Floats:
         """Return the columns as the trees read them."""
+        if not self.known:  # the order is that of X
+            return np.ascontiguousarray(X, dtype=float)
         columns = np.ascontiguousarray(X[:, self.order], dtype=float)
         for number, known in enumerate(self.known):
             columns[:, number] = _numbered(columns[:, number], known)
@@ -182,7 +184,7 @@ def pooled(X: Any, kinds: list[int], n_bins: int) -> Floats:
 
     These are the rarest, as codes go by decreasing frequency.
     """
-    codes = X[:, kinds]
+    codes = X[:, kinds] if kinds else np.zeros(0)
     if not (codes >= n_bins).any():
         return X
     X = X.copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix, issparse
 from ..data import Rows, Workers, arrays, workers_of_fit
 from ..data.types import Floats
 from ._callbacks import LightGBMRounds, Rounds
-from ._engine import Engine, Growing, threads
+from ._engine import Engine, Growing, Task, threads
 from ._forest import Forest
 from ._library import reads_queries, refuse_other_grades
 from ._reading import Categories, Split, grown
@@ -44,16 +44,8 @@ _FREQ = {"bagging_freq", "subsample_freq"}
 
 
 class _GrowingLightGBM(Growing):
-    def __init__(
-        self,
-        engine: LightGBM,
-        params: dict[str, Any],
-        objective: Any,
-        kinds: list[int],
-        train: Rows,
-        valid: Rows | None,
-        starts: tuple[Floats | None, Floats | None],
-    ) -> None:
+    def __init__(self, engine: LightGBM, task: Task) -> None:
+        params, objective, kinds, train, valid, starts = task
         by_name = isinstance(objective, str)
         self._objective = None if by_name else lambda scores, _: objective(scores)
         self._module = engine.module
@@ -275,15 +267,8 @@ class LightGBM(Engine):
                     f"engine='lightgbm', got {callback!r}."
                 )
 
-    def rounds(
-        self,
-        callbacks: Sequence[Any],
-        trees: Any,
-        params: dict[str, Any],
-        measure: str,
-        n_rounds: int,
-    ) -> Rounds:
-        return LightGBMRounds(self.module, callbacks, trees.model, params, measure, n_rounds)
+    def rounds(self, callbacks: Any, trees: Any, params: Any, measure: str, n: int) -> Rounds:
+        return LightGBMRounds(self.module, callbacks, trees.model, params, measure, n)
 
     def dump(self, model: Any) -> str:
         return model.model_to_string(num_iteration=-1)

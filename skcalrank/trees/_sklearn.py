@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.random import RandomState
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from ..data import Rows, openmp
+from ..data import openmp
 from ..data.types import Floats
 from ..preprocessing import Category
-from ._engine import Engine, Growing, threads
+from ._engine import Engine, Growing, Task, threads
 from ._forest import Forest
 from ._histograms import (
     cut,
@@ -52,16 +52,8 @@ _NEXT_TO_NOTHING = 1e-12
 
 
 class _GrowingHistograms(Growing):
-    def __init__(
-        self,
-        engine: ScikitLearn,
-        params: dict[str, Any],
-        objective: Callable[..., Any],
-        kinds: list[int],
-        train: Rows,
-        valid: Rows | None,
-        starts: tuple[Floats | None, Floats | None],
-    ) -> None:
+    def __init__(self, engine: ScikitLearn, task: Task) -> None:
+        params, objective, kinds, train, valid, starts = task
         del engine
         params = _adapted(params, kinds, train.X.shape[1])
         self._objective, self._n_jobs = objective, params.pop("n_jobs")

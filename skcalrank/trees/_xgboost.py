@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix, issparse
 from ..data import Rows, Workers, warn
 from ..data.types import Floats, Ints
 from ._callbacks import Rounds, XGBoostRounds
-from ._engine import LARGEST, Engine, Growing, threads
+from ._engine import LARGEST, Engine, Growing, Task, threads
 from ._forest import Forest
 from ._library import reads_queries, refuse_other_grades
 from ._reading import Categories, Split, grown
@@ -31,16 +31,8 @@ _ROUNDING = 2.0**-44
 
 
 class _GrowingXGBoost(Growing):
-    def __init__(
-        self,
-        engine: XGBoost,
-        params: dict[str, Any],
-        objective: Any,
-        kinds: list[int],
-        train: Rows,
-        valid: Rows | None,
-        starts: tuple[Floats | None, Floats | None],
-    ) -> None:
+    def __init__(self, engine: XGBoost, task: Task) -> None:
+        params, objective, kinds, train, valid, starts = task
         by_name = isinstance(objective, str)
         self._objective = None if by_name else lambda scores, _: objective(scores)
         zeros = "missing" if issparse(train.X) else None
@@ -302,15 +294,8 @@ class XGBoost(Engine):
                     f"engine='xgboost', got {callback!r}."
                 )
 
-    def rounds(
-        self,
-        callbacks: Sequence[Any],
-        trees: Any,
-        params: dict[str, Any],
-        measure: str,
-        n_rounds: int,
-    ) -> Rounds:
-        del params, n_rounds
+    def rounds(self, callbacks: Any, trees: Any, params: Any, measure: str, n: int) -> Rounds:
+        del params, n
         return XGBoostRounds(callbacks, trees.model, measure)
 
     def dump(self, model: Any) -> str:

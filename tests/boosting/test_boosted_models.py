@@ -80,9 +80,9 @@ def test_every_query_trains_one_of_the_models(engine, random_state, data, monkey
     X, y, qid = data
     seen = []
 
-    def begin(self, engine, params, objective, kinds, train, valid, starts):
-        seen.append((train.X[:, 0], valid.X[:, 0]))
-        original(self, engine, params, objective, kinds, train, valid, starts)
+    def begin(self, engine, task):
+        seen.append((task.train.X[:, 0], task.valid.X[:, 0]))
+        original(self, engine, task)
 
     growing = boosted(engine)._check_params().growing
     original = growing.__init__

@@ -66,7 +66,7 @@ def test_queries_are_held_out_whole(engine, data, monkeypatch):
     seen = {}
 
     def start(*args):
-        seen["train"], seen["valid"] = args[5].X[:, 0], args[6].X[:, 0]
+        seen["train"], seen["valid"] = args[2].train.X[:, 0], args[2].valid.X[:, 0]
         raise KeyboardInterrupt
 
     monkeypatch.setattr(boosted(engine)._check_params().growing, "__init__", start)
@@ -188,7 +188,9 @@ def test_lambdarank_is_that_of_lightgbm(data, monkeypatch):
     ranker, seen = boosted(None, loss="lambdarank", n_estimators=8, validation_fraction=None), []
     growing = ranker._check_params().growing
     begin = growing.__init__
-    monkeypatch.setattr(growing, "__init__", lambda *args: seen.append(args[5]) or begin(*args))
+    monkeypatch.setattr(
+        growing, "__init__", lambda *args: seen.append(args[2].train) or begin(*args)
+    )
     ranker.fit(X, y, qid)
     params = {"num_leaves": 15, "min_child_samples": 5, "n_jobs": 1, "verbose": -1}
     # Where scores are equal, it depends on the order of the rows.
