@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ..data.types import Array, ArrayLike, Bools, Floats, Ints, Self
+from ..data.types import Array, Bools, Floats, Ints, Self
 
 # Leaves that are looked up at once, which bounds the memory.
 _AT_ONCE = 1 << 20
@@ -16,6 +17,7 @@ _AT_ONCE = 1 << 20
 _NONE = np.zeros(0)
 
 
+@dataclass(eq=False, repr=False)
 class Forest:
     """Trees whose leaves are summed, with a constant, in double precision.
 
@@ -39,45 +41,36 @@ class Forest:
     * `counts`: numbers of rows of fit at the splits and at the leaves, for contributions.
     """
 
-    def __init__(
-        self,
-        roots: ArrayLike,
-        features: ArrayLike,
-        thresholds: ArrayLike,
-        codes: dict[int, list[int]],
-        below: ArrayLike,
-        above: ArrayLike,
-        missing_below: ArrayLike,
-        values: ArrayLike,
-        constant: float = 0.0,
-        is_single: bool = False,
-        weight: float = 1.0,
-        in_order: bool = False,
-        counts: tuple[Array, Array] = (_NONE, _NONE),
-    ) -> None:
-        self.roots: Any = roots
-        self.features: Any = features
-        self.thresholds: Any = thresholds
-        self.below: Any = below
-        self.above: Any = above
-        self.missing_below: Any = missing_below
-        self.values: Any = values
-        self.codes, self.constant, self.weight = codes, constant, weight
-        self.is_single, self.in_order, self.counts = is_single, in_order, counts
+    roots: Any
+    features: Any
+    thresholds: Any
+    codes: dict[int, list[int]]
+    below: Any
+    above: Any
+    missing_below: Any
+    values: Any
+    constant: float = 0.0
+    is_single: bool = False
+    weight: float = 1.0
+    in_order: bool = False
+    counts: tuple[Array, Array] = (_NONE, _NONE)
+
+    def __post_init__(self) -> None:
         # As arrays; the codes of a split are flags, which begin at its place.
-        self._roots = np.array(roots, dtype=np.intp)
-        self._features = np.array(features, dtype=np.intp)
-        self._thresholds = np.array(thresholds, dtype=float)
+        self._roots = np.array(self.roots, dtype=np.intp)
+        self._features = np.array(self.features, dtype=np.intp)
+        self._thresholds = np.array(self.thresholds, dtype=float)
         #: Where false and true lead at each split, one after the other.
-        self.ways = np.array([above, below], dtype=np.intp).T.ravel()
-        self._missing_below = np.array(missing_below, dtype=bool)
-        self._values = np.array(values, dtype=float)
+        self.ways = np.array([self.above, self.below], dtype=np.intp).T.ravel()
+        self._missing_below = np.array(self.missing_below, dtype=bool)
+        self._values = np.array(self.values, dtype=float)
         self._is_coded = np.zeros(len(self._features), dtype=bool)
-        self._is_coded[list(codes)] = True
-        self._width = 1 + max((max(of_split, default=0) for of_split in codes.values()), default=0)
-        self._flags = np.zeros((len(codes) + 1, self._width + 2), dtype=bool)
-        self._place = np.full(len(self._features), len(codes))
-        for place, (split, of_split) in enumerate(codes.items()):
+        self._is_coded[list(self.codes)] = True
+        largest = (max(of_split, default=0) for of_split in self.codes.values())
+        self._width = 1 + max(largest, default=0)
+        self._flags = np.zeros((len(self.codes) + 1, self._width + 2), dtype=bool)
+        self._place = np.full(len(self._features), len(self.codes))
+        for place, (split, of_split) in enumerate(self.codes.items()):
             self._place[split] = place
             self._flags[place, np.array(of_split, dtype=int) + 1] = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,12 +19,7 @@ class TreeScores:
     """The scores of a fitted :class:`BoostedRanker` without `start`, from its matrix."""
 
     def __init__(
-        self,
-        engine: Engine,
-        boosters: list[Any],
-        weights: Sequence[float],
-        ranker: Any,
-        name: str = "the trees",
+        self, engine: Engine, boosters: Any, weights: Any, ranker: Any, name: str = "the trees"
     ) -> None:
         self.engine, self.boosters, self.weights = engine, boosters, weights
         encoder = ranker.encoder_

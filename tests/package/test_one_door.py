@@ -9,7 +9,7 @@ import sklearn.utils.validation as of_sklearn
 from cases import every_ranker, labels_for
 
 from skcalrank import BoostedRanker, StackingRanker, load_digits_queries
-from skcalrank.data import arrays, check_qid
+from skcalrank.data import arrays, check, check_qid
 
 # Functions that validate their first argument; a call of one by another is no second check.
 DOORS = {
@@ -17,6 +17,9 @@ DOORS = {
     arrays.checked.__code__: "checked_array",
     check_qid.__code__: "check_qid",
 }
+
+# Tells whether a small request is read as it is, without the others.
+SMALL = check._is_as_expected.__code__
 
 # Why an argument is validated again: trees of scikit-learn and rankers of any library read X by
 # themselves, and a qid is compared with the one that y carries.
@@ -41,7 +44,9 @@ def checks_of(call, **arguments):
     names = {id(value): name for name, value in arguments.items()}
     counts, open_frames = Counter(), []
 
-    def trace(frame, event, _):
+    def trace(frame, event, value):
+        if event == "return" and frame.f_code is SMALL and value:
+            counts[names.get(id(frame.f_locals["X"]))] += not open_frames
         if event == "call" and frame.f_code in DOORS:
             first = frame.f_locals[frame.f_code.co_varnames[0]]
             if not open_frames:
