@@ -141,7 +141,7 @@ def _read(args: Namespace, rankers: dict[str, Any]) -> tuple[RankingData, Rankin
     else:
         # An error about missing values is one about a ranker that was named.
         files.refuse_names(args.files[0], args.features or args.drop or list(args.columns))
-        data, left_out = _read_lines(args.files, rankers.values() if args.rankers else ())
+        data, left_out = _read_lines(args, rankers.values() if args.rankers else ())
         columns = ""
     train, test = data[0], data[-1]
     about = f"{_describe(train, args.files[0])}, {train.X.shape[1]} features"
@@ -181,12 +181,12 @@ def _of_folds(encoder: TableEncoder, data: RankingData, args: Namespace) -> str:
     return f" Some folds read {', '.join(sorted(named))}." if named else ""
 
 
-def _read_lines(paths: list[str], rankers: Any) -> tuple[list[RankingData], str]:
+def _read_lines(args: Namespace, rankers: Any) -> tuple[list[RankingData], str]:
     """Return the data of LETOR lines, with the features of the first, and what was left out."""
     data = []
-    for path in paths:
+    for path in args.files:
         with files.reading(path):
-            data.append(load_letor(path))
+            data.append(load_letor(path, zero_based=args.zero_based or "auto"))
             files.check_missing(data[-1].X, rankers, 1)
     (X, y, qid), n_features = data[-1], data[0].X.shape[1]
     n_missing = n_features - X.shape[1]

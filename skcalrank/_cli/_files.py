@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import textwrap
 import time
@@ -28,8 +27,6 @@ from ._text import say
 
 LETOR = "expected lines 'relevance qid:Q feature:value ...' with features from 1"
 
-_DOCUMENT = re.compile(rb"#.*?\bdocid\s*=\s*(\S+)")
-
 
 class Chunk(NamedTuple):
     """Rows of whole queries."""
@@ -46,8 +43,8 @@ class Reader:
     without labels is an error; with `whole` there is one chunk of all rows, however large the file.
 
     Columns of a table are as they are for a model that reads tables, and with `of_any_kind` if all
-    rows are read at once or, with `in_chunks`, if the file tells their types. All other features
-    are numbers, which may be missing only if the model, or all `rankers`, take missing values.
+    rows are read at once, or with `in_chunks`. All other features are numbers, which may be missing
+    only if the model, or all `rankers`, take missing values.
     """
 
     def __init__(
@@ -66,6 +63,7 @@ class Reader:
         rankers: Sequence[Any] = (),
     ) -> None:
         self.dtype, self.documents = np.dtype(args.dtype), documents
+        self.zero_based = args.zero_based or "auto"
         with reading(name_of_table(path), ""):
             self.table = datasets.table_files(path)
         self.path: Any = Path(name_of_table(path)) if self.table is None else self.table.name
@@ -75,8 +73,7 @@ class Reader:
             of_any_kind = chosen.features is not None and reads_tables(model)
         else:
             chosen = chosen or chosen_by(args)
-            typed = in_chunks and self.table is not None and self.table.kind.packed
-            of_any_kind = of_any_kind and (self.chunk_rows is None or typed)
+            of_any_kind = of_any_kind and (self.chunk_rows is None or in_chunks)
         self.of_any_kind = of_any_kind and self.table is not None
         if self.table is None:
             refuse_names(path, chosen.features or chosen.drop)
@@ -86,6 +83,8 @@ class Reader:
             document=args.doc_column,
             labelled=labels,
             codes=chosen.codes and self.of_any_kind,
+            sep=args.sep and args.sep.replace("\\t", "\t"),
+            encoding=args.encoding,
         )
         self._named = model is None or chosen.features is not None
         self.n_features = getattr(model, "n_features_in_", n_features)
@@ -127,11 +126,17 @@ class Reader:
         return None
 
     def _letor(self) -> Iterator[Chunk]:
-        form = datasets.Form(self.n_features, self.dtype, labelled=self.columns.labelled)
+        labelled, featured = self.columns.labelled, self.columns.features != []
+        form = datasets.Form(
+            self.n_features, self.dtype, False, labelled, self.zero_based, featured
+        )
         first, chunk_rows = 1, self.chunk_rows or sys.maxsize
         for data, rows in datasets.read_chunks(self.path, form, chunk_rows):
             self._n_bytes += rows.n_bytes
-            documents = _named(_documents(rows), first) if self.documents else []
+            documents = []
+            if self.documents:
+                ids = rows.ids(data.qid)
+                documents = _named(_documents(rows) if ids is None else ids, first)
             check_missing(data.X, self._rankers, rows.numbers, "line")
             yield Chunk(data, documents)
             first += len(data.y)
@@ -139,6 +144,8 @@ class Reader:
     def _table(self) -> Iterator[Chunk]:
         first, dtype = 1, None if self.of_any_kind else self.dtype
         settings = {"chunk_rows": self.chunk_rows, "dtype": dtype}
+        if self.table is not None and self.chunk_rows is not None and self.of_any_kind:
+            self.columns = self.table.told(self.columns, self.chunk_rows)
         _, parts = datasets.read_table(self.table, self.columns, **settings)
         for X, y, qid, documents in parts:
             if not self.of_any_kind:
@@ -190,9 +197,9 @@ def check_missing(X: Any, rankers: Any, numbers: Any, unit: str = "row") -> None
 def _documents(rows: Any) -> Iterator[str | None]:
     """Yield the names of documents in comments of LETOR lines, or None."""
     for number, line in zip(rows.numbers, rows.lines):
-        match = _DOCUMENT.search(line)
+        name = datasets.docid_of(line)
         try:
-            yield match and match[1].decode()
+            yield name.decode() if name else None
         except UnicodeDecodeError as error:
             raise ValueError(f"line {number}: the docid must be text in UTF-8") from error
 
@@ -207,12 +214,10 @@ def reading(path: Any, expected: str = LETOR) -> Iterator[None]:
         raise ValueError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
         reason = textwrap.shorten(str(error), 3000)
-        is_named = reason.startswith(str(path))
-        prefix = f"cannot read {'' if is_named else f'{path}: '}"
         # A sentence of which the file is the subject is complete.
-        is_sentence = reason.startswith(("cannot read", f"{path} has no column"))
-        prefix = "" if is_sentence else prefix
-        raise ValueError(f"{prefix}{reason}{expected and f' ({expected})'}") from error
+        prefix = "" if reason.startswith(("cannot read", str(path))) else f"cannot read {path}: "
+        reason = f"{reason.rstrip('.')} ({expected})" if expected else reason
+        raise ValueError(prefix + reason) from error
     finally:
         say("")
 

@@ -25,6 +25,8 @@ measures; most of them take a cutoff, as in ndcg@10:
 {listed(get_scorer_names())}
 """
 ABOUT_RUNS = """\
+Runs and judgments are told by what is in the file: lines of TREC, MS MARCO or
+BEIR, a header and rows, JSON, JSON lines, or Parquet.
 Runs are measured as trec_eval does: documents without a judgment are not
 relevant. Judged documents that were not retrieved count among the relevant
 ones and in the ideal ranking. Documents with equal scores are sorted by name
@@ -47,11 +49,13 @@ the file format is inferred from the suffix:
   {", ".join(TABLES)} (text also with .gz, .bz2 or .xz) are tables
   with named columns, for which pandas and pyarrow are needed. Features are all
   columns of numbers, truth values, categories, text and dates; in chunks, those
-  of numbers alone. A table may be in several files, which are read as one: give
-  them all, a folder, a pattern in quotes, or a URL that fsspec reads. All other
-  files hold LETOR/svmlight lines 'relevance qid:Q feature:value ...', plain or
-  with .gz, .bz2 or .xz. If the lines have no qid, the sizes of the queries are
-  read from a file NAME.query beside it.
+  of numbers alone, but for auto. If the header of a text file does not tell
+  what separates fields, or the text is not UTF-8, give --sep and --encoding. A
+  table may be in several files, which are read as one: give them all, a folder,
+  a pattern in quotes, or a URL that fsspec reads. All other files hold
+  LETOR/svmlight lines 'relevance qid:Q feature:value ...', plain or with .gz,
+  .bz2 or .xz. If the lines have no qid, the sizes of the queries are read from
+  a file NAME.query beside it.
 """
 ABOUT_CHUNKS = f"""\
 Files above {WHOLE_BYTES >> 20} MB, unpacked, are read in chunks, for which all rows of a query
@@ -195,6 +199,12 @@ def add_columns(parser: Any) -> Any:
     ):
         text = f"column of a table with the {content}; default: {default}"
         add(group, f"--{name}-column NAME", text, default=default)
+    text = "what separates the fields of a table in text, such as ';' or '\\t'; default: told by "
+    add(group, "--sep SEP", f"{text}the suffix and the header")
+    text = "encoding of a table in text, such as cp1252; default: UTF-8, or UTF-16 if it says so"
+    add(group, "--encoding NAME", text)
+    text = "features of LETOR lines are numbered from 0; default: if some row has a feature 0"
+    add(group, "--zero-based", text, action="store_true")
     return group
 
 

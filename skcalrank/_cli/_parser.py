@@ -55,6 +55,7 @@ _REMEDIES = (
     (r"columns=\{'([^{}]*)': 'drop'\}(, or X without it)?", r"--drop \1"),
     (r"columns=\{'([^{}]*)': '(\w+)'\}", r"--columns \1=\2"),
     (r"\b(Column '[^']*') of X\b", r"\1"),
+    (r"pass kinds='any' to load_table", r"fit with --ranker auto, or without --chunk-rows"),
     (r"Pass gain='linear' to .*; or a function as gain, or", r"Give --gain linear, or"),
 )
 

@@ -21,12 +21,15 @@ class RankingData(NamedTuple("_Triple", [("X", Any), ("y", Array), ("qid", Array
         Query of each row.
     description : str
     feature_names : list of str or None
+    ids : ndarray of str of shape (n_rows,) or None
+        Names of the documents, where the file has them.
     law : LabelMixture or None
         The conditional distribution of y, where it is known.
     """
 
     description: str
     feature_names: list[str] | None
+    ids: Array | None
     law: Any
 
     def __new__(
@@ -37,9 +40,11 @@ class RankingData(NamedTuple("_Triple", [("X", Any), ("y", Array), ("qid", Array
         *,
         description: str = "",
         feature_names: list[str] | None = None,
+        ids: Array | None = None,
         law: Any = None,
     ) -> Self:
         out = super().__new__(cls, X, y, qid)
+        out.ids = ids
         out.description = description
         out.feature_names = feature_names
         out.law = law

@@ -1,38 +1,52 @@
-"""CSV files as frames of pandas, in chunks, with checks of what pandas takes without a word."""
+"""CSV files as frames of pandas: cells are read once, as text, and columns of numbers cast."""
 
 from __future__ import annotations
 
+import codecs
 import csv
-import re
-import warnings
+import io
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
+from ._files import OPENERS, UnpackedFile, needs, refuse_pipe, to_float
 
-from ._files import LARGE_BYTES, OPENERS, UnpackedFile, needs, refuse_pipe
+# The header is looked for in so many bytes; a block of rows has so many, and no row more.
+_HEAD_BYTES, _BLOCK_BYTES = 1 << 16, 1 << 22
 
-# A file is searched in pieces that overlap by the length of a long number.
-_PIECE_BYTES, _OVERLAP = 1 << 20, 1 << 12
+# Values of a column that tell most types that it cannot have.
+_SAMPLE = 100
+
+_SEPARATORS = ",;\t|"
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+# What pandas takes for a missing value.
+_MISSING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
 
 
 class Columns(NamedTuple):
-    """Names of the columns of a table."""
+    """Names of the columns of a table, and how a file of text is read."""
 
     qid: str = "qid"
     label: str = "label"
     document: str = "docid"  # may be missing
     features: list[str] | None = None  # None = all other columns
     labelled: bool = True  # whether the label is read, and must exist
-    verbatim: bool = False  # whether NA, null and the like in text are text, and not missing
     drop: tuple[str, ...] = ()  # columns that are no features
     text: tuple[str, ...] = ()  # columns of CSV that hold text, whatever it looks like
     codes: bool = False  # whether columns of digits that begin with a zero are text in CSV
+    told: bool = False  # whether `text` names all columns that some chunk of CSV shows as text
+    sep: str | None = None  # between the fields of a line; None as the suffix or the header says
+    encoding: str | None = None  # of text; None as its first bytes say, else UTF-8
 
     def read_of(self, names: list[str]) -> list[str]:
         """Return those of the names of columns that are read."""
@@ -50,146 +64,172 @@ def refuse_twins(path: Any, names: Any) -> None:
         raise ValueError(f"{path} has several columns {twins[0]!r}: give every column one name.")
 
 
+def advice_on_separators(names: Any) -> str:
+    """Return a sentence on what may separate the fields of a header; nothing if none may."""
+    sep = next((mark for mark in ";\t|" if any(mark in name for name in names)), None)
+    return (sep and f" If {sep!r} separates fields, pass sep={sep!r} (--sep).") or ""
+
+
 def csv_frames(
-    path: Path, columns: Columns, chunk_rows: int | None, separator: str = ","
+    path: Any, columns: Columns, chunk_rows: int | None, separator: str = ","
 ) -> Iterator[Any]:
-    """Yield the frames of a CSV file, of about `chunk_rows` rows; None = all rows at once."""
+    """Yield the frames of a CSV file; without `chunk_rows` one of all rows."""
+    needs("pandas")
+    pyarrow = needs("pyarrow")
     if isinstance(path, Path):
         refuse_pipe(path)
-    pandas = needs("pandas")
-    options: dict[str, Any] = {"low_memory": False}  # else a column might be of several types
-    if columns.verbatim:
-        options.update(keep_default_na=False, na_values=[""])
-    if _version(pandas) < (3, 1):  # would change the last bit of numbers
-        options["float_precision"] = "round_trip"
-    options |= {"sep": separator, "index_col": False}
-
-    def read_csv(file: Any = None, **more: Any) -> Any:
-        return pandas.read_csv(_source(path) if file is None else file, **options, **more)
-
-    # pandas gives columns of one name different ones.
-    names = read_csv(_source(path, LARGE_BYTES), header=None, nrows=1, dtype=str)
-    refuse_twins(path, names.iloc[0].dropna())
-    # Names are read as text, as one chunk might hold numbers alone and another not.
-    text = dict.fromkeys((columns.qid, columns.document, *columns.text), str)
-    widths = _Widths(path, separator)
-    if _version(pandas) < (3, 0):  # cuts off the first row of a chunk without a word
-        widths.check()
-    if chunk_rows is None:
-        frame = widths.checked(lambda: read_csv(dtype=text))
-        codes = _codes(path, separator, frame, read_csv) if columns.codes else []
-        if codes:
-            frame[codes] = read_csv(usecols=codes, dtype=str)[codes]
-        yield frame
-        return
-    file = _source(path, LARGE_BYTES)
-    with read_csv(file, dtype=text, chunksize=chunk_rows) as frames:
-        while (frame := widths.checked(lambda: next(frames, None))) is not None:
-            yield frame
-            if isinstance(file, UnpackedFile):
-                file.begin_chunk()
+    encoding, separator, header = _told(path, columns, separator)
+    if not header:
+        raise ValueError(f"{path} has no rows: write a header and one for each document.")
+    refuse_twins(path, filter(None, header))
+    # As pandas calls a column without a name.
+    names = [name or f"Unnamed: {at}" for at, name in enumerate(header)]
+    kept = {columns.qid, columns.document, *columns.text}
+    n_read = 0
+    try:
+        with _opened(path) as file:
+            for table in _tables(file.handle, header, separator, encoding, chunk_rows):
+                yield _frame(table.rename_columns(names), kept, columns.codes)
+                n_read += 1
+    except pyarrow.ArrowInvalid as error:
+        if "straddl" in str(error):
+            raise ValueError(
+                f"{path} has a row of more than {_BLOCK_BYTES:,} bytes: a quotation mark is not "
+                "closed, or pass load_table(pandas.read_csv(path), ...)."
+            ) from error
+        right = _without_last_separators(path, header, separator, encoding)
+        if right is None or n_read:
+            raise ValueError(f"{path}: {error}") from error
+        (table,) = _tables(right, header, separator, "utf-8", None)
+        yield _frame(table.rename_columns(names), kept, columns.codes)
 
 
-def _source(path: Path, *limit: int) -> Any:
-    """Return what pandas reads, the path of a plain file."""
+def _opened(path: Any) -> Any:
+    """Open what pandas opens, unpacked."""
+    from pandas.io.common import get_handle
+
     if not isinstance(path, Path):
-        return path.open(compression="infer")
-    return UnpackedFile(path, *limit) if path.suffix in OPENERS else path
+        path = path.open(compression="infer")
+    elif path.suffix in OPENERS:
+        path = io.BufferedReader(UnpackedFile(path))
+    return get_handle(path, "rb", compression="infer", is_text=False)
 
 
-def _codes(path: Any, separator: str, frame: Any, read_csv: Callable[..., Any]) -> list[str]:
-    """Return the columns of digits, some of which begin with a zero, as those of zip codes do."""
-    digits = {name for name in frame.columns if _is_whole(frame[name])}
-    codes: set[str] = set()
-    # Few files have codes, and reading every column as text takes several times as long as numbers.
-    if digits and _may_have_codes(path, separator):
-        with read_csv(usecols=list(digits), dtype=object, chunksize=1 << 16) as parts:
-            for name, texts in (column for part in parts for column in part.items()):
-                lines = "\n".join(["", *map(str.strip, texts.dropna())])
-                if lines and not lines.replace("\n", "").isdecimal():
-                    digits.discard(name)
-                elif re.search("\n0[0-9]", lines):
-                    codes.add(name)
-    return [name for name in frame.columns if name in codes & digits]
+def _told(path: Any, columns: Columns, separator: str) -> tuple[str, str, list[str]]:
+    """Return the encoding, as the first bytes say, the separator, as the header does, and it."""
+    with _opened(path) as file:
+        head = file.handle.read(_HEAD_BYTES)
+    marked = (name for mark, name in _MARKS.items() if head.startswith(mark))
+    encoding = columns.encoding or next(marked, "utf-8")
+    content = head.decode(encoding, "replace").lstrip("\ufeff\r\n")
+    marks = [mark for mark in _SEPARATORS if mark in content.partition("\n")[0]]
+    if columns.sep is not None:
+        separator = columns.sep
+    elif separator not in marks and len(marks) == 1:
+        separator = marks[0]
+    rows = csv.reader(io.StringIO(content, newline=""), delimiter=separator)
+    with suppress(csv.Error):
+        return encoding, separator, next(rows, [])
+    return encoding, separator, []
 
 
-def _may_have_codes(path: Any, separator: str) -> bool:
-    """Return whether some field of a file may be digits that begin with a zero."""
-    from pandas.io.common import get_handle  # opens whatever read_csv opens
+def _tables(file: Any, header: list[str], separator: str, encoding: str, chunk_rows: Any) -> Any:
+    """Return tables of text, of all rows or of blocks of them."""
+    from pyarrow import Table, string
+    from pyarrow import csv as arrow
 
-    ends = separator.encode() + b'\n\r"'
-    is_start = np.isin(np.arange(256), list(ends + b" \t\v\f"))
-    is_digit = np.isin(np.arange(256), list(b"0123456789"))
-    is_code = re.compile(rb"0[0-9]+\s*[" + ends + rb"]").match
-    kept = b"\n"
-    with get_handle(_source(path), "rb", compression="infer", is_text=False) as handles:
-        read: Any = partial(handles.handle.read, _PIECE_BYTES)
-        for piece in chain(iter(read, b""), [b"\n"]):
-            content = kept + piece
-            values = np.frombuffer(content, np.uint8)
-            zeros = np.flatnonzero(values[1:-1] == ord("0")) + 1
-            zeros = zeros[is_start[values[zeros - 1]] & is_digit[values[zeros + 1]]]
-            if any(is_code(content, zero) for zero in zeros.tolist()):
-                return True
-            kept = content[-_OVERLAP:]
+    options = {
+        "read_options": arrow.ReadOptions(block_size=_BLOCK_BYTES, encoding=encoding),
+        "parse_options": arrow.ParseOptions(delimiter=separator, newlines_in_values=True),
+        "convert_options": arrow.ConvertOptions(
+            column_types=dict.fromkeys(header, string()),
+            null_values=_MISSING,
+            strings_can_be_null=True,
+        ),
+    }
+    if chunk_rows is None:
+        return iter([arrow.read_csv(file, **options)])
+    return (Table.from_batches([batch]) for batch in arrow.open_csv(file, **options))
+
+
+def _frame(table: Any, kept: set[str], codes: bool) -> Any:
+    """Return a frame; columns are numbers where all values are, unless they are kept as text."""
+    columns = [
+        column if name in kept else _typed(column, codes)
+        for name, column in zip(table.column_names, table.columns)
+    ]
+    return needs("pyarrow").table(columns, table.column_names).to_pandas()
+
+
+def _typed(column: Any, codes: bool) -> Any:
+    """Return a column as numbers, truth values or text."""
+    from pyarrow import array, compute, types
+
+    found, texts = _cast(column), column
+    if found is None and _is_number(column):
+        texts = compute.utf8_trim_whitespace(column)
+        found = _cast(texts)
+        if found is None:
+            with suppress(ValueError):
+                found = array([value and to_float(value) for value in column.to_pylist()])
+    if found is None:
+        found = _cast(column, "bool")
+    elif codes and types.is_integer(found.type):
+        # As zip codes and the like have a zero in front.
+        coded = compute.and_(
+            compute.starts_with(texts, "0"), compute.greater(compute.binary_length(texts), 1)
+        )
+        least = compute.min(found).as_py()
+        if least is not None and least >= 0 and compute.any(coded).as_py():
+            return column
+    return column if found is None else found
+
+
+def _cast(column: Any, *kinds: str) -> Any:
+    """Return a column as the first type that holds all values; None if there is none."""
+    from pyarrow import ArrowInvalid
+
+    for kind in kinds or ("int64", "uint64", "double"):
+        with suppress(ArrowInvalid):
+            column[:_SAMPLE].cast(kind)  # else all values are tried before it fails
+            return column.cast(kind)
+    return None
+
+
+def _is_number(column: Any) -> bool:
+    """Return whether the first value of a column is a number, perhaps between blanks."""
+    first = column.drop_null()[:1].to_pylist()
+    with suppress(ValueError):
+        return bool(first) and to_float(first[0].strip()) is not None
     return False
 
 
-def _is_whole(column: Any) -> bool:
-    """Return whether a column holds whole numbers, which are floats beside missing values."""
-    numbers = column.dropna()
-    return column.dtype.kind in "iuf" and bool(((numbers >= 0) & (numbers % 1 == 0)).all())
+def _without_last_separators(path: Any, header: list[str], separator: str, encoding: str) -> Any:
+    """Return the rows as bytes without an empty field too many, which is usual; or raise.
 
-
-def _version(package: Any) -> tuple[int, ...]:
-    return tuple(map(int, package.__version__.split(".")[:2]))
-
-
-class _Widths:
-    """Check that all rows of a CSV file have as many fields as its header.
-
-    pandas fills short rows with missing values, and takes the first field of a long row for the
-    index or drops the last field.
+    None means that Python's reader does not know what is wrong either.
     """
-
-    def __init__(self, path: Path, separator: str) -> None:
-        self.path, self.separator, self.are_right = path, separator, False
-
-    def checked(self, read: Callable[..., Any]) -> Any:
-        """Return the frame that a function reads."""
-        from pandas.errors import ParserError, ParserWarning
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ParserWarning)
-            try:
-                frame = read()
-            except (ParserError, ParserWarning) as error:
-                self.check()
-                raise ValueError(str(error)) from error
-        if frame is not None and not self.are_right and frame.iloc[:, -1].isna().any():
-            self.check()
-        return frame
-
-    def check(self) -> None:
-        """Raise for the first row of another length than the header."""
-        from pandas.io.common import get_handle  # opens whatever read_csv opens
-
-        with get_handle(
-            _source(self.path), "r", encoding="utf-8-sig", compression="infer"
-        ) as handles:
-            rows = csv.reader(handles.handle, delimiter=self.separator)
-            with suppress(csv.Error):  # of fields without an end, of which read_csv says more
-                self._check(rows)
-        self.are_right = True
-
-    def _check(self, rows: Any) -> None:
-        lines = ((rows.line_num, row) for row in rows if len(row) > 1 or "".join(row).strip())
-        _, header = next(lines)
-        for line, row in lines:
-            # One separator too many at the end of the rows is usual.
-            if not 0 <= len(row) - len(header) <= 1 or any(row[len(header) :]):
-                raise ValueError(
-                    f"{self.path}, line {line} has {len(row)} fields, and the header has "
-                    f"{len(header)}: name every column (in R, write.table with "
-                    f"row.names=FALSE), and quote fields that hold {self.separator!r}."
-                )
+    out, n_names, line = io.StringIO(), len(header), 0
+    with _opened(path) as file, suppress(csv.Error):
+        lines = io.TextIOWrapper(file.handle, encoding, newline="")
+        rows = csv.reader(lines, delimiter=separator)
+        try:
+            for row in rows:
+                if len(row) < 2 and not "".join(row).strip():
+                    continue
+                if not 0 <= len(row) - n_names <= 1 or any(row[n_names:]):
+                    raise ValueError(
+                        f"{path}, line {rows.line_num} has {len(row)} fields, and the header has "
+                        f"{n_names}: name every column (in R, write.table with row.names=FALSE), "
+                        f"and quote fields that hold {separator!r}."
+                        f"{advice_on_separators(header)}"
+                    )
+                line = rows.line_num
+                csv.writer(out, delimiter=separator).writerow(row[:n_names])
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"{path} is not text in {encoding}, after line {line}: pass its encoding, such as "
+                "'cp1252' of Windows or 'utf-16' (on the command line --encoding)."
+            ) from error
+        return io.BytesIO(out.getvalue().encode())
+    return None

@@ -5,7 +5,7 @@ import codecs
 import gzip
 import io
 import lzma
-import math
+import re
 import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -41,6 +41,8 @@ _N_AHEAD = 3
 # Size of the longest line, and most memory of a decoder; xz -9 needs 65 MB.
 _LONGEST_LINE = 1 << 28
 _DECODER_BYTES = 1 << 28
+
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 
 _DECODERS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, 16 + zlib.MAX_WBITS),
@@ -107,17 +109,19 @@ class Block(NamedTuple):
     n_lines: int
 
 
-def line_blocks(source: Path | bytes, n_bytes: int | None = None) -> Generator[Block]:
+def line_blocks(
+    source: Path | bytes, n_bytes: int | None = None, *, any_end: bool = False
+) -> Generator[Block]:
     """Yield the lines of a plain or compressed file, or of its content, in blocks.
 
     A block has about so many bytes, or fewer. A thread of its own decompresses a file while the
-    blocks before are used.
+    blocks before are used. A carriage return without a line feed is an error unless `any_end`.
     """
     n_bytes = min(n_bytes or _BLOCK_BYTES, _BLOCK_BYTES)
     if isinstance(source, bytes):
         pieces = (source[i : i + n_bytes] for i in range(0, len(source), n_bytes))
-        return _whole_lines(pieces, "the content")
-    blocks = _whole_lines(_pieces(source, n_bytes), source)
+        return _whole_lines(pieces, "the content", any_end)
+    blocks = _whole_lines(_pieces(source, n_bytes), source, any_end)
     return _ahead(blocks) if source.suffix in OPENERS else blocks
 
 
@@ -160,14 +164,14 @@ def _unpacked(
             packed = more.lstrip(b"\0")
 
 
-def _whole_lines(pieces: Iterable[bytes], name: Any) -> Generator[Block]:
+def _whole_lines(pieces: Iterable[bytes], name: Any, any_end: bool) -> Generator[Block]:
     """Yield pieces of text as blocks that end where a line ends, behind a byte-order mark."""
     first, n_begun = 1, 0
     begun: list[bytes] = []
     for piece in pieces:
         head, newline, tail = piece.rpartition(b"\n")
         if newline:
-            block = _block(b"".join([*begun, head, newline]), first)
+            block = _block(b"".join([*begun, head, newline]), first, name, any_end)
             yield block
             first, n_begun, begun = first + block.n_lines, 0, []
         n_begun += len(tail)
@@ -175,11 +179,18 @@ def _whole_lines(pieces: Iterable[bytes], name: Any) -> Generator[Block]:
             raise ValueError(f"{name}, line {first} has more than {_LONGEST_LINE:,} bytes.")
         begun.append(tail)
     if rest := b"".join(begun):
-        yield _block(rest, first)
+        yield _block(rest, first, name, any_end)
 
 
-def _block(content: bytes, first: int) -> Block:
+def _block(content: bytes, first: int, name: Any, any_end: bool) -> Block:
     content = content.removeprefix(codecs.BOM_UTF8) if first == 1 else content
+    if not any_end and b"\r" in content and (alone := _LONE_RETURN.search(content)):
+        line = first + content.count(b"\n", 0, alone.start())
+        raise ValueError(
+            f"{name}, line {line} has a carriage return that no line feed follows, and would be "
+            "one line with what comes behind it. Write the lines anew: "
+            r"path.write_bytes(path.read_bytes().replace(b'\r', b'\n'))."
+        )
     return Block(content, first, content.count(b"\n") + (not content.endswith(b"\n")))
 
 
@@ -266,16 +277,10 @@ def text_lines(path: Path) -> Generator[tuple[int, str]]:
 
 
 class UnpackedFile(io.RawIOBase):
-    """A compressed file, to be read as if it were plain, so many bytes for one chunk of rows."""
+    """A compressed file, to be read as if it were plain."""
 
-    def __init__(self, path: Path, n_bytes: float = math.inf) -> None:
-        self._path, self._n_bytes = path, n_bytes
-        self._blocks, self._rest = line_blocks(path), memoryview(b"")
-        self.begin_chunk()
-
-    def begin_chunk(self) -> None:
-        """Start to count the bytes of a chunk."""
-        self._n_left = self._n_bytes
+    def __init__(self, path: Path) -> None:
+        self._blocks, self._rest = line_blocks(path, any_end=True), memoryview(b"")
 
     def readable(self) -> bool:
         """Return True."""
@@ -287,12 +292,6 @@ class UnpackedFile(io.RawIOBase):
             self._rest = memoryview(next(self._blocks, Block(b"", 0, 0)).content)
         n_bytes = min(len(buffer), len(self._rest))
         buffer[:n_bytes], self._rest = self._rest[:n_bytes], self._rest[n_bytes:]
-        self._n_left -= n_bytes
-        if self._n_left < 0:
-            raise ValueError(
-                f"{self._path} has chunks of more than {self._n_bytes:,} bytes. Pass a smaller "
-                "chunk_rows, unless a quotation mark is not closed."
-            )
         return n_bytes
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from ..data import check, tables
 from ._container import RankingData
 from ._csv_files import Columns
-from ._table_files import TableFiles, read_table, table_files
+from ._table_files import read_table
 
 
 @overload
@@ -23,7 +23,9 @@ def load_table(
     document: str = ...,
     features: Iterable[str] | None = ...,
     columns: Iterable[str] | None = ...,
-    kinds: str | None = ...,
+    kinds: str = ...,
+    sep: str | None = ...,
+    encoding: str | None = ...,
     chunk_rows: None = ...,
 ) -> RankingData: ...
 @overload
@@ -35,7 +37,9 @@ def load_table(
     document: str = ...,
     features: Iterable[str] | None = ...,
     columns: Iterable[str] | None = ...,
-    kinds: str | None = ...,
+    kinds: str = ...,
+    sep: str | None = ...,
+    encoding: str | None = ...,
     chunk_rows: int,
 ) -> Iterator[RankingData]: ...
 def load_table(
@@ -46,7 +50,9 @@ def load_table(
     document: str = "docid",
     features: Iterable[str] | None = None,
     columns: Iterable[str] | None = None,
-    kinds: str | None = None,
+    kinds: str = "any",
+    sep: str | None = None,
+    encoding: str | None = None,
     chunk_rows: int | None = None,
 ) -> RankingData | Iterator[RankingData]:
     """Read a table with a row for each document: CSV, TSV, Parquet or a DataFrame.
@@ -76,10 +82,16 @@ def load_table(
     columns : list of str, default=None
         Columns to read, in place of `features`: features are all of them but those of the query,
         the label and the names of documents. All others stay in the file.
-    kinds : {"any", "numbers"}, default=None
+    kinds : {"any", "numbers"}, default="any"
         Whether features are columns as they are, or columns of numbers as floats, and others are
-        left out with a warning. None is "any" if all rows are read, else "numbers". In chunks,
-        columns of any kind are read from Parquet only.
+        left out with a warning. In chunks of CSV, columns of any kind take a reading of the whole
+        file before, which tells their types.
+    sep : str, default=None
+        What separates the fields of a CSV file, such as ";". None is what the suffix says, unless
+        the header lacks it and has one other of comma, semicolon, tab and ``|``.
+    encoding : str, default=None
+        Encoding of a CSV file, such as "cp1252". None is UTF-8, or UTF-16 if the file begins with
+        its mark.
     chunk_rows : int, default=None
         Read files in chunks of about so many rows, each up to where a query ends; all rows of a
         query must then be adjacent. None reads all rows.
@@ -132,27 +144,17 @@ def load_table(
         check.count("chunk_rows", chunk_rows, "or None to read the whole table")
         if tables.is_frame(source):
             raise ValueError("chunk_rows is for files: a DataFrame is in memory, leave it out.")
-    chosen = Columns(qid, label or "", document, names, label is not None, codes=whole)
-    if kinds is not None:
-        check.option("kinds", kinds, ("any", "numbers"))
-    dtype = None if kinds == "any" or (kinds is None and whole) else np.float64
-    files = _typed(source) if dtype is None and not whole else source
-    names, chunks = read_table(files, chosen, chunk_rows=chunk_rows, dtype=dtype)
+    check.option("kinds", kinds, ("any", "numbers"))
+    codes, labelled = whole or kinds == "any", label is not None
+    chosen = Columns(
+        qid, label or "", document, names, labelled, codes=codes, sep=sep, encoding=encoding
+    )
+    dtype = None if kinds == "any" else np.float64
+    names, chunks = read_table(source, chosen, chunk_rows=chunk_rows, dtype=dtype)
     name = "a data frame" if tables.is_frame(source) else _name_of(source)
     about: dict[str, Any] = {"description": f"Read from {name}.", "feature_names": names}
     data = (RankingData(X, y, qid, **about) for X, y, qid, _ in chunks)
     return next(data) if whole else data
-
-
-def _typed(source: Path) -> TableFiles:
-    """Return the files of a table if they tell the types of its columns, or raise."""
-    files = table_files(source)
-    if files is None or not files.kind.packed:
-        raise ValueError(
-            f"kinds must be 'numbers' for chunks of {source}, got 'any': a column may look like "
-            "numbers in one chunk and not in another. Parquet files tell the types of columns."
-        )
-    return files
 
 
 def _name_of(source: Any) -> str:

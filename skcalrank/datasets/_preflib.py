@@ -29,6 +29,8 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     with the numbers of the alternatives, best first, and ties in braces, such as
     ``12: 3,{1,4},2``. Blank lines and other comments are skipped.
 
+    Alternatives are numbered from 1, or from 0 where one has the number 0.
+
     An alternative that an order leaves out is NaN: it was not compared with any other one, and
     does not count as worse than the ranked alternatives.
 
@@ -88,24 +90,24 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     header, names = _read_header(lines)
     data_type = _data_type(path, header.get("DATA TYPE"))
     counts, orders = _read_orders(path, lines)
-    r = _n_alternatives(path, header.get("NUMBER ALTERNATIVES"), names, orders)
-    _check_names(path, names, r)
+    r, first = _n_alternatives(path, header.get("NUMBER ALTERNATIVES"), names, orders)
+    _check_names(path, names, r, first)
     _check_sizes(path, counts, r, expand)
     for where, groups in orders:
-        _check_order(where, groups, data_type, r)
+        _check_order(where, groups, data_type, range(first, first + r))
     n_voters = header.get("NUMBER VOTERS", sum(counts))
     if n_voters != sum(counts):
         warn(
             f"{path.name} has the orders of {sum(counts)} voters, its header says "
             f"{n_voters}: it may have been cut off or edited.",
         )
-    positions = _positions(orders, r)
+    positions = _positions(orders, r, first)
     if expand:
         positions = np.repeat(positions, counts, axis=0)
     return LabelRankingData(
         np.ones((len(positions), 1)),
         positions,
-        item_names=[names.get(number, str(number)) for number in range(1, r + 1)],
+        item_names=[names.get(number, str(number)) for number in range(first, first + r)],
         feature_names=["constant"],
         weights=None if expand else np.array(counts, dtype=float),
         description=f"{header.get('TITLE') or 'Orders'}, read from {path.name}.",
@@ -180,20 +182,24 @@ def _read_orders(path: Path, lines: list[tuple[str, str]]) -> tuple[Any, ...]:
     return counts, orders
 
 
-def _n_alternatives(path: Path, said: int | None, names: dict[int, str], orders: Any) -> int:
-    """Return the number in the header, else the largest that is named or ranked."""
-    ranked = (item for _, groups in orders for group in groups for item in group)
-    r = max([*names, *ranked]) if said is None else said
+def _n_alternatives(
+    path: Path, said: int | None, names: dict[int, str], orders: Any
+) -> tuple[int, int]:
+    """Return the number of alternatives, of the header or up to the largest, and the first one."""
+    numbers = {*names, *(item for _, groups in orders for group in groups for item in group)}
+    first = 0 if 0 in numbers else 1
+    r = max(numbers) + 1 - first if said is None else said
     if r < 2:
         raise ValueError(f"{path} has {r} alternatives: there is nothing to rank below 2.")
-    return r
+    return r, first
 
 
-def _check_names(path: Path, names: dict[int, str], r: int) -> None:
+def _check_names(path: Path, names: dict[int, str], r: int, first: int) -> None:
     for number, name in names.items():
-        if not 1 <= number <= r:
+        if not first <= number < first + r:
             raise ValueError(
-                f"{path.name} names alternative {number} ({name!r}), but there are {r}, from 1."
+                f"{path.name} names alternative {number} ({name!r}), but there are {r}, from "
+                f"{first}."
             )
     number_of: dict[str, int] = {}
     for number, name in names.items():
@@ -220,24 +226,26 @@ def _check_sizes(path: Path, counts: list[int], r: int, expand: bool) -> None:
         )
 
 
-def _check_order(where: str, groups: list[list[int]], data_type: str | None, r: int) -> None:
+def _check_order(where: str, groups: list[list[int]], data_type: str | None, known: range) -> None:
     items = [item for group in groups for item in group]
     item, count = max(Counter(items).items(), key=itemgetter(1))
     if count > 1:
         raise ValueError(f"{where}: the order ranks {item} {count} times.")
-    unknown = [item for item in items if not 1 <= item <= r]
+    unknown = [item for item in items if item not in known]
     if unknown:
-        raise ValueError(f"{where} ranks alternative {unknown[0]}, but there are {r}, from 1.")
+        raise ValueError(
+            f"{where} ranks alternative {unknown[0]}, but there are {len(known)}, from {known[0]}."
+        )
     if data_type in ("soc", "soi") and len(groups) < len(items):
         raise ValueError(f"{where} has ties, which the data type {data_type} excludes.")
-    if data_type in ("soc", "toc") and len(items) < r:
+    if data_type in ("soc", "toc") and len(items) < len(known):
         raise ValueError(
-            f"{where} ranks {len(items)} of {r} alternatives, but the data type {data_type} "
-            "promises complete orders."
+            f"{where} ranks {len(items)} of {len(known)} alternatives, but the data type "
+            f"{data_type} promises complete orders."
         )
 
 
-def _positions(orders: Any, r: int) -> Floats:
+def _positions(orders: Any, r: int, first: int) -> Floats:
     """Return positions from 1, one row per order; tied items share the mean, NaN is unranked.
 
     With mean positions the net preference of a complete order is ``r + 1 - 2 * position``, ties or
@@ -247,6 +255,6 @@ def _positions(orders: Any, r: int) -> Floats:
     for row, (_, groups) in zip(positions, orders):
         before = 0
         for group in groups:
-            row[np.array(group) - 1] = before + (len(group) + 1) / 2
+            row[np.array(group) - first] = before + (len(group) + 1) / 2
             before += len(group)
     return positions

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..data import PART_CELLS, arrays, tables, warn
 from ..data.types import Array, Floats
-from ._csv_files import Columns, csv_frames, refuse_twins
+from ._csv_files import Columns, advice_on_separators, csv_frames, refuse_twins
 from ._files import is_larger_unpacked, needs, reading, refuse_cut_queries, to_float, whole_queries
 from ._table_sources import PartitionColumns, Shard, shards_of
 
@@ -43,11 +43,11 @@ def read_table(
     These are about `chunk_rows` rows, up to where a query ends; None = all rows at once. Features
     are columns of numbers, of the type `dtype`; None = columns as they are.
     """
-    name, frames = _frames(source, columns, chunk_rows)
+    name, frames = _frames(source, columns, chunk_rows, typed=dtype is None)
     frames = ((path, frame) for path, frame in frames if len(frame))
     first = next(frames, None)
     if first is None:
-        raise ValueError(f"{name} has no rows.")
+        raise ValueError(f"{name} has no rows: behind the header, write one for each document.")
     names = _feature_names(name, first[1], columns, of_numbers=dtype is not None)
     blocks = _blocks(chain([first], frames), names, columns, dtype)
     if chunk_rows is None:
@@ -59,12 +59,17 @@ def _refuse_shared(columns: Columns) -> None:
     roles = [columns.qid, columns.document, *([columns.label] * columns.labelled)]
     shared = [name for name, count in Counter(roles).items() if count > 1]
     if shared:
-        raise ValueError(f"{shared[0]!r} cannot be one column for two of query, label, document.")
+        raise ValueError(
+            f"{shared[0]!r} is given for two of the columns of queries, labels and documents: name "
+            "others by qid, label and document (--qid-column, --label-column, --doc-column)."
+        )
     if columns.labelled and columns.label in (columns.features or ()):
         raise ValueError(f"{columns.label!r} cannot be a feature: it holds the labels.")
 
 
-def _frames(source: Any, columns: Columns, chunk_rows: int | None) -> tuple[str, Any]:
+def _frames(
+    source: Any, columns: Columns, chunk_rows: int | None, *, typed: bool
+) -> tuple[str, Any]:
     """Return the name of a table, and an iterator over its files and frames of pandas."""
     _refuse_shared(columns)
     if tables.is_frame(source):
@@ -76,7 +81,11 @@ def _frames(source: Any, columns: Columns, chunk_rows: int | None) -> tuple[str,
     files = source if isinstance(source, TableFiles) else table_files(source)
     if files is None:
         raise ValueError(f"The suffix of {source} must be one of {', '.join(TABLES)}.")
-    return files.name, files.frames(columns, chunk_rows)
+    if chunk_rows is not None:
+        return files.name, files.chunks(
+            files.told(columns, chunk_rows) if typed else columns, chunk_rows
+        )
+    return files.name, files.frames(columns)
 
 
 def table_format(path: Any) -> TableFormat | None:
@@ -124,18 +133,25 @@ class TableFiles(NamedTuple):
         paths = [shard.path for shard in self.shards]
         return any(is_larger_unpacked(path, n_bytes) for path in paths if isinstance(path, Path))
 
-    def frames(self, columns: Columns, chunk_rows: int | None) -> Iterator[tuple[Any, Any]]:
-        """Return an iterator over the frames, each behind its file."""
-        frames = self._frames(columns, chunk_rows)
-        if chunk_rows is not None or len(self.shards) == 1 or self.kind.packed:
-            return frames
+    def frames(self, columns: Columns) -> Iterator[tuple[Any, Any]]:
+        """Return an iterator over the frames of all files, each behind its file."""
+        if len(self.shards) == 1 or self.kind.packed:
+            return self.chunks(columns, None)
         # Of CSV the values tell the types, and those of one file do not know the others.
-        frames = list(frames)
-        text = _text_in_some([frame for _, frame in frames])
+        frames = list(self.chunks(columns, None))
+        text = _text_in_some(frames)
         again = columns._replace(text=(*columns.text, *text))
-        return self._frames(again, chunk_rows) if text else iter(frames)
+        return self.chunks(again, None) if text else iter(frames)
 
-    def _frames(self, columns: Columns, chunk_rows: int | None) -> Iterator[tuple[Any, Any]]:
+    def told(self, columns: Columns, chunk_rows: int) -> Columns:
+        """Return columns of which it is known which are text, of CSV by reading it once."""
+        if columns.told or self.kind.packed:
+            return columns
+        text = _text_in_some(self.chunks(columns, chunk_rows))
+        return columns._replace(text=(*columns.text, *text), told=True)
+
+    def chunks(self, columns: Columns, chunk_rows: int | None) -> Iterator[tuple[Any, Any]]:
+        """Return an iterator over frames of about so many rows, each behind its file."""
         several, paths = len(self.shards) > 1, [shard.path for shard in self.shards]
         partitions = PartitionColumns(self.shards, columns.text)
         schema = self.kind.schema(paths, columns, partitions.names) if self.kind.schema else None
@@ -172,7 +188,7 @@ def _refuse_others(known: tuple[Any, Any], path: Any, others: Any, columns: Colu
 def _text_in_some(frames: Any) -> list[str]:
     """Return the columns that are text, or of several types, in some of the frames alone."""
     kinds: dict[str, set[bool]] = {}
-    for frame in frames:
+    for _, frame in frames:
         for name, values in frame.items():
             if values.notna().any():
                 kinds.setdefault(name, set()).add(values.dtype.kind in "iuf")
@@ -310,7 +326,10 @@ def _feature_names(path: str, frame: Any, columns: Columns, *, of_numbers: bool)
         raise ValueError(f"{path} has no column{' of numbers' * of_numbers} to be a feature.")
     if rest:
         left_out = ", ".join(map(str, rest))
-        warn(f"Columns of {path} that do not hold numbers are left out: {left_out}.")
+        warn(
+            f"Columns of {path} that do not hold numbers are left out: {left_out}. To keep them, "
+            "pass kinds='any' to load_table."
+        )
     return list(numeric)
 
 
@@ -327,6 +346,7 @@ def _refuse_unknown(path: Any, names: Any, columns: Columns) -> None:
         f"{path} has no column {', '.join(map(repr, dict.fromkeys(unknown)))}"
         + (f" (did you mean {close[0]!r}?)" if close else "")
         + f": its columns are {', '.join(names)}."
+        + advice_on_separators(names)
         + " The columns of queries and labels are named by qid and label, on the command line by "
         "--qid-column and --label-column." * (unknown[0] in roles)
     )
@@ -339,7 +359,7 @@ def _refuse_commas(path: str, name: str, values: Any) -> None:
     if with_comma and all(_COMMAS.fullmatch(text.strip()) for text in texts):
         raise ValueError(
             f"Column {name!r} of {path} holds {with_comma[0]!r}: write numbers with a decimal "
-            "point, and without a comma."
+            "point, and without a comma, or pass load_table(pandas.read_csv(path, decimal=','))."
         )
 
 

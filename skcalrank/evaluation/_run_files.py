@@ -10,7 +10,8 @@ from ..data import check, qid_array
 from ..data.types import ArrayLike, Floats, Ints
 from ._names import name_of
 from ._rank_frame import top_rows
-from ._run_sources import QRELS, RUN, Qrels, Run, Scores, collected, loaded
+from ._run_kinds import QRELS, RUN
+from ._run_sources import Qrels, Run, Scores, collected, loaded
 
 
 def load_run(source: Any) -> Run:
@@ -21,14 +22,28 @@ def load_run(source: Any) -> Run:
     source : str, Path, DataFrame, dict or iterable
         One of
 
-        * a TREC file with lines ``query Q0 document rank score tag``, plain, ``.gz``, ``.bz2`` or
-          ``.xz``; ranks, words after the tag and lines that begin with ``#`` are ignored;
-        * a table ``.csv``, ``.tsv`` or ``.parquet``, or a DataFrame, with columns of queries
-          (``qid``, ``query_id``, ``q_id``, ``user_id``), documents (``docid``, ``doc_id``,
-          ``docno``, ``item_id``) and ``score``, as in ranx, ir_measures, PyTerrier and RecTools (in
-          text, NA and null are names);
-        * a dict of dicts, or an object with ``to_dict``, such as ``ranx.Run``;
-        * tuples with ``query_id``, ``doc_id`` and ``score``, such as ``ir_measures.ScoredDoc``.
+        * a text file, plain, ``.gz``, ``.bz2`` or ``.xz``, whose form is told by what is in it:
+
+          - lines ``query Q0 document rank score tag`` (TREC); ranks, words after the tag and lines
+            that begin with ``#`` are ignored;
+          - lines ``query document rank`` (MS MARCO) or ``query document score``. Whole numbers
+            that count from 1 in each query are ranks; those that fall, and all others, are scores;
+            where neither is sure, the error says how to tell;
+          - a header and rows separated by tabs, commas, semicolons or blanks;
+          - JSON or JSON lines of any of the objects below, such as
+            ``{"q1": {"d1": 0.9, "d2": 0.8}}`` or ``{"query": "q1", "docid": "d1", "score": 0.9}``;
+
+        * a table ``.parquet`` or a DataFrame. Columns, here and in a header, are the query
+          (``qid``, ``query_id``, ``query-id``, ``q_id``, ``query``, ``user_id``), the document
+          (``docid``, ``doc_id``, ``docno``, ``pid``, ``corpus-id``, ``item_id``) and ``score``, or
+          else ``rank``, as in ranx, ir_measures, PyTerrier, BEIR and RecTools (in text, NA and null
+          are names);
+        * a dict of dicts, or of lists of documents, best first; or an object with ``to_dict``,
+          such as ``ranx.Run``;
+        * tuples ``(query, document, score)``, objects with ``query_id``, ``doc_id`` and ``score``,
+          such as ``ir_measures.ScoredDoc``, or dicts with the names of columns.
+
+        The score of a rank, or of a place in a list, is minus the rank.
 
     Returns
     -------
@@ -68,8 +83,10 @@ def load_qrels(source: Any) -> Qrels:
     Parameters
     ----------
     source : str, Path, DataFrame, dict or iterable
-        As in :func:`load_run`. Lines of a TREC file are ``query 0 document relevance``, and the
-        column of values is ``relevance``, ``rel``, ``label``, ``score`` or ``grade``.
+        As in :func:`load_run`, except lists. Lines are ``query 0 document relevance`` (TREC, MS
+        MARCO), ``query document relevance`` (BEIR), or those of a judgment list or of LETOR,
+        ``relevance qid:Q ... # document`` or ``... # docid = document``. The column of values is
+        ``relevance``, ``rel``, ``label``, ``score``, ``grade`` or ``rating`` (Quepid).
 
     Returns
     -------

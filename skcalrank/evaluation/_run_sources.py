@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..data import in_memory, is_missing, tables
 from ..data.types import Array
-from ..datasets import Columns, byte_lines, table_format, to_float
-from ._names import name_of, names_of
+from ..datasets import Columns, table_format
+from ._names import names_of
+from ._run_kinds import QRELS, RUN, Kind, Row, entry, number, score_of
+from ._run_texts import json_of, rows_of_text
 
 #: Values by query and document.
 Scores = dict[str, dict[str, float]]
@@ -66,22 +69,6 @@ class Run(Scores):
         super().__init__(values)
 
 
-class Kind(NamedTuple):
-    """Format of a kind of file: the line of a TREC file, and names of the columns of a table."""
-
-    what: str
-    line: str
-    value_at: int  # number of the word with the value
-    values: tuple[str, ...]  # names of the column with the value
-
-
-RUN = Kind("run", "query Q0 document rank score tag", 4, ("score", "sim"))
-_JUDGED = "relevance rel label score grade rating"
-QRELS = Kind("qrels", "query 0 document relevance", 3, tuple(_JUDGED.split()))
-_QUERIES = ("qid", "query_id", "q_id", "query", "topic", "user_id")
-_DOCUMENTS = ("docid", "doc_id", "docno", "document", "pid", "id", "item_id")
-
-
 def loaded(source: Any, kind: Kind) -> Scores:
     """Return the values of a source of any type; raise if it says that it is of another kind."""
     # ranx has classes of the same names.
@@ -93,10 +80,7 @@ def loaded(source: Any, kind: Kind) -> Scores:
         )
     (source,) = in_memory(source=source)
     if isinstance(source, (str, os.PathLike)):
-        path = Path(source)
-        table = table_format(path)
-        rows = _lines(path, kind) if table is None else _of_table(path, table.frames, kind)
-        return collected(rows, f"cannot read {path}")
+        return _of_file(Path(source), kind)
     if tables.is_frame(source):
         return collected(_of_frame(source, kind, kind.what), kind.what)
     if hasattr(source, "to_dict"):
@@ -113,7 +97,7 @@ def could_be_either(source: Any) -> bool:
     return isinstance(source, Mapping) and not isinstance(source, (Qrels, Run))
 
 
-def collected(rows: Iterable[tuple[Any, str, float]], name: str) -> Scores:
+def collected(rows: Iterable[Row], name: str) -> Scores:
     """Return values by query and document; raise if two queries are the same as text."""
     out: Scores = {}
     names: dict[str, Any] = {}
@@ -132,78 +116,27 @@ def collected(rows: Iterable[tuple[Any, str, float]], name: str) -> Scores:
     return out
 
 
-def _lines(path: Path, kind: Kind) -> Iterator[tuple[str, str, float]]:
-    n_words, value_at = len(kind.line.split()), kind.value_at
-    for number, line in byte_lines(path):
-        # Bytes are split at blanks of ASCII alone, as in trec_eval: names may hold others.
-        words = line.split()
-        if not words or words[0].startswith(b"#"):
-            continue
-        try:
-            if len(words) != n_words:
-                _check_more_words(words, kind)
-            query, document, text = (words[at].decode() for at in (0, 2, value_at))
-            value = to_float(text)
-            if not np.isfinite(value):
-                raise ValueError(f"{text} is not finite")
-        except ValueError as error:
-            raise ValueError(
-                f"cannot read {path}: line {number}: {error} (lines must be '{kind.line}')"
-            ) from error
-        yield query, document, value
-
-
-def _check_more_words(words: list[bytes], kind: Kind) -> None:
-    """Raise unless words follow the tag of a run, which trec_eval ignores.
-
-    Where the rank is no number, a name has a blank, which would move all words behind it.
-    """
-    n_words = len(kind.line.split())
-    if kind is not RUN or len(words) < n_words:
-        raise ValueError(f"it must have {n_words} words, got {len(words)}")
-    rank = words[RUN.value_at - 1].decode()
+def _of_file(path: Path, kind: Kind) -> Scores:
+    table, name = table_format(path), f"cannot read {path}"
     try:
-        to_float(rank)
-    except ValueError:
-        raise ValueError(
-            f"its rank must be a number, as it has more than {n_words} words, got {rank!r}: a name "
-            "must be one word"
-        ) from None
+        if table is not None and table.packed:
+            (frame,) = table.frames(path, Columns(), None, None)
+            return collected(_of_frame(frame, kind, str(path)), name)
+        source = json_of(path)
+        return collected(rows_of_text(path, kind), name) if source is None else loaded(source, kind)
+    except ValueError as error:
+        if str(error).startswith((str(path), name)):
+            raise
+        raise ValueError(f"{name}: {error}") from error
 
 
-def _of_table(path: Path, read: Any, kind: Kind) -> Iterator[Any]:
-    """Return the rows of a table, whose names are read as text.
-
-    If the columns of names are not the default ones, the table is read a second time.
-    """
-    columns = Columns(verbatim=True)
-    (frame,) = read(path, columns, None, None)
-    query, document, _ = _columns_of(frame, kind, str(path))
-    if (query, document) != (columns.qid, columns.document):
-        (frame,) = read(path, columns._replace(qid=query, document=document), None, None)
-    return _of_frame(frame, kind, str(path))
-
-
-def _columns_of(frame: Any, kind: Kind, name: str) -> list[str]:
-    columns = []
-    for role, names in (("query", _QUERIES), ("document", _DOCUMENTS), ("value", kind.values)):
-        column = next((choice for choice in names if choice in frame.columns), None)
-        if column is None:
-            raise ValueError(
-                f"{name} must have a column of the {role} ({', '.join(names)}), got columns "
-                f"{', '.join(map(str, list(frame.columns)[:20]))}."
-            )
-        columns.append(column)
-    return columns
-
-
-def _of_frame(frame: Any, kind: Kind, name: str) -> Iterator[tuple[Any, str, float]]:
-    columns = _columns_of(frame, kind, name)
+def _of_frame(frame: Any, kind: Kind, name: str) -> Iterator[Row]:
+    columns = kind.columns(frame.columns, name)
     *names, values = (np.asarray(frame[column]) for column in columns)
     rows = zip(*map(_cells, names), values.tolist())
-    for number, (query, document, value) in enumerate(rows, 1):
-        places = [f"{name}, row {number}, column {column!r}" for column in columns]
-        yield _entry(query, document, value, *places)
+    for at, cells in enumerate(rows, 1):
+        places = [f"{name}, row {at}, column {column!r}" for column in columns]
+        yield entry(cells, places, columns[2])
 
 
 def _cells(column: Array) -> list[Any]:
@@ -218,8 +151,13 @@ def _of_dict(source: Any, kind: Kind) -> Scores:
     _check_keys(source, kind.what, "queries")
     for query, (key, documents) in zip(names_of(source, kind.what), source.items()):
         place = f"{kind.what}[{key!r}]"
+        if kind is RUN and _are_names(documents):
+            documents = _in_order(documents, place)
         if not isinstance(documents, Mapping):
-            raise ValueError(f"{place} must be a dict of values by document, got {documents!r}.")
+            in_order = ", or a list of documents in order" * (kind is RUN)
+            raise ValueError(
+                f"{place} must be a dict of values by document{in_order}, got {documents!r}."
+            )
         _check_keys(documents, place, "documents")
         names = names_of(documents, place)
         values = dict(zip(names, _numbers(documents, place)))
@@ -231,6 +169,19 @@ def _of_dict(source: Any, kind: Kind) -> Scores:
     if not any(out.values()):
         raise ValueError(f"{kind.what} must hold a document at least, got none.")
     return out
+
+
+def _are_names(documents: Any) -> bool:
+    is_list = isinstance(documents, (list, tuple))
+    return is_list and all(isinstance(d, (str, bytes, int, np.integer)) for d in documents)
+
+
+def _in_order(documents: Any, place: str) -> dict[Any, float]:
+    """Return scores that fall from the first document to the last."""
+    twin = next((d for d, count in Counter(documents).items() if count > 1), None)
+    if twin is not None:
+        raise ValueError(f"{place}: document {twin} appears twice.")
+    return {document: score_of("rank", rank) for rank, document in enumerate(documents, 1)}
 
 
 def _check_keys(keys: Iterable[Any], place: str, names: str) -> None:
@@ -249,37 +200,25 @@ def _numbers(documents: Mapping[Any, Any], place: str) -> list[float]:
             return values.tolist()
     except (TypeError, ValueError):
         pass
-    return [_value(value, f"{place}[{document!r}]") for document, value in documents.items()]
+    return [number(value, f"{place}[{document!r}]") for document, value in documents.items()]
 
 
-def _of_tuples(source: Any, kind: Kind) -> Iterator[tuple[Any, str, float]]:
+def _of_tuples(source: Any, kind: Kind) -> Iterator[Row]:
     value = "score" if kind is RUN else "relevance"
+    names = ("query_id", "doc_id", value)
     if not isinstance(source, Iterable):
         raise ValueError(
             f"A {kind.what} must be a path, a DataFrame, a dict of dicts or tuples with query_id, "
             f"doc_id and {value}, got {type(source).__name__}."
         )
-    for number, row in enumerate(source):
-        place = f"{kind.what}, entry {number}"
-        if not all(hasattr(row, name) for name in ("query_id", "doc_id", value)):
+    for at, row in enumerate(source):
+        place, columns, cells = f"{kind.what}, entry {at}", list(names), row
+        if isinstance(row, Mapping):
+            columns = kind.columns(row, place)
+            cells = [row[column] for column in columns]
+        elif all(hasattr(row, name) for name in names):
+            cells = [getattr(row, name) for name in names]
+        elif type(row) not in (tuple, list) or len(row) != len(names):
             raise ValueError(f"{place} must have query_id, doc_id and {value}, got {row!r}.")
-        places = f"{place}, query_id", f"{place}, doc_id", place
-        yield _entry(row.query_id, row.doc_id, getattr(row, value), *places)
-
-
-def _entry(
-    query: Any, document: Any, value: float, in_query: str, in_document: str, in_value: str
-) -> tuple[Any, str, float]:
-    """Return checked names and a value; the other arguments are places for messages."""
-    query, document = name_of(query, in_query), name_of(document, in_document)
-    return query, str(document), _value(value, in_value)
-
-
-def _value(value: Any, place: str) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{place} must be a number, got {value!r}.") from error
-    if not np.isfinite(number):
-        raise ValueError(f"{place} must be finite, got {value!r}.")
-    return number
+        places = f"{place}, {columns[0]}", f"{place}, {columns[1]}", place
+        yield entry(cells, places, columns[2])

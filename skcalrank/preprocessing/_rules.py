@@ -183,13 +183,13 @@ def _of_strings(name: Any, levels: Levels, max_categories: int) -> Column:
     if all(map(_ISO.fullmatch, texts)) and (moments := Moments.of_levels(levels)) is not None:
         warn(
             f"Column {name!r} of X holds text such as {texts[0]!r}, which is read as dates. "
-            f"Convert it to dates, or set columns={{{name!r}: 'category'}}."
+            f"Say so by columns={{{name!r}: 'date'}}, or set columns={{{name!r}: 'category'}}."
         )
         return Date(name, moments)
     if len(texts) > _MOST_CODES and all(map(_is_number, texts)):
         warn(
             f"Column {name!r} of X holds text such as {texts[0]!r}, which is read as numbers. "
-            f"Convert it to numbers, or set columns={{{name!r}: 'category'}}."
+            f"Say so by columns={{{name!r}: 'number'}}, or set columns={{{name!r}: 'category'}}."
         )
         return _from_text(name, Numbers.of(numbers_of(texts, from_text=True)))
     if len(texts) < _ENOUGH or (not levels.is_category and _warn_of_look(name, texts)):

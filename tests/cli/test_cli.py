@@ -206,10 +206,10 @@ def test_bad_input(capsys, files, argv, words):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "cannot read"),
+        (b"", "has no rows"),
         (b"these are words\n", "qid:Q"),
         (b"1 1:0.5\n0 1:0.25\n", "without qid"),
-        (bytes(range(256)), "cannot read"),
+        (bytes(range(256)), "line 2 has a carriage return"),
     ],
 )
 @pytest.mark.parametrize("suffix", [".txt", ".gz", ".xz"])

@@ -50,7 +50,7 @@ pytest.importorskip("skops")
         (["fit", "TRAIN", "--model", "NEW", "--ranker", "err", "--chunk-rows", "9"], "--max-grade"),
         (["fit", "TRAIN", "--model", "NEW", "--chunk-rows", "0"], "integer >= 1"),
         (["fit", "TRAIN", "--model", "NEW", "--alphas", "1", "--chunk-rows", "9"], "all rows"),
-        (["fit", "TRAIN", "--model", "NEW", "--n-features", "2"], "cannot read"),
+        (["fit", "TRAIN", "--model", "NEW", "--n-features", "2"], "line 1 has feature 6"),
         (["predict", "TRAIN", "TEST"], "not a model file"),
         (["predict", "MISSING", "TEST"], "No such file"),
         (["predict", "MODEL", "MISSING"], "No such file"),
@@ -229,7 +229,8 @@ def test_a_folder_of_parts_is_named_once(capsys, frames, new, tmp_path):
     assert message.count("part-0") == 1
 
 
-def test_words_among_numbers_are_named(capsys, frames, new, tmp_path):
+def test_words_among_numbers_are_named(capsys, frames, new, tmp_path, monkeypatch):
+    monkeypatch.setattr("skcalrank.datasets._csv_files._BLOCK_BYTES", 1 << 12)
     file, frame = str(tmp_path / "train.csv"), frames["train"].astype({"f3": object})
     frame.loc[frame.index[-1], "f3"] = "oops"
     frame.to_csv(file, index=False)
@@ -328,3 +329,43 @@ def test_help(capsys, monkeypatch, command):
     out = run(capsys, command, "--help")
     assert "example" in out
     assert max(map(len, out.split("\n"))) <= 80
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("dup.csv", "qid,label,x,x\n1,1,2,3\n", "{path} has several columns 'x': give every"),
+        ("hdr.csv", "qid,label,x\n", "{path} has no rows: behind the header, write one"),
+        ("none.csv", "", "{path} has no rows: write a header and"),
+        ("a.png", "\x89PNG", "{path} is not a file of LETOR lines, line 1: "),
+        ("a.csv", "a;b,c\n1;2,3\n", "{path} has no column 'qid', 'label': its columns are a;b, c."),
+    ],
+)  # fmt: skip
+def test_a_sentence_about_a_file_is_whole(capsys, new, tmp_path, name, content, words):
+    (tmp_path / name).write_text(content, encoding="latin-1")
+    message = fail(capsys, "fit", str(tmp_path / name), "--model", new)
+    assert f"error: {words.format(path=tmp_path / name)}" in message
+
+
+def test_separators_and_encodings(capsys, frames, new, tmp_path):
+    file, more = str(tmp_path / "train.csv"), [*COLUMNS, "--drop", "docid"]
+    frame = frames["train"].assign(city="Köln")
+    frame.to_csv(file, index=False, sep=";", encoding="cp1252")
+    assert "--encoding" in fail(capsys, "fit", file, "--model", new, *more)
+    for sep in ([], ["--sep", ";"]):
+        run(capsys, "fit", file, "--model", new, *more, *sep, "--encoding", "cp1252")
+    frame.to_csv(file, index=False, sep="\t", encoding="utf-16")
+    run(capsys, "fit", file, "--model", new, *more, "--sep", r"\t")
+
+
+def test_features_from_zero_on_the_command_line(capsys, new, tmp_path):
+    rows = "".join(f"{q % 2} qid:{q // 4} 0:{q} 1:{q % 3 + 1} # d{q}\n" for q in range(40))
+    (tmp_path / "train.txt").write_text(rows)
+    (tmp_path / "test.txt").write_text("1 qid:1 1:5 # a\n0 qid:1 1:2 # b\n")
+    run(capsys, "fit", str(tmp_path / "train.txt"), "--model", new)
+    scores = [
+        run(capsys, "predict", new, str(tmp_path / "test.txt"), *more)
+        for more in ([], ["--zero-based"], ["--zero-based", "--format", "trec"])
+    ]
+    assert scores[0] != scores[1]
+    assert set(scores[2].split()) > {"a", "b"}  # documents of comments

@@ -33,8 +33,8 @@ from skcalrank.persistence import load_model, read_header, save_model
 
 pytest.importorskip("skops")
 
-READING = {"chunk_rows": None, "dtype": "float64", "doc_column": ""}
-READING.update(features=None, drop=[], columns={})
+READING = {"zero_based": False, "chunk_rows": None, "dtype": "float64", "doc_column": ""}
+READING.update(features=None, drop=[], columns={}, sep=None, encoding=None)
 
 # -- fit ---------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ def test_columns_left_out_are_said(capsys, frames, tmp_path, new):
     assert main(["fit", file, "--model", new, *COLUMNS, "--chunk-rows", "50"]) == 0
     assert capsys.readouterr().err == (
         f"skcalrank: warning: Columns of {file} that do not hold numbers are left out: "
-        "title, sold, brand.\n"
+        "title, sold, brand. To keep them, fit with --ranker auto, or without --chunk-rows.\n"
     )
 
 

@@ -168,8 +168,8 @@ def test_warnings_name_options_once(capsys, files, new, tmp_path, command):
     err = re.sub("such as '[^']*'", "such as VALUE", capsys.readouterr().err)
     lines = err.replace("skcalrank: warning: ", "").splitlines()
     assert lines == [
-        "Column 'listed' holds text such as VALUE, which is read as dates. Convert it to dates, or "
-        "set --columns listed=category.",
+        "Column 'listed' holds text such as VALUE, which is read as dates. Say so by --columns "
+        "listed=date, or set --columns listed=category.",
         "Column 'sku' is left out: 100% of its texts, such as VALUE, are distinct, as "
         "identifiers are. To keep it, set --columns sku=category.",
         "Column 'row' holds consecutive integers, each once, as numbers of rows do. Leave it out "

@@ -8,6 +8,7 @@ import pickle
 import re
 import sys
 import tracemalloc
+from collections import deque
 from threading import Thread
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.utils.validation import check_random_state
 
 from skcalrank import load_digits_queries, load_letor, make_subset_ranking
 from skcalrank.datasets import Columns, LabelMixture, RankingData, read_table
+from skcalrank.evaluation import load_qrels, to_qrels
 from skcalrank.measures import ERR, MEASURES, get_measure
 from skcalrank.metrics import measure_score
 
@@ -290,11 +292,107 @@ def test_options_of_chunks(letor_text, tmp_path):
             load_letor(path, chunk_rows=bad)
 
 
-def test_chunks_of_rows_without_features(tmp_path):
-    path = write(tmp_path / "a.txt", "1 qid:1\n0 qid:1 # none\n0 qid:2\n")
+@pytest.mark.parametrize("options", [{}, {"chunk_rows": 1}, {"chunk_rows": 9, "sparse": True}])
+def test_a_judgment_list_is_refused_with_the_call_that_reads_it(tmp_path, options):
+    path = write(tmp_path / "a.txt", "# rambo\n4\tqid:1 #\t7555\tRambo\n0 qid:1 # 13 Blood\n")
+    with pytest.raises(ValueError, match="has no features, as a judgment list") as caught:
+        list(load_letor(path, **options))
+    call = re.search(r"load_qrels\('.*'\)", str(caught.value))[0]
+    assert eval(call, {"load_qrels": load_qrels}) == {"1": {"7555": 4, "13": 0}}
+    # Rows without a feature are zeros beside others.
+    path.write_text("1 qid:1\n0 qid:1 # none\n0 qid:1 2:3\n")
     for data in (load_letor(path), *load_letor(path, chunk_rows=9)):
-        assert data.X.shape == (3, 1)
-        assert not data.X.any()
+        assert data.X.tolist() == [[0, 0], [0, 0], [0, 3]]
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 1, 100])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_features_from_zero(tmp_path, rng, chunk_rows, sparse):
+    X, y = rng.integers(0, 3, (60, 4)) * 0.5, rng.integers(0, 3, 60)
+    qid = np.repeat(np.arange(20), 3)
+    X[0] = 0, 1, 0, 2  # without a feature 0
+    X[59, 0] = X[:, 3].max() + 1
+    options = {"chunk_rows": chunk_rows, "sparse": sparse}
+
+    def read(path, **more):
+        data = load_letor(path, **options, **more)
+        parts = [data] if chunk_rows is None else list(data)
+        parts = [part.X.toarray() if sparse else part.X for part in parts]
+        return np.concatenate(parts)
+
+    for zero_based in (False, True):
+        path = str(tmp_path / f"{zero_based}.txt")
+        dump_svmlight_file(X, y, path, query_id=qid, zero_based=zero_based)
+        for said in ("auto", zero_based):
+            np.testing.assert_array_equal(read(path, zero_based=said), X)
+            if chunk_rows is None or said != "auto":
+                np.testing.assert_array_equal(read(path, zero_based=said, n_features=4), X)
+    with pytest.raises(ValueError, match=r"line .* it has feature 0: pass zero_based=True"):
+        read(path, zero_based=False)
+    with pytest.raises(ValueError, match=r"has feature 3, which is above n_features=3: .* >= 4"):
+        read(path, zero_based=True, n_features=3)
+    np.testing.assert_array_equal(read(path, zero_based=np.True_), X)
+    for bad in ("yes", 1):
+        with pytest.raises(ValueError, match=f"zero_based must be True, .* got {bad!r}"):
+            read(path, zero_based=bad)
+    X[0, 0] = 7  # of the first row
+    dump_svmlight_file(X, y, path, query_id=qid, zero_based=True)
+    np.testing.assert_array_equal(read(path, n_features=4), X)
+
+
+def test_a_late_feature_zero_of_a_file_in_chunks_is_told(tmp_path):
+    rows = [f"1 qid:{q} 1:2 2:3 # {'x' * 9000}\n" for q in range(200)]
+    path = write(tmp_path / "a.txt", "".join(rows) + "1 qid:999 0:5\n")
+    with pytest.raises(ValueError, match="line 201: it has feature 0: pass zero_based=True"):
+        list(load_letor(path, chunk_rows=1, n_features=3))
+    chunks = list(load_letor(path, chunk_rows=1, n_features=3, zero_based=True))
+    assert chunks[-1].X.tolist() == [[5, 0, 0]]
+    assert load_letor(path).X[-1].tolist() == [5, 0, 0]
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 1, 9])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_lone_carriage_return_is_an_error_with_its_line(tmp_path, chunk_rows, suffix):
+    path, pack = tmp_path / f"a.txt{suffix}", gzip.compress if suffix else bytes
+    for line, content in [
+        (1, b"2 qid:1 1:1 # a\r0 qid:1 1:2 # b\r"),
+        (2, b"2 qid:1 1:1\r\n0 qid:1 1:2\r1 qid:1 1:3\r\n"),
+        (2, b"2 qid:1 1:1\n0 qid:1 1:2\r"),
+    ]:
+        path.write_bytes(pack(content))
+        with pytest.raises(ValueError, match=f"a.txt.*, line {line} has a carriage return"):
+            deque(load_letor(path, chunk_rows=chunk_rows))
+    path.write_bytes(pack(content.replace(b"\r", b"\n")))  # as the error says
+    assert load_letor(path).y.tolist() == [2, 0]
+
+
+NAMED = {
+    "docid": ("2 qid:7 1:1 #docid = GX1 inc = 1\n0 qid:7 1:2 #docid=GX2\n", ["GX1", "GX2"]),
+    "first words": ("2 qid:7 1:1 # 7555 Rambo\n\n0 qid:7 1:2 #12\tRambo II # 2\n", ["7555", "12"]),
+    "comments between": ("# docid = 5\n2 qid:7 1:1 # docid = a\n# x\n0 qid:8 1:2 # docid = a\n",
+                         ["a", "a"]),
+    "one lacks it": ("2 qid:7 1:1 # a\n0 qid:7 1:2\n", None),
+    "one lacks the docid": ("2 qid:7 1:1 # docid = a\n0 qid:7 1:2 # b\n", None),
+    "twice in a query": ("2 qid:7 1:1 # good\n0 qid:7 1:2 # good\n", None),
+    "no comment": ("2 qid:7 1:1\n0 qid:7 1:2\n", None),
+    "no text": ("2 qid:7 1:1 # \xff\n0 qid:7 1:2 # b\n", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_documents_named_in_comments_are_ids(tmp_path, name):
+    text, ids = NAMED[name]
+    (tmp_path / "a.txt").write_bytes(text.encode("latin-1"))
+    for data in (load_letor(tmp_path / "a.txt"), *load_letor(tmp_path / "a.txt", chunk_rows=9)):
+        assert (data.ids if data.ids is None else data.ids.tolist()) == ids
+        if ids is not None:
+            assert to_qrels(data.y, data.qid, data.ids) == load_qrels(tmp_path / "a.txt")
+
+
+def test_null_is_missing(tmp_path):
+    path = write(tmp_path / "a.txt", "2 qid:7 1:NULL 2:1 # NULL\n0 qid:7 1:3 2:NULL\n")
+    for data in (load_letor(path), *load_letor(path, chunk_rows=9)):
+        np.testing.assert_array_equal(data.X, [[np.nan, 1], [3, np.nan]])
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 2, 100])
@@ -304,7 +402,8 @@ def test_chunks_of_rows_without_features(tmp_path):
         ("2 qid:7 1:0.5\n\n0 qid:7 2:x\n1 qid:8 1:3\n", 3, "convert"),
         ("2 qid:7 1:0.5\n1 qid:8 2:3 1:3\n", 2, "sorted"),
         ("# head\nwords are here\n", 2, "convert"),
-        ("2 qid:7 0:0.5\n", 1, "index 0"),
+        ("2 qid:7 -1:0.5\n", 1, "index -1"),
+        ("2 qid:7 1:NULLS\n", 1, "could not convert"),
         ("2 qid:7 1:1\n1 qid:x 1:1\n", 2, ""),
     ],
 )
@@ -479,7 +578,7 @@ def test_columns_of_tables(frame, tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "No columns"),
+        ("", "has no rows: write a header"),
         ("qid,label,a\n", "has no rows"),
         ("qid,label\n1,0\n", "no column of numbers"),
         (
@@ -502,13 +601,14 @@ def test_what_is_no_table(tmp_path):
         read_table(tmp_path / "a.xls", Columns())
 
 
-def test_bad_tables_in_chunks(tmp_path):
+def test_bad_tables_in_chunks(tmp_path, monkeypatch):
     pytest.importorskip("pandas")
+    monkeypatch.setattr("skcalrank.datasets._csv_files._BLOCK_BYTES", 12)
     path = write(tmp_path / "bad.csv", "qid,label,a\n1,0,2\n2,0,2\n1,0,2\n")
     with pytest.raises(ValueError, match=r"query '1' was in an earlier chunk"):
         list(read_table(path, Columns(), chunk_rows=1)[1])
-    write(path, "qid,label,a\n1,0,2\n2,0,words\n")
-    with pytest.raises(ValueError, match=r"bad.csv, row 2, column 'a' is not a number: .*'words'"):
+    write(path, "qid,label,a\n1,0,2\n1,0,2\n2,0,words\n")
+    with pytest.raises(ValueError, match=r"bad.csv, row 3, column 'a' is not a number: .*'words'"):
         list(read_table(path, Columns(), chunk_rows=1)[1])
 
 

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import tempfile
 import warnings
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -18,18 +19,31 @@ from readers import READERS
 from strategies import examples
 
 from skcalrank import load_letor
-from skcalrank.datasets import TABLES, Columns, read_table
+from skcalrank.datasets import TABLES, Columns, load_table, read_table
+from skcalrank.evaluation import load_qrels, load_run
 
 LETOR = (
     "# a comment\n2 qid:10 1:0.5 3:1 # docid = a\n0 qid:10 2:-1e3 #b\n\n1 qid:7 1:2 2:0 3:.25\n"
     "0 qid:8 3:1\n3 qid:8 1:1e-3\n"
 )
+FROM_ZERO = "1 qid:1 1:1 # a b\n0 qid:1 0:2 1:NULL # c\n1 qid:2 0:1 2:.5 # a\n"
 TABLE = 'qid,label,docid,f,g\na,1,x,0.5,3\na,0,y,,4\nb,2,"z,z",1e3,-5\nc,0,,7,6\nc,1,w,2.5,7\n'
 PREFLIB = (
     "# FILE NAME: a.soi\n# DATA TYPE: soi\n# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: 6\n"
     "# ALTERNATIVE NAME 1: tea\n# ALTERNATIVE NAME 2: rum\n# ALTERNATIVE NAME 3: gin\n"
     "3: 1,2\n2: 2,{1,3}\n1: 3\n"
 )
+RUNS = {
+    "TREC": "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.5 t\nq2 Q0 d1 1 0.7 t\n",
+    "qrels": "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\n",
+    "MS MARCO": "1\t7\t1\n1\t9\t2\n2\t7\t1\n",
+    "BEIR": "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td1\t1\n",
+    "Quepid": 'query,docid,rating\n"a, b",1,3\n"a, b",2,0\nc,1,1\n',
+    "judgment list": "# rambo\n4\tqid:1 #\t75\tRambo\n0\tqid:1 #\t13\tBlood\n",
+    "JSON": '{"q1": {"d1": 0.9, "d2": 1},\n "q2": {"d1": 2}}',
+    "lists": '{"q1": ["d1", "d2"], "q2": ["d1"]}',
+    "JSON lines": '{"qid": "q", "docid": "a", "score": 1}\n{"qid": "q", "docid": "b", "score": 2}',
+}
 TEXTS = {name: text for name, (_, _, text) in READERS.items()} | {
     "letor": LETOR,
     "letor in chunks": LETOR,
@@ -140,6 +154,19 @@ def test_readers_read_or_name_the_file(name, data):
         read(lambda: reader(path / file), file)
 
 
+@pytest.mark.parametrize("form", RUNS)
+@examples(1)
+@given(data=st.data())
+def test_runs_and_judgments_are_read_or_name_the_file(form, data):
+    name = data.draw(st.sampled_from(["a.txt", "a.csv", "a.tsv"]))
+    with folder() as path:
+        (path / name).write_bytes(data.draw(damaged(RUNS[form].encode())))
+        for reader in (load_run, load_qrels):
+            values = read(partial(reader, path / name), name)
+            numbers = [v for of in (values or {}).values() for v in of.values()]
+            assert values is None or np.isfinite(numbers).all()
+
+
 PACKERS = {".gz": gzip.compress, ".xz": lzma.compress}
 
 
@@ -167,7 +194,7 @@ def rows_of(parts):
 @examples(3)
 @given(data=st.data())
 def test_letor_in_chunks_is_letor_at_once(data):
-    content = data.draw(damaged(LETOR.encode()))
+    content = data.draw(damaged(data.draw(st.sampled_from([LETOR, FROM_ZERO])).encode()))
     with folder() as path:
         (path / "a.txt").write_bytes(content)
         whole = read(lambda: load_letor(path / "a.txt"), "a.txt")
@@ -224,3 +251,19 @@ def test_tables_in_chunks_are_tables_at_once(suffix, data):
         parts = read(lambda: list(read_table(path / name, Columns(), chunk_rows=rows)[1]), name)
     if whole is not None and parts is not None:
         check_chunks(parts, whole)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@examples(1)
+@given(data=st.data())
+def test_columns_of_any_kind_in_chunks_are_those_at_once(suffix, data):
+    pandas = pytest.importorskip("pandas")
+    content, name = data.draw(damaged(written(suffix))), f"a{suffix}"
+    with folder() as path, pytest.MonkeyPatch.context() as patch:
+        (path / name).write_bytes(content)
+        whole = read(lambda: load_table(path / name), name)
+        patch.setattr("skcalrank.datasets._csv_files._BLOCK_BYTES", 40)
+        parts = read(lambda: list(load_table(path / name, chunk_rows=2)), name)
+    if whole is not None and parts:
+        X = pandas.concat([part.X for part in parts], ignore_index=True)
+        pandas.testing.assert_frame_equal(X, whole.X, check_dtype=False)

@@ -1,5 +1,7 @@
 """Tables of ranking data with the columns as they are."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -74,10 +76,7 @@ def test_digits_that_begin_with_a_zero_stay_text(tmp_path, name, codes, is_text)
 @pytest.mark.product
 @pytest.mark.parametrize("code", ["01", " 01", "01 ", '"01"', " \t 007"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])
-@pytest.mark.parametrize("piece_bytes", [1, 2, 3, 5, 1000])
-def test_a_code_is_seen_wherever_it_stands(tmp_path, monkeypatch, code, end, piece_bytes):
-    monkeypatch.setattr("skcalrank.datasets._csv_files._PIECE_BYTES", piece_bytes)
-    monkeypatch.setattr("skcalrank.datasets._csv_files._OVERLAP", 16)
+def test_a_code_is_seen_wherever_it_stands(tmp_path, code, end):
     rows = ["qid,label,size,zip", "a,1,10,200", "a,0,30,100", f"b,1,20,{code}"]
     (tmp_path / "t.csv").write_text((end or "\n").join(rows) + end, newline="")
     X = load_table(tmp_path / "t.csv").X
@@ -87,14 +86,48 @@ def test_a_code_is_seen_wherever_it_stands(tmp_path, monkeypatch, code, end, pie
 
 
 @pytest.mark.parametrize(
-    "field", ["0", "0.5", "00.5", "100", "-01", "01/02/2024", "2024-01-01 05:10", "model 05 red"]
+    "field",
+    ["0", "007", "0.5", "00.5", "100", "-01", "01/02/2024", "2024-01-01 05:10", "model 05 red"],
 )
-def test_a_file_without_codes_is_read_once(tmp_path, monkeypatch, field):
+def test_a_file_is_read_once(tmp_path, monkeypatch, field):
+    arrow = pytest.importorskip("pyarrow.csv")
     FRAME.assign(other=field).to_csv(tmp_path / "t.csv", index=False)
-    calls, read_csv = [], pandas.read_csv
-    monkeypatch.setattr(pandas, "read_csv", lambda *a, **k: calls.append(k) or read_csv(*a, **k))
+    calls, read_csv = [], arrow.read_csv
+    monkeypatch.setattr(arrow, "read_csv", lambda *a, **k: calls.append(k) or read_csv(*a, **k))
+    monkeypatch.setattr(pandas, "read_csv", None)
     load_table(tmp_path / "t.csv")
-    assert [call.get("nrows") for call in calls] == [1, None]  # the names of columns, and all rows
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 3])
+@pytest.mark.parametrize("sep", [";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_separators_and_encodings_are_told_by_the_file(tmp_path, sep, encoding, chunk_rows):
+    path = tmp_path / "t.csv"
+    frame = FRAME.assign(city="Köln", price=0.5)
+    frame.to_csv(path, index=False, sep=sep, encoding=encoding)
+    data = load_table(path, chunk_rows=chunk_rows)
+    X = data.X if chunk_rows is None else pandas.concat([part.X for part in data])
+    assert set(X.city) == {"Köln"}
+    assert (X.price == 0.5).all()
+
+
+def test_separators_and_encodings_that_a_file_does_not_tell(tmp_path):
+    path = tmp_path / "t.csv"
+    frame = FRAME.rename(columns={"price": "price, net"}).assign(city="Köln")
+    frame.to_csv(path, index=False, sep=";", encoding="cp1252")
+    path.write_bytes(path.read_bytes().replace(b'"', b""))
+    with pytest.raises(ValueError, match=r"t.csv has no column .* pass sep=';' \(--sep\)"):
+        load_table(path, sep="\t", encoding="cp1252")
+    with pytest.raises(ValueError, match=r"t.csv, line 2 has .* pass sep=';' \(--sep\)") as told:
+        load_table(path, encoding="cp1252")
+    sep = re.search("pass sep=('.')", str(told.value))[1]
+    for chunk_rows in (None, 3):
+        with pytest.raises(ValueError, match=r"t.csv is not text in utf-8.* 'cp1252'.*--encoding"):
+            list(load_table(path, sep=eval(sep), chunk_rows=chunk_rows))
+    X = load_table(path, sep=eval(sep), encoding="cp1252").X
+    assert set(X.city) == {"Köln"}
+    assert "price, net" in X.columns
 
 
 def test_a_column_is_of_one_type_however_long(tmp_path):
@@ -123,7 +156,7 @@ def test_chunks_are_the_whole(tmp_path):
     whole = load_table(tmp_path / "t.csv")
     chunks = list(load_table(tmp_path / "t.csv", chunk_rows=1))
     assert [len(chunk.y) for chunk in chunks] == [2, 2, 1]
-    assert pandas.concat([c.X for c in chunks], ignore_index=True).equals(whole.X.astype(float))
+    assert pandas.concat([c.X for c in chunks], ignore_index=True).equals(whole.X)
     ranker = NDCGRanker()
     for chunk in chunks:
         ranker.partial_fit(*chunk)
@@ -137,7 +170,11 @@ def test_chunks_are_the_whole(tmp_path):
         ({}, {"label": "grade"}, "the frame has no column 'grade'"),
         ({}, {"features": ["size"]}, "the frame has no column 'size'"),
         ({}, {"features": "price"}, r"features must be a list of columns, got 'price'"),
-        ({}, {"label": "qid"}, "'qid' cannot be one column for two of query, label, document"),
+        (
+            {},
+            {"label": "qid"},
+            "'qid' is given for two of the columns of queries, labels",
+        ),
         ({"qid": ["a", "a", None, "b", "b"]}, {}, "the frame, row 3, column 'qid' has no value"),
         ({"label": [0, 1, np.nan, 0, 1]}, {}, "the frame, row 3, column 'label' has no value"),
         ({"label": list("01x01")}, {}, "the frame, row 3, column 'label' is not a number"),

@@ -120,7 +120,6 @@ MALFORMED = [
     ("soc", "3: 1,2,3,3", "ranks 3 2 times"),
     ("toi", "3: {1,2},2", "ranks 2 2 times"),
     ("soc", "3: 1,2,3,5", "alternative 5, but there are 4"),
-    ("soi", "3: 0,1", "alternative 0, but there are 4"),
     ("soc", "3: 1,{2,3},4", "ties, which the data type soc excludes"),
     ("soi", "3: {2,3}", "ties, which the data type soi excludes"),
     ("soc", "3: 1,2,3", "3 of 4 alternatives"),
@@ -193,3 +192,16 @@ def test_weights_count_as_rows(tmp_path):
         fitted.append(ranker.surrogate_values(data.X[:1]))
     np.testing.assert_allclose(*fitted, atol=1e-12)
     assert fitted[0][0, 0, 3] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_alternatives_from_zero(tmp_path, said):
+    # As written by pref_voting, with a blank behind each comma.
+    header = "# ALTERNATIVE NAME 0: tea\n# ALTERNATIVE NAME 2: gin\n# NUMBER ALTERNATIVES: 3\n"
+    path = write(tmp_path / "a.soc", header * said + "2: 1, 2, 0\n1: 2, 0, 1\n")
+    _, positions = data = load_preflib(path)
+    assert positions.tolist() == [[3, 1, 2], [3, 1, 2], [2, 3, 1]]
+    assert data.item_names == (["tea", "1", "gin"] if said else ["0", "1", "2"])
+    write(path, "# NUMBER ALTERNATIVES: 3\n1: 0, 3, 1\n")
+    with pytest.raises(ValueError, match=r"a.soc, line 2 ranks alternative 3, .* 3, from 0"):
+        load_preflib(path)

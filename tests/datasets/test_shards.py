@@ -1,6 +1,7 @@
 """A table in several files is the table in one file."""
 
 import os
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -285,12 +286,34 @@ def test_columns_of_any_kind_in_chunks(tmp_path):
         numbers = load_table(tmp_path, kinds="numbers")
     assert same(numbers, frame, ["price", "size"])
     assert numbers.X["size"].dtype == float
-    with pytest.raises(ValueError, match=r"kinds must be one of .* got 'text'"):
+    with pytest.raises(ValueError, match=r"kinds must be .* got 'text'"):
         load_table(tmp_path, kinds="text")
-    write(FRAME, tmp_path / "csv" / "a.csv")
-    for source in (tmp_path / "csv", tmp_path / "csv" / "a.csv"):
-        with pytest.raises(ValueError, match=r"kinds must be 'numbers' for chunks of .*csv"):
-            load_table(source, chunk_rows=9, kinds="any")
+
+
+@pytest.mark.parametrize("n_files", [1, 4])
+def test_chunks_of_csv_are_of_the_types_of_the_whole(tmp_path, monkeypatch, n_files):
+    monkeypatch.setattr("skcalrank.datasets._csv_files._BLOCK_BYTES", 256)
+    # A column is text in the last rows alone, in some, or as digits with a zero in front.
+    frame = pandas.DataFrame({"qid": np.repeat(np.arange(40), 3), "label": 1})
+    frame = frame.assign(
+        size=["XL" if i == 117 else str(i) for i in range(120)],
+        brand=["a"] * 60 + [None] * 60,
+        zip=["501"] * 100 + ["00501"] * 20,
+        listed="2024-12-06",
+        price=[*range(100), *np.arange(20) / 4],
+        sold=[True, False] * 60,
+    )
+    ends = np.linspace(0, 120, n_files + 1).astype(int)
+    for number, (start, end) in enumerate(pairwise(ends)):
+        write(frame[start:end], tmp_path / f"{number}.csv")
+    whole, chunks = load_table(tmp_path), list(load_table(tmp_path, chunk_rows=9))
+    assert len(chunks) > 10
+    X = pandas.concat([chunk.X for chunk in chunks], ignore_index=True)
+    pandas.testing.assert_frame_equal(X, whole.X, check_dtype=False)
+    for chunk in chunks:
+        assert not {"size", "zip", "listed"} & set(chunk.X.select_dtypes(["number"]).columns)
+    numbers = list(load_table(tmp_path, chunk_rows=9, kinds="numbers", columns=["price"]))
+    assert (np.concatenate([c.X.to_numpy().ravel() for c in numbers]) == whole.X.price).all()
 
 
 def test_codes_of_one_csv_file_are_text_in_all(tmp_path):

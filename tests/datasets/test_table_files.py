@@ -115,7 +115,7 @@ def test_a_name_that_pandas_would_make_of_another(csv):
 
 @pytest.mark.parametrize("columns", [Columns(qid="label"), Columns(document="qid")])
 def test_one_column_for_two_things(csv, columns):
-    with pytest.raises(ValueError, match=r"'(label|qid)' cannot be one column for two"):
+    with pytest.raises(ValueError, match=r"'(label|qid)' is given for two of the columns"):
         read(csv(HEAD + "1,0,.5,.6\n"), columns)
 
 

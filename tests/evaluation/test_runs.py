@@ -348,7 +348,7 @@ def test_names_in_lines_end_at_blanks_of_ascii(tmp_path):
     ("line", "words"),
     [
         ("1 Q0 a b 1 0.5 t", "line 2: its rank must be a number, .* got 'b': a name must be one"),
-        ("1 Q0 a 1 0.5", "line 2: it must have 6 words, got 5"),
+        ("1 Q0 a 1 0.5", "line 2: it must have 6 or 3 words, got 5"),
         ("1 Q0 a 1 x t more", "line 2: could not convert"),
         ("1 Q0 \xff 1 1 t", "line 2: 'utf-8' codec"),
     ],
@@ -361,7 +361,7 @@ def test_lines_that_are_no_lines_of_a_run(tmp_path, line, words):
 
 def test_words_after_a_relevance_are_an_error_as_in_trec_eval(tmp_path):
     (tmp_path / "qrels").write_text("1 0 a 1 more\n")
-    with pytest.raises(ValueError, match="line 1: it must have 4 words, got 5"):
+    with pytest.raises(ValueError, match="line 1: it must have 4 or 3 words, got 5"):
         load_qrels(tmp_path / "qrels")
 
 
@@ -416,13 +416,128 @@ def test_names_in_tables_are_text_also_where_they_look_missing(tmp_path, columns
     assert load_run(path) == load_qrels(path) == load_run(frame) == run
     for column, words in [
         *((name, "has no value: every row must name a query and a document") for name in columns),
-        ("score", "must be finite, got nan"),
+        ("score", "must be a number, got None"),
     ]:
         frame.assign(**{column: frame[column].where([True, False, True, True])}).to_csv(
             path, index=False, sep=sep
         )
-        with pytest.raises(ValueError, match=f"row 2, column '{column}' {words}"):
+        with pytest.raises(ValueError, match=f"line 3, column '{column}' {words}"):
             load_run(path)
+
+
+# -- text files, told by what is in them -----------------------------------------------
+
+#: A file, who reads it, and what it holds. The forms are those of files in public repositories.
+FORMS = {
+    "BEIR": ("query-id\tcorpus-id\tscore\nPLAIN-2\tMED-2427\t2\nPLAIN-2\tMED-10\t0\n", load_qrels,
+             {"PLAIN-2": {"MED-2427": 2, "MED-10": 0}}),
+    "BEIR without header": ("q1\td1\t1\nq1\td2\t0\n", load_qrels, {"q1": {"d1": 1, "d2": 0}}),
+    "MS MARCO judgments": ("1048585\t0\t7187158\t1\n2\t0\t4339068\t1\n", load_qrels,
+                           {"1048585": {"7187158": 1}, "2": {"4339068": 1}}),
+    "MS MARCO run": ("2\t71\t1\n2\t43\t2\n3\t71\t1\n", load_run,
+                     {"2": {"71": -1.0, "43": -2.0}, "3": {"71": -1.0}}),
+    "ranks with a header": ("qid pid rank\n2 43 2\n2 71 1\n", load_run,
+                            {"2": {"43": -2.0, "71": -1.0}}),
+    "scores in three words": ("q a .5\nq b 1\n", load_run, {"q": {"a": 0.5, "b": 1.0}}),
+    "whole scores that fall": ("q a 25\nq b 3\nq c 3\n", load_run,
+                               {"q": {"a": 25.0, "b": 3.0, "c": 3.0}}),
+    "Quepid": ('query,docid,rating\n"milk, whole",7,3\n"say ""hi""",8,0\n', load_qrels,
+               {"milk, whole": {"7": 3}, 'say "hi"': {"8": 0}}),
+    "semicolons": ("query;docid;rating\nmilk, whole;7;3\n", load_qrels, {"milk, whole": {"7": 3}}),
+    "blanks between tabs": ("red shoes\td 1\t3\n", load_qrels, {"red shoes": {"d 1": 3}}),
+    "judgment list": ("# qid:1: rambo\n4\tqid:1 #\t7555\tRambo\n3\tqid:1 #\t1370\tRambo III\n",
+                      load_qrels, {"1": {"7555": 4, "1370": 3}}),
+    "LETOR": ("2 qid:10 1:0.03 2:0.6 #docid = GX1 inc = 1\n0 qid:10 1:0 #docid = GX2\n",
+              load_qrels, {"10": {"GX1": 2, "GX2": 0}}),
+    "ranx JSON": ('{\n  "q1": {"d1": 0.5,\n "d2": 2}\n}', load_run, {"q1": {"d1": 0.5, "d2": 2.0}}),
+    "JSON in one line": ('{"q1": {"d1": 1}, "q2": {"d1": 0}}', load_qrels,
+                         {"q1": {"d1": 1}, "q2": {"d1": 0}}),
+    "JSON of lists": ('{"q1": ["d2", "d1"], "q2": ["d1"]}', load_run,
+                      {"q1": {"d2": -1.0, "d1": -2.0}, "q2": {"d1": -1.0}}),
+    "JSON of records": ('[{"query": "q", "docid": 7, "rating": 3, "x": []}]', load_qrels,
+                        {"q": {"7": 3}}),
+    "JSON lines of records": (
+        '{"query_id": "q", "doc_id": "a", "score": 0.5}\n\n{"query_id": "q", "doc_id": "b", '
+        '"score": 1}\n', load_run, {"q": {"a": 0.5, "b": 1.0}}),
+    "JSON lines of queries": ('{"q1": {"d1": 1}}\n{"q2": {"d1": 0}}\n', load_qrels,
+                              {"q1": {"d1": 1}, "q2": {"d1": 0}}),
+    "words after the tag": ("q Q0 d 1 0.5 my tag 3\n", load_run, {"q": {"d": 0.5}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["file", "file.txt", "file.tsv", "file.csv", "file.json.gz"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_is_told_by_what_is_in_it(tmp_path, form, name):
+    text, reader, values = FORMS[form]
+    pack = gzip.compress if name.endswith(".gz") else bytes
+    for content in (text, "\ufeff" + text.replace("\n", "\r\n")):
+        (tmp_path / name).write_bytes(pack(content.encode()))
+        assert reader(tmp_path / name) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "reader", "words"),
+    [
+        # A name of two words moved the rank to the place of the score.
+        ("q1 Q0 doc 7 1 0.9 t\n", load_run, "line 1: it has 7 words, .* may be 7 and 1, or 1 and"),
+        ("q1 Q0 d 1 2 t\nq1 Q0 a 2 b 3 4 t u\n", load_run, "line 2: .* may be 2 and b, or 3 and 4"),
+        ("q a 2\nq b 1\n", load_run, "may be a rank.* or a score.*'qid pid rank' or 'qid"),
+        ("q a 3\nq b 5\n", load_run, "may be a rank"),
+        ("q a 1\nr a 2\nr b 1\n", load_run, "may be a rank"),
+        ("q 0 d 1\n", load_run, "got 4, as lines of qrels have: load_qrels reads them"),
+        ("q Q0 d 1 .5 t\n", load_qrels, "got 6, as lines of run have: load_run reads them"),
+        ("q a .5\nq b 1 .5\n", load_run, "line 2: it must have 3 words, as lines before, got 4"),
+        ("1 qid:1 1:3\n", load_qrels, "line 1: it names no document in a comment"),
+        ("1 qid:1 1:3 # a\n", load_run, "line 1"),
+        ("query,docid,rating\na,b\n", load_qrels, "line 2 has 2 fields, and the header has 3"),
+        ("query,docid,rating\na,b,c\n", load_qrels, "line 2, column 'rating' must be a number"),
+        ("query,docid,stars\na,b,c\n", load_qrels, r"column of the value .*rating\), got columns"),
+        ('query,docid,rating\n"a,b,c\n', load_qrels, "line 2 has 1 fields"),
+        ('{"q": {"a": 1,\n "a": 2}}', load_run, "line 1: 'a' appears twice in one object"),
+        ('{"q": {"a": 1}}\n{"q": {"b": 2}}', load_run, "'q' appears twice"),
+        ('{"q": {"a": 1},\n "r": [}', load_run, "line 2, column 8: Expecting value in JSON"),
+        ('{"q": {"a": 1}}\n\n{"r": [}', load_run, "line 3, column 8: Expecting value in JSON"),
+        ('{"q": ["a"]}', load_qrels, r"qrels\['q'\] must be a dict of values by document, got"),
+        ('{"q": {"a": NaN}}', load_run, r"run\['q'\]\['a'\] must be finite"),
+        ("[" * 100_000, load_run, "line 1: "),
+        ("", load_run, "must hold a document at least"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_told_says_its_line_and_a_way(tmp_path, text, reader, words):
+    (tmp_path / "file.txt").write_text(text)
+    with pytest.raises(ValueError, match=f"(?s)file.txt.*{words}"):
+        reader(tmp_path / "file.txt")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv.gz", "a.json"])
+def test_an_empty_file_is_named(tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(b"\n") if name.endswith("gz") else b"")
+    for reader in (load_run, load_qrels):
+        with pytest.raises(ValueError, match=f"{name}.* must h"):
+            reader(tmp_path / name)
+
+
+def test_ways_out_of_a_file_of_ranks_or_scores(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "run.tsv"
+    path.write_text("q\ta\t2\nq\tb\t1\n")
+    names = ["qid", "pid", "rank"]
+    ranks = load_run(pandas.read_csv(path, sep=r"\s+", names=names, dtype=str))
+    assert ranks == {"q": {"a": -2.0, "b": -1.0}}
+    for third, run in [("rank", ranks), ("score", {"q": {"a": 2.0, "b": 1.0}})]:
+        (tmp_path / third).write_text(f"qid pid {third}\n{path.read_text()}".replace("\t", " "))
+        assert load_run(tmp_path / third) == run
+
+
+def test_lists_tuples_and_records_in_memory():
+    order = {"q": {"b": -1.0, "a": -2.0}}
+    assert load_run({"q": ["b", "a"]}) == load_run([("q", "b", -1), ["q", "a", -2.0]]) == order
+    records = [{"query": "q", "docid": "b", "rank": 1}, {"query": "q", "docid": "a", "rank": 2}]
+    assert load_run(records) == order
+    assert load_qrels([{"query-id": "q", "corpus-id": "a", "score": 1}]) == {"q": {"a": 1}}
+
+
+# -- objects ---------------------------------------------------------------------------
 
 
 def test_objects_of_other_packages():
@@ -467,7 +582,10 @@ def test_runs_and_judgments_of_arrays():
     [
         ({}, "run must hold a document at least"),
         ({"q": {}}, "run must hold a document at least"),
-        ({"q": [1.0]}, r"run\['q'\] must be a dict of values by document, got \[1.0\]"),
+        (
+            {"q": [1.0]},
+            r"run\['q'\] must be a dict of values by document, or .* in order, got \[1.0\]",
+        ),
         ({None: {"a": 1.0}}, "keys of run must name queries, got None"),
         ({np.nan: {"a": 1.0}}, "keys of run must name queries, got nan"),
         ({"q": {None: 1.0}}, r"keys of run\['q'\] must name documents, got None"),
@@ -481,7 +599,9 @@ def test_runs_and_judgments_of_arrays():
         ([SCORED("q", np.nan, 1.0)], "run, entry 0, doc_id has no value"),
         ({"q": {"a": None}}, r"run\['q'\]\['a'\] must be a number, got None"),
         (5, "A run must be a path, a DataFrame, a dict of dicts or tuples .* got int"),
-        ([("q", "a", 1.0)], "run, entry 0 must have query_id, doc_id and score, got"),
+        ([("q", "a")], "run, entry 0 must have query_id, doc_id and score, got"),
+        ({"q": ["a", "b", "a"]}, r"run\['q'\]: document a appears twice"),
+        ([{"qid": "q", "docid": "a"}], r"run, entry 0 must have a column of the value \(score"),
     ],
 )
 def test_what_is_no_run(source, words):
@@ -502,7 +622,9 @@ def test_what_is_no_table_of_a_run(tmp_path):
         load_run(frame.assign(qid=np.array([1, "1"], dtype=object)))
     frame = frame.assign(qid="a", score=[0.5, np.inf])
     frame.to_csv(tmp_path / "r.csv", index=False)
-    with pytest.raises(ValueError, match=r"r.csv, row 2, column 'score' must be finite, got inf"):
+    with pytest.raises(
+        ValueError, match=r"r.csv, line 3, column 'score' must be finite, got 'inf'"
+    ):
         load_run(tmp_path / "r.csv")
     with pytest.raises(FileNotFoundError):
         load_run(tmp_path / "none.txt")

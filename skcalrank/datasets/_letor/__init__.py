@@ -13,8 +13,16 @@ from ...data import check
 from .._container import RankingData
 from .._files import read_bytes
 from ._arrow import Form
-from ._chunks import group_file, group_sizes, read_chunks
-from ._lines import line_numbers, matrix, parse_whole
+from ._chunks import Lines, group_file, group_sizes, read_chunks
+from ._lines import (
+    docid_of,
+    document_of,
+    ids_of,
+    line_numbers,
+    matrix,
+    parse_whole,
+    refuse_bare,
+)
 
 
 @overload
@@ -24,6 +32,7 @@ def load_letor(
     n_features: int | None = ...,
     dtype: DTypeLike = ...,
     sparse: bool = ...,
+    zero_based: bool | str = ...,
     chunk_rows: None = ...,
 ) -> RankingData: ...
 @overload
@@ -33,6 +42,7 @@ def load_letor(
     n_features: int | None = ...,
     dtype: DTypeLike = ...,
     sparse: bool = ...,
+    zero_based: bool | str = ...,
     chunk_rows: int,
 ) -> Iterator[RankingData]: ...
 def load_letor(
@@ -41,6 +51,7 @@ def load_letor(
     n_features: int | None = None,
     dtype: DTypeLike = np.float64,
     sparse: bool = False,
+    zero_based: bool | str = "auto",
     chunk_rows: int | None = None,
 ) -> RankingData | Iterator[RankingData]:
     r"""Read lines ``relevance qid:Q feature:value # comment``, with any number of features.
@@ -58,6 +69,10 @@ def load_letor(
         Type of X: float64, float32, or integers, which must hold every value.
     sparse : bool, default=False
         Return X as a CSR matrix.
+    zero_based : bool or "auto", default="auto"
+        Whether features are numbered from 0, as by ``sklearn.datasets.dump_svmlight_file``, and not
+        from 1, as in LETOR. ``"auto"`` is True if some row has a feature 0. Of a training and a
+        test file only one may have it: say which it is where values of 0 are left out.
     chunk_rows : int, default=None
         Read the file in chunks of about so many rows, each up to where a query ends, in the
         memory of one chunk, as ``partial_fit`` of a ranker takes them. All rows of a query must
@@ -67,8 +82,10 @@ def load_letor(
     Returns
     -------
     data : RankingData, or iterator of RankingData
-        Unpacks to ``X, y, qid``. With `chunk_rows`, an iterator over chunks, which together are
-        the whole file.
+        Unpacks to ``X, y, qid``; a value ``NULL`` or ``nan`` is missing (NaN). ``data.ids`` are the
+        documents that the comments name, by ``docid = NAME`` or the first word, if all rows name
+        one and no query one twice; else None. With `chunk_rows`, an iterator over chunks, which
+        together are the whole file.
 
     Raises
     ------
@@ -77,12 +94,15 @@ def load_letor(
     ValueError
         If the file is damaged, a line cannot be read, a label is not finite, a feature is infinite
         or does not fit `dtype`, there are neither qid nor group sizes, or the sizes do not add up;
+        if no row has a feature, as in a judgment list, which
+        :func:`~skcalrank.evaluation.load_qrels` reads; if a carriage return ends a line;
         if one line has a feature so large that the rows would be gigabytes of zeros. With
         `chunk_rows` also if a query of an earlier chunk comes again; a bad line raises
         when the iterator reaches it.
 
     See Also
     --------
+    skcalrank.evaluation.load_qrels : Judgments, also of such lines.
     skcalrank.linear_model.GramRidge : Learns from chunks what it would from all rows at once.
 
     Examples
@@ -91,13 +111,15 @@ def load_letor(
     >>> from skcalrank.datasets import load_letor
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "train.txt")
-    ...     _ = file.write_text("2 qid:7 1:0.5 2:1 # docid = a\n0 qid:7 2:0.25\n1 qid:8 1:3\n")
-    ...     X, y, qid = load_letor(file)
+    ...     _ = file.write_text("2 qid:7 1:0.5 2:1 # a\n0 qid:7 2:0.25 # b\n1 qid:8 1:3 # c\n")
+    ...     X, y, qid = data = load_letor(file)
     ...     chunks = list(load_letor(file, chunk_rows=1))
     >>> X
     array([[0.5 , 1.  ],
            [0.  , 0.25],
            [3.  , 0.  ]])
+    >>> data.ids.tolist()
+    ['a', 'b', 'c']
     >>> chunks
     [RankingData(2 rows, 2 features, 1 queries), RankingData(1 rows, 2 features, 1 queries)]
     """
@@ -109,12 +131,16 @@ def load_letor(
         )
     if n_features is not None:
         check.count("n_features", n_features, "or None for the largest feature that occurs")
-    path, form = Path(path), Form(n_features, dtype, sparse)
+    is_said = isinstance(zero_based, (bool, np.bool_))
+    if not is_said and zero_based != "auto":
+        raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
+    path = Path(path)
+    form = Form(n_features, dtype, sparse, zero_based=bool(zero_based) if is_said else "auto")
     if chunk_rows is not None:
         check.count("chunk_rows", chunk_rows, "or None to read the whole file")
-        return (data for data, _ in read_chunks(path, form, chunk_rows))
+        return (_with_ids(*chunk) for chunk in read_chunks(path, form, chunk_rows))
     source = path if path.is_file() else read_bytes(path)
-    X, y, qid = parse_whole(path, source, form)
+    X, y, qid, named = parse_whole(path, source, form)
     if len(y) == 0:
         raise ValueError(f"{path} has no rows.")
     if len(qid) == 0:
@@ -122,5 +148,12 @@ def load_letor(
         qid = np.repeat(np.arange(len(sizes)), sizes)
     if len(qid) != len(y):
         raise ValueError(f"{path} has {len(y)} rows, and {len(qid)} of them name a qid.")
+    refuse_bare(path, X)
     X = matrix(path, X, form, line_numbers(source))
-    return RankingData(X, y, qid, description=f"Read from {path.name}.")
+    ids = ids_of(named, qid)
+    return RankingData(X, y, qid, description=f"Read from {path.name}.", ids=ids)
+
+
+def _with_ids(data: RankingData, rows: Lines) -> RankingData:
+    data.ids = rows.ids(data.qid)
+    return data

@@ -23,6 +23,13 @@ class Form(NamedTuple):
     dtype: Any = np.float64
     sparse: bool = False
     labelled: bool = True  # whether the labels have to be numbers
+    zero_based: Any = "auto"  # True, False, or as if False until a feature 0 is found
+    featured: bool = True  # whether a file has to have a feature
+
+    @property
+    def first(self) -> int:
+        """Number of the first feature."""
+        return 0 if self.zero_based is True else 1
 
 
 def parse_plain(content: bytes, form: Form) -> Any:
@@ -124,20 +131,22 @@ def _array_of(index: Ints, values: Floats, features: list[bytes], form: Form) ->
     if form.sparse or form.n_features not in (None, width) or width * len(features) != len(index):
         return None
     rows = index.reshape(-1, width)
-    # As many features 1 as rows, and each row begins with one.
-    is_array = (rows == np.arange(1, width + 1, dtype=index.dtype)).all()
-    if not (is_array and all(row.startswith(b"1:") for row in features)):
+    # As many first features as rows, and each row begins with one.
+    is_array = (rows == np.arange(form.first, form.first + width, dtype=index.dtype)).all()
+    start = b"%d:" % form.first
+    if not (is_array and all(row.startswith(start) for row in features)):
         return None
     return values.reshape(rows.shape) + 0.0  # -0 becomes 0, as by a sparse matrix
 
 
 def _csr_of(index: Ints, values: Floats, features: list[bytes], form: Form) -> Any:
-    """Return values as a CSR matrix; None where the indices of a row do not ascend from 1."""
+    """Return values as a CSR matrix; None where the indices of a row do not ascend."""
     # Every word has one colon, or it was refused.
     ends = np.cumsum([row.count(b":") for row in features])
     ascend = index[1:] > index[:-1]
     ascend[ends[(ends > 0) & (ends < len(index))] - 1] = True
-    width = int(index.max()) if form.n_features is None else form.n_features
-    if index.min() < 1 or index.max() > width or not ascend.all():
+    index -= form.first
+    width = int(index.max()) + 1 if form.n_features is None else form.n_features
+    if index.min() < 0 or index.max() >= width or not ascend.all():
         return None
-    return csr_matrix((values, index - 1, np.r_[0, ends]), shape=(len(ends), width))
+    return csr_matrix((values, index, np.r_[0, ends]), shape=(len(ends), width))

@@ -16,8 +16,8 @@ from ...data import each
 from ...data.types import Floats, Ints
 from .. import _files as files
 from .._container import RankingData
+from . import _lines as parsing
 from ._arrow import Form
-from ._lines import first_bad, line_numbers, matrix, parse_block, refusal, rows_of, stacked
 
 if TYPE_CHECKING:
     from .._files import Block
@@ -46,10 +46,16 @@ class Lines:
         )
         self.numbers = np.concatenate([parsed.numbers(rows) for parsed, rows in self._cuts])
 
+    def ids(self, qid: Ints) -> np.ndarray | None:
+        """Return the documents that the comments of all rows name."""
+        return parsing.ids_of((p.documents and p.documents[rows] for p, rows in self._cuts), qid)
+
     @property
     def lines(self) -> list[bytes]:
         """Return the lines."""
-        return [line for parsed, rows in self._cuts for _, line in rows_of(parsed.block)[rows]]
+        return [
+            line for parsed, rows in self._cuts for _, line in parsing.rows_of(parsed.block)[rows]
+        ]
 
 
 class _Parsed(NamedTuple):
@@ -60,11 +66,12 @@ class _Parsed(NamedTuple):
     X: Any
     y: np.ndarray
     qid: np.ndarray
+    documents: list[bytes] | None  # that all rows name
 
     def numbers(self, rows: slice) -> np.ndarray:
         """Return the numbers of the lines of some rows."""
         if self.n_rows != self.block.n_lines:
-            return np.array([number for number, _ in rows_of(self.block)[rows]])
+            return np.array([number for number, _ in parsing.rows_of(self.block)[rows]])
         return np.arange(rows.start, rows.stop) + self.block.first
 
 
@@ -78,37 +85,48 @@ def read_chunks(
     path = Path(path)
     files.refuse_pipe(path)
     with closing(files.line_blocks(path, _LEAST_BYTES)) as first_blocks:
-        row = next((row for block in first_blocks for row in rows_of(block)), None)
+        row = next((row for block in first_blocks for row in parsing.rows_of(block)), None)
     if row is None:
         raise ValueError(f"{path} has no rows.")
     # Of few rows, a block takes little more memory than the chunk.
     blocks = partial(files.line_blocks, path, max(_LEAST_BYTES, chunk_rows * len(row[1])))
     names_qid = _names_qid(path, row)
-    sizes = None if names_qid else group_sizes(path, sum(1 for _ in line_numbers(path)))
+    sizes = None if names_qid else group_sizes(path, sum(1 for _ in parsing.line_numbers(path)))
     n_features = form.n_features
     if n_features is None and (chunk_rows < sys.maxsize or sizes is not None):
-        lines = (line for block in blocks() for line in block.content.split(b"\n"))
-        n_features = max(1, max(map(_last_feature, lines)))
+        unsaid = form.zero_based == "auto"
+        lasts, zeros = zip(
+            *((_last(block), unsaid and parsing.has_zero(block)) for block in blocks())
+        )
+        form = form._replace(zero_based=any(zeros)) if unsaid else form
+        if max(lasts) < 0 and form.featured:
+            parsing.refuse_bare(path, np.empty((1, 0)))
+        n_features = max(1, max(lasts) + 1 - form.first)
     return _chunks(path, blocks, form, form._replace(n_features=n_features), chunk_rows, sizes)
 
 
 def _names_qid(path: Path, row: tuple[int, bytes]) -> bool:
     """Whether a row names its query; raise unless it can be parsed."""
-    form = Form(labelled=False)
+    form = Form(labelled=False, zero_based=True)
     try:
-        return len(parse_block(row[1], form)[2]) == 1
+        return len(parsing.parse_block(row[1], form)[2]) == 1
     except ValueError as error:
         files.refuse_damaged(path)
-        raise refusal(path, row, form) from error
+        raise parsing.refusal(path, row, form) from error
+
+
+def _last(block: Block) -> int:
+    """Return the largest feature of a block; -1 without one."""
+    return max(map(_last_feature, block.content.split(b"\n")))
 
 
 def _last_feature(line: bytes) -> int:
-    """Return the last feature of a row, which is its largest; 0 without one."""
+    """Return the last feature of a row, which is its largest; -1 without one."""
     line = line.partition(b"#")[0] if b"#" in line else line
     end = line.rfind(b":")
     index = line[max(0, end - _INDEX) : max(0, end)].rsplit(None, 1)[-1:]
     number = index[0].removeprefix(b"+") if index else b""
-    return int(number) if number.isdigit() else 0
+    return int(number) if number.isdigit() else -1
 
 
 def _chunks(
@@ -120,7 +138,12 @@ def _chunks(
             _, parsed, rows = chunk[-1]
             if rows.stop > len(parsed.y):
                 files.refuse_damaged(path)
-                raise refusal(path, rows_of(parsed.block)[len(parsed.y)], wide)
+                if wide.zero_based == "auto" and not seen and parsing.has_zero(parsed.block):
+                    of_zero = {"zero_based": True}
+                    forms = form._replace(**of_zero), wide._replace(**of_zero)
+                    yield from _chunks(path, blocks, *forms, chunk_rows, sizes)
+                    return
+                raise parsing.refusal(path, parsing.rows_of(parsed.block)[len(parsed.y)], wide)
             lines = Lines(chunk)
             where = f"{path}, lines {lines.numbers[0]} to {lines.numbers[-1]}"
             X, y, names = zip(*((p.X[rows], p.y[rows], p.qid[rows]) for _, p, rows in chunk))
@@ -129,7 +152,10 @@ def _chunks(
             if n_named != (n_rows if sizes is None else 0):
                 raise ValueError(f"{where}: {n_rows} rows, and {n_named} of them name a qid.")
             files.refuse_cut_queries(qid, seen, where)
-            X = matrix(path, stacked(X, wide), form, lines.numbers)
+            X = parsing.stacked(X, wide)
+            if chunk_rows == sys.maxsize and form.featured:
+                parsing.refuse_bare(path, X)
+            X = parsing.matrix(path, X, form, lines.numbers)
             about = f"Read from {path.name}."
             yield RankingData(X, np.concatenate(y), qid, description=about), lines
 
@@ -171,15 +197,17 @@ def _next_blocks(blocks: Iterator[Any], n_rows: int) -> list[files.Block]:
 
 def _parsed(block: Block, form: Form) -> _Parsed:
     try:
-        X, y, qid = parse_block(block.content, form)
+        X, y, qid = parsing.parse_block(block.content, form)
     except ValueError:
-        rows = rows_of(block)
-        good = first_bad(rows, form)
-        X, y, qid = parse_block(b"".join(line for _, line in rows[:good]), form)
+        rows = parsing.rows_of(block)
+        good = parsing.first_bad(rows, form)
+        X, y, qid = parsing.parse_block(b"".join(line for _, line in rows[:good]), form)
         query = _query(rows[good][1])[len(b"qid:") :]
         last = int(query) if query.isdigit() and len(query) <= 18 else _NO_QID
-        return _Parsed(block, len(rows), X, y, np.append(_of_all_rows(block, y, qid), last))
-    return _Parsed(block, len(y), X, y, _of_all_rows(block, y, qid))
+        return _Parsed(block, len(rows), X, y, np.append(_of_all_rows(block, y, qid), last), None)
+    return _Parsed(
+        block, len(y), X, y, _of_all_rows(block, y, qid), parsing.documents(block, len(y))
+    )
 
 
 def _of_all_rows(block: Block, y: Floats, qid: Ints) -> Ints:
@@ -188,7 +216,9 @@ def _of_all_rows(block: Block, y: Floats, qid: Ints) -> Ints:
         return qid
     names = np.full(len(y), _NO_QID)
     if len(qid):
-        names[[_query(line).startswith(b"qid") for _, line in rows_of(block)[: len(y)]]] = qid
+        names[[_query(line).startswith(b"qid") for _, line in parsing.rows_of(block)[: len(y)]]] = (
+            qid
+        )
     return names
 
 

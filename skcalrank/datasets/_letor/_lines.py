@@ -6,7 +6,7 @@ import io
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,24 @@ from ._arrow import Form, parse_plain
 # Python takes an underscore for a part of a number; this finds one before the comment of a line.
 _UNDERSCORE = re.compile(rb"^[^#\n_]*_[^\s#]*", re.MULTILINE)
 
+# The name of a document in a comment, such as "# docid = GX000" of LETOR, or its first word.
+_DOCID = re.compile(rb"#.*?\bdocid[ \t]*=[ \t]*(\S+)")
+_FIRST_WORD = re.compile(rb"#[ \t]*([^\s#]\S*)")
+
+# A label, a query and a first index are mostly this short.
+_START = 64
+
+# A missing value in LETOR 4.0, and a row with a feature 0, which comes first.
+_NULL = re.compile(rb":NULL(?=\s|$)")
+_ZERO = re.compile(rb"\s*[^\s#]+\s+(?:qid:\S+\s+)?0:").match
+
 
 def parse_block(content: bytes, form: Form) -> tuple[Any, Floats, Ints]:
     """Return X, as CSR matrix or array of all features, y, and the qid of the rows with one."""
+    if b"N" in content and b":NULL" in content:  # one letter is found sooner, if at all
+        content = _NULL.sub(b":nan", content)
     X, y, qid = parse_plain(content, form) or _parse(content, form)
-    return _converted(X, np.dtype(form.dtype)), y, qid
+    return _converted(X, form), y, qid
 
 
 def _parse(content: bytes, form: Form) -> tuple[Any, Floats, Ints]:
@@ -39,8 +52,8 @@ def _parse(content: bytes, form: Form) -> tuple[Any, Floats, Ints]:
     infinite = np.isinf(X.data)
     if infinite.any():
         raise ValueError(
-            f"feature {X.indices[infinite][0] + 1} is {X.data[infinite][0]} as {X.dtype}: it must "
-            "be finite, or nan where it is missing"
+            f"feature {X.indices[infinite][0] + form.first} is {X.data[infinite][0]} as {X.dtype}: "
+            "it must be finite, or nan where it is missing"
         )
     return X, y, qid
 
@@ -56,14 +69,21 @@ def _parse_numbers(content: bytes, form: Form) -> tuple[Any, Floats, Ints]:
                 n_features=form.n_features,
                 dtype=np.float32 if np.dtype(form.dtype) == np.float32 else np.float64,
                 query_id=True,
-                zero_based=False,
+                zero_based=form.zero_based is True,
             )
+        except ValueError as error:
+            if "Invalid index 0" not in str(error):
+                raise
+            raise ValueError(
+                "it has feature 0: pass zero_based=True, on the command line --zero-based"
+            ) from error
         except OverflowError as error:
             raise ValueError(f"{error}: a qid has 64 bits, and a feature 31") from error
 
 
-def _converted(X: Any, dtype: Any) -> Any:
+def _converted(X: Any, form: Form) -> Any:
     """Return features that are doubles, or singles, as another type that has all their values."""
+    dtype = np.dtype(form.dtype)
     if X.dtype == dtype:
         return X
     values = X.data if issparse(X) else X
@@ -72,28 +92,49 @@ def _converted(X: Any, dtype: Any) -> Any:
     # From 2^53 on, several integers have the same double.
     lost = (data != values) | (np.abs(values) >= 2.0**53)
     if lost.any():
-        feature = (X.indices[lost] if issparse(X) else np.nonzero(lost)[1])[0] + 1
+        feature = (X.indices[lost] if issparse(X) else np.nonzero(lost)[1])[0] + form.first
         value = values[lost][0]
         raise ValueError(f"feature {feature} is {value:.17g}, which does not fit {dtype}")
     return type(X)((data, X.indices, X.indptr), shape=X.shape) if issparse(X) else data
 
 
-def parse_whole(path: Path, source: Path | bytes, form: Form) -> tuple[Any, Floats, Ints]:
-    """Parse the lines of a whole file, or its content; an error names the first bad line."""
+def parse_whole(path: Path, source: Path | bytes, form: Form) -> tuple[Any, Floats, Ints, Any]:
+    """Parse the lines of a whole file, or its content; an error names the first bad line.
+
+    The fourth value are the documents that all rows name, else None.
+    """
     parsed: list[Any] = []
     try:
         with closing(line_blocks(source)) as blocks:
             each(lambda block: _parse_or_name(path, block, form), blocks, parsed.append)
     except ValueError:
         refuse_damaged(path)
+        if form.zero_based == "auto" and any(map(has_zero, line_blocks(source))):
+            return parse_whole(path, source, form._replace(zero_based=True))
         raise
-    X, y, qid = zip(*(parsed or [parse_block(b"", form)]))
-    return stacked(X, form), np.concatenate(y), np.concatenate(qid)
+    X, y, qid, named = zip(*(parsed or [(*parse_block(b"", form), None)]))
+    return stacked(X, form), np.concatenate(y), np.concatenate(qid), named
 
 
-def _parse_or_name(path: Path, block: Block, form: Form) -> tuple[Any, Floats, Ints]:
+def has_zero(block: Block) -> bool:
+    """Return whether a row of a block has a feature 0."""
+    lines = block.content.split(b"\n")
+    return any(line.find(b"0:", 0, _START) >= 0 and _ZERO(line) for line in lines)
+
+
+def refuse_bare(path: Path, X: Any) -> None:
+    """Raise for rows without a feature."""
+    if X.shape[0] and not (X.nnz if issparse(X) else X.size):
+        raise ValueError(
+            f"{path} has no features, as a judgment list: read it with "
+            f"skcalrank.evaluation.load_qrels({str(path)!r}), on the command line --qrels {path}."
+        )
+
+
+def _parse_or_name(path: Path, block: Block, form: Form) -> tuple[Any, ...]:
     try:
-        return parse_block(block.content, form)
+        X, y, qid = parse_block(block.content, form)
+        return X, y, qid, documents(block, len(y))
     except ValueError as error:
         rows = rows_of(block)
         raise refusal(path, rows[first_bad(rows, form)], form) from error
@@ -110,12 +151,13 @@ def refusal(path: Path, row: tuple[int, bytes], form: Form) -> ValueError:
     """Return an error that names the line of a row that cannot be parsed."""
     number, line = row
     # Where only n_features is in the way, the row can be parsed without.
-    if form.n_features is not None and not _reason([line], Form(labelled=False)):
-        largest = parse_block(line, Form(labelled=False))[0].shape[1]
-        if largest > form.n_features:
+    free = Form(labelled=False, zero_based=form.zero_based)
+    if form.n_features is not None and not _reason([line], free):
+        width = parse_block(line, free)[0].shape[1]
+        if width > form.n_features:
             return ValueError(
-                f"{path}, line {number} has feature {largest}, which is above "
-                f"n_features={form.n_features}: pass n_features >= {largest}, or None."
+                f"{path}, line {number} has feature {width - 1 + form.first}, which is above "
+                f"n_features={form.n_features}: pass n_features >= {width}, or None."
             )
     reason = _reason([line], form)
     return ValueError(f"{path} is not a file of LETOR lines, line {number}: {reason}")
@@ -140,6 +182,40 @@ def is_row(line: bytes) -> bool:
     """Whether a line is more than space and a comment."""
     text = line.lstrip()
     return bool(text) and not text.startswith(b"#")
+
+
+def document_of(line: bytes) -> bytes | None:
+    """Return the document that the comment of a line names: its docid, else its first word."""
+    match = _DOCID.search(line) or _FIRST_WORD.search(line)
+    return match and match[1]
+
+
+def docid_of(line: bytes) -> bytes | None:
+    """Return the docid in the comment of a line."""
+    match = _DOCID.search(line)
+    return match and match[1]
+
+
+def documents(block: Block, n_rows: int) -> list[bytes] | None:
+    """Return the documents that the comments of a block name, if all rows do."""
+    if b"#" not in block.content:
+        return None
+    pattern = _DOCID if b"docid" in block.content else _FIRST_WORD
+    found = pattern.findall(block.content)
+    if len(found) != n_rows or n_rows != block.n_lines:
+        lines = [line for _, line in rows_of(block)]
+        found = [match[1] for match in map(pattern.search, lines) if match]
+    return found if len(found) == n_rows else None
+
+
+def ids_of(named: Iterable[list[bytes] | None], qid: Ints) -> np.ndarray | None:
+    """Return documents of several blocks as text, unless a query names one twice."""
+    names = [name for of_block in named for name in of_block or ()]
+    if not names or len(set(zip(qid.tolist(), names))) < len(qid):
+        return None
+    with suppress(UnicodeDecodeError):
+        return np.array(b"\n".join(names).decode().split("\n"), dtype=object)
+    return None
 
 
 def line_numbers(source: Path | bytes) -> Iterator[int]:

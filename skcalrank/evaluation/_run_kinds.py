@@ -1,0 +1,87 @@
+"""What runs and judgments hold, and how their columns, lines and entries are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._names import name_of
+
+#: A query, a document and its value.
+Row = tuple[Any, str, float]
+
+
+class Kind(NamedTuple):
+    """A run or judgments: names of the column with the value, and forms of a line of words."""
+
+    what: str
+    values: tuple[str, ...]
+    lines: tuple[str, ...]  # each of its own number of words; the last one is the value, or a tag
+
+    def columns(self, names: Iterable[Any], place: Any) -> list[Any]:
+        """Return which of the names are the query, the document and the value; or raise."""
+        known = {plain(name): name for name in names}
+        columns = []
+        for role, choices in (
+            ("query", _QUERIES),
+            ("document", _DOCUMENTS),
+            ("value", self.values),
+        ):
+            column = next((known[choice] for choice in choices if choice in known), None)
+            if column is None:
+                listed = ", ".join(map(str, list(known.values())[:20]))
+                raise ValueError(
+                    f"{place} must have a column of the {role} ({', '.join(choices)}), got columns "
+                    f"{listed}."
+                )
+            columns.append(column)
+        return columns
+
+
+#: A rank is read where there is no score; see `score_of`.
+RUN = Kind(
+    "run", ("score", "sim", "rank"), ("query Q0 document rank score tag", "query document rank")
+)
+QRELS = Kind(
+    "qrels",
+    ("relevance", "rel", "label", "score", "grade", "rating"),
+    ("query 0 document relevance", "query document relevance"),
+)
+_QUERIES = ("qid", "query_id", "q_id", "query", "topic", "user_id")
+_DOCUMENTS = ("docid", "doc_id", "docno", "document", "pid", "corpus_id", "id", "item_id")
+
+
+def plain(name: Any) -> Any:
+    """Return the name of a column as it is known."""
+    return name.strip().replace("-", "_") if isinstance(name, str) else name
+
+
+def is_header(names: list[str]) -> bool:
+    """Return whether names are those of columns, of a query and a document among them."""
+    known = set(map(plain, names))
+    return bool(known & set(_QUERIES) and known & set(_DOCUMENTS))
+
+
+def score_of(column: Any, value: float) -> float:
+    """Return the score for a value of a column: the best rank has the highest."""
+    return -value if plain(column) == "rank" else value
+
+
+def entry(cells: Iterable[Any], places: Iterable[str], column: Any) -> Row:
+    """Return checked names and the score for a value in a column; places are for messages."""
+    (query, document, value), (in_query, in_document, in_value) = cells, places
+    query, document = name_of(query, in_query), name_of(document, in_document)
+    return query, str(document), score_of(column, number(value, in_value))
+
+
+def number(value: Any, place: str) -> float:
+    """Return a value as a finite number, or raise."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place} must be a number, got {value!r}.") from error
+    if not np.isfinite(found):
+        raise ValueError(f"{place} must be finite, got {value!r}.")
+    return found
