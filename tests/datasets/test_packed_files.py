@@ -85,9 +85,9 @@ def test_lines_have_a_largest_length(name, file, monkeypatch):
 
 
 def test_quotation_marks_that_are_not_closed(file, monkeypatch):
-    monkeypatch.setattr("skcalrank.datasets._csv_files._BLOCK_BYTES", 1 << 20)
+    monkeypatch.setattr("skcalrank.datasets._csv_files._BLOCK_BYTES", 1 << 18)
     path = file("a.csv", b'qid,label,f\n1,0,2\n1,1,"' + BLANK)
-    with pytest.raises(ValueError, match=r"has a row of more than 1,048,576 bytes.*not closed"):
+    with pytest.raises(ValueError, match=r"has a row of more than 262,144 bytes.*not closed"):
         list(load_table(path, chunk_rows=1))
     assert peak_of(lambda: list(load_table(path, chunk_rows=1))) < MOST
 

@@ -50,6 +50,7 @@ WITHOUT = {
     "ExternalRanker",
     "FMeasureClassifier",
     "GuaranteedCutoff",
+    "HostedRanker",
     "LeastSquaresPairRanker",
     "LowRankLossClassifier",
     "PairwiseDisagreementRanker-pairwise",
