@@ -1,10 +1,12 @@
 """Written files are complete or unchanged, whatever other processes do."""
 
+import errno
 import os
 import signal
 import stat
 import subprocess
 import sys
+import time
 from threading import Thread
 from unittest.mock import Mock
 
@@ -133,6 +135,86 @@ def test_a_file_of_the_same_random_name_is_not_written_to(file, monkeypatch):
     with pytest.raises(FileExistsError):
         write(file, "after")
     assert file.read_text() == ""
+
+
+DAY = 24 * 60 * 60
+
+
+@needs_posix
+def test_what_killed_processes_left_is_removed_when_it_is_old(file):
+    folder, now = file.parent, time.time()
+    ages = {
+        ".skcalrank-0123456789abcdef.part": 2 * DAY,
+        ".skcalrank-1123456789abcdef.part": DAY / 2,
+        ".skcalrank-012345.part": 2 * DAY,
+        ".skcalrank-0123456789abcdeg.part": 2 * DAY,
+        "skcalrank-0123456789abcdef.part": 2 * DAY,
+        ".skcalrank-0123456789abcdef.part.gz": 2 * DAY,
+    }
+    for name, age in ages.items():
+        (folder / name).write_text("half of it")
+        os.utime(folder / name, (now - age, now - age))
+    (folder / ".skcalrank-2123456789abcdef.part").mkdir()
+    os.utime(folder / ".skcalrank-2123456789abcdef.part", (0, 0))
+    link = folder / ".skcalrank-3123456789abcdef.part"
+    link.symlink_to(file)
+    os.utime(link, (0, 0), follow_symlinks=False)
+    write(file, "after")
+    kept = {name for name in ages if name != ".skcalrank-0123456789abcdef.part"}
+    assert set(names(folder)) == kept | {file.name, ".skcalrank-2123456789abcdef.part"}
+    assert file.read_text() == "after"
+
+
+@needs_posix
+def test_a_folder_that_cannot_be_listed_can_be_written_to(file, monkeypatch):
+    monkeypatch.setattr("os.access", lambda *_: False)
+    write(file, "after")
+    assert file.read_text() == "after"
+
+
+FILL = """
+import resource, sys
+from skcalrank.persistence import complete_file
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
+with complete_file(sys.argv[1], "w") as out:
+    out.write("x" * (1 << 20))
+"""
+
+
+@needs_posix
+def test_a_file_that_does_not_fit(file):
+    command = [sys.executable, "-c", FILL, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(f"File too large: '{file}'")
+    assert file.read_text() == "before"
+    assert names(file.parent) == ["scores.txt"]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS])
+@pytest.mark.parametrize("call", ["os.fsync", "os.replace"])
+def test_errors_of_the_disk_name_the_file(file, code, call, monkeypatch):
+    monkeypatch.setattr(call, Mock(side_effect=OSError(code, os.strerror(code))))
+    with pytest.raises(OSError, match=os.strerror(code)) as caught:
+        write(file, "after")
+    assert caught.value.filename == str(file)
+    assert file.read_text() == "before"
+    assert names(file.parent) == ["scores.txt"]
+
+
+def test_a_disk_that_cannot_be_written(tmp_path, monkeypatch):
+    refuse = Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS), "hidden"))
+    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr("pathlib.Path.unlink", refuse)
+    with pytest.raises(OSError, match=r"scores\.txt"):
+        write(tmp_path / "scores.txt", "after")
+
+
+def test_errors_of_the_writer_keep_their_name(file):
+    for error in (OSError(errno.ENOSPC, "full", "other"), ConnectionResetError(104, "reset")):
+        with pytest.raises(type(error)) as caught, complete_file(file, "w"):
+            raise error
+        assert caught.value is error
 
 
 @needs_posix
