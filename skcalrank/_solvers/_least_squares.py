@@ -20,6 +20,7 @@ from ..data import (
     MOST_CELLS,
     OutOfRangeError,
     Rows,
+    apart,
     arrays,
     check,
     first_equal_rows,
@@ -151,7 +152,7 @@ def fit_rows(
     with _inside_ranker(regressor, X):
         if held_out is not None:
             return fit_with_held_out(regressor, X, targets, sample_weight, *held_out)
-        getattr(regressor, method)(_in_range(regressor, X), targets, **params)
+        apart(getattr(regressor, method), _in_range(regressor, X), targets, **params)
     return _finite(regressor)
 
 
@@ -232,7 +233,7 @@ def predict_rows(regressor: Any, X: Any) -> Floats:
     of_sklearn = type(regressor) in (Ridge, LinearRegression)
     if is_closed_form(regressor) and (isinstance(X, np.ndarray) or not of_sklearn):
         return product_of_rows(X, regressor.coef_.T) + regressor.intercept_
-    raw = regressor.predict(X)
+    raw = apart(regressor.predict, X)
     values = raw.astype(np.float64, copy=False)
     if values.ndim > 1:
         return values

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import CutQueriesWarning, NotAMeanWarning, Rows, seed_of, warn
+from ..data import CutQueriesWarning, NotAMeanWarning, Rows, apart, seed_of, warn
 from ..data.arrays import safe_indexing
 from ..data.types import Ints
 
@@ -177,7 +177,7 @@ def fit_with_held_out(
     params |= {f"{name}_val": safe_indexing(values, held_out) for name, values in arrays.items()}
     # "auto" would depend on the number of training rows only.
     with with_params(regressor, early_stopping=True):
-        return regressor.fit(**params)
+        return apart(regressor.fit, **params)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fits_in_closed_form, with_ties
-from ..data import Rows, all_or_nothing, available_if, call_step, check, limits
+from ..data import Rows, all_or_nothing, apart, available_if, call_step, check, limits
 from ..data.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..measures import Measure
 from ..pipeline import QueryPipeline
@@ -283,11 +283,11 @@ class ExternalRanker(BaseRanker):
         matrix = self._matrix(self.estimator_, rows)
         if isinstance(self.estimator_, QueryPipeline) and self.encoder_ is not None:
             (_, columns), (_, last) = self.estimator_.steps
-            parts = library_of(last).explained(last, columns.transform(matrix), [])
+            parts = apart(library_of(last).explained, last, columns.transform(matrix), [])
             parts = _by_indicated(parts, columns, rows.X.shape[1])
         else:
             library = library_of(self.estimator_)
-            parts = library.explained(self.estimator_, matrix, categories_of(self))
+            parts = apart(library.explained, self.estimator_, matrix, categories_of(self))
         scores = scores_of(self.estimator_, matrix, rows.queries, False, self._taken)
         parts = summing_to(parts.astype(float), scores, type(self.estimator_).__name__)
         return by_column(parts, self.encoder_)

@@ -29,6 +29,7 @@ from ._exceptions import (
     warning_once_in_jobs,
 )
 from ._failed_fit import all_or_nothing
+from ._forks import apart, is_forked
 from ._hash import first_equal_rows, hash_cells, hash_keys, hash_names, hash_rows, is_repeatable
 from ._memory import CACHE_CELLS, CHUNK_ROWS, KEPT_CELLS, MOST_CELLS, PART_CELLS, WHOLE_BYTES
 from ._multilabel import MultiLabelTarget

@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 
+from ._forks import apart
 from .types import ArrayLike
 
 
@@ -39,7 +40,7 @@ def call_step(step: Any, method: str, *args: Any, **taken: Any) -> Any:
     """Call a method of a step, with metadata routing to the estimators inside it if needed."""
     # Without metadata, routing is off: scikit-learn's TargetEncoder cannot be fitted with it.
     with config_context(enable_metadata_routing=bool(taken)):
-        return getattr(step, method)(*args, **taken)
+        return apart(getattr(step, method), *args, **taken)
 
 
 def inside(estimator: Any) -> Any:

@@ -17,6 +17,7 @@ from ..data import (
     Rows,
     Workers,
     arrays,
+    is_forked,
     openmp_threads,
 )
 from ..data.types import Floats
@@ -296,6 +297,8 @@ def threads(n_jobs: int | None, n_cells: float = np.inf) -> int:
 
     None is one for every ``_CELLS`` cells of a matrix, as far as the default goes.
     """
+    if is_forked():
+        return 1
     if n_jobs is not None:
         return effective_n_jobs(n_jobs)
     return 0 if n_cells == np.inf else max(1, min(int(n_cells / _CELLS), openmp_threads()))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from ..data import Rows, Workers, arrays, workers_of_fit
+from ..data import Rows, Workers, apart, arrays, workers_of_fit
 from ..data.types import Floats
 from ._callbacks import LightGBMRounds, Rounds
 from ._engine import Engine, Growing, Task, threads
@@ -116,7 +116,8 @@ class _GrowingLightGBM(Growing):
     def cut(self, n_rounds: int) -> Any:
         # The copy does not hold the training rows.
         text = self.model.model_to_string(num_iteration=n_rounds)
-        return self._module.Booster(model_str=_IN_MODEL.sub("", text) if self._is_part else text)
+        text = _IN_MODEL.sub("", text) if self._is_part else text
+        return apart(self._module.Booster, model_str=text)
 
     def close(self) -> None:
         self.model.free_network()
@@ -274,7 +275,7 @@ class LightGBM(Engine):
         return model.model_to_string(num_iteration=-1)
 
     def load(self, dumped: Any) -> Any:
-        return self.module.Booster(model_str=dumped)
+        return apart(self.module.Booster, model_str=dumped)
 
     def booster(self, estimator: Any) -> Any:
         return estimator.booster_

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from ..data import Rows, Workers, warn
+from ..data import Rows, Workers, apart, warn
 from ..data.types import Floats, Ints
 from ._callbacks import Rounds, XGBoostRounds
 from ._engine import LARGEST, Engine, Growing, Task, threads
@@ -302,7 +302,7 @@ class XGBoost(Engine):
         return model.save_raw("json").decode()
 
     def load(self, dumped: Any) -> Any:
-        return self.module.Booster(model_file=bytearray(dumped, "utf-8"))
+        return apart(self.module.Booster, model_file=bytearray(dumped, "utf-8"))
 
     def takes(self, estimator: Any) -> Any:
         tags = super().takes(estimator)
