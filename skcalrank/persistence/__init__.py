@@ -10,6 +10,6 @@ skops is optional: ``pip install skops``.
 """
 
 from ._complete_file import complete_file
-from ._model_files import load_model, read_header, require_skops, save_model
+from ._model_files import load_model, read_header, require_skops, save_model, trusted_types
 
-__all__ = ["load_model", "read_header", "save_model"]
+__all__ = ["load_model", "read_header", "save_model", "trusted_types"]

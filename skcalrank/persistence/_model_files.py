@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import io
 import json
 import os
-import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from copy import copy
-from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import sklearn
@@ -25,11 +22,13 @@ from .._version import __version__
 from ..data import check, warn
 from ..rankers import FitRecord
 from ..trees import LIBRARIES
+from ._boosters import BoosterText
 from ._complete_file import complete_file
-from ._model_memory import memory_needed, most_memory
+from ._model_memory import SCHEMA, checked, memory_needed, most_memory
+from ._registry import MODULES, strange_types
 
 #: Format of the files that this version writes, the only one that it reads.
-FORMAT = 2
+FORMAT = 3
 
 _HEADER = "skcalrank.json"
 
@@ -39,42 +38,12 @@ _MOST_BYTES = 1 << 24
 # Attribute of scikit-learn for callbacks that follow `fit`.
 _CALLBACKS = "_skl_callbacks"
 
+# Attribute of the estimators of LightGBM and XGBoost for their trees.
+_BOOSTER = "_Booster"
+
 _KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
 
-# Trusted in addition to classes of skcalrank and estimators. Results of cross-validation contain
-# masked arrays, whose name differs between versions of skops; records of fits contain a frozenset.
-# The functions are those in scikit-learn's own estimators and in linear views, which only read
-# arrays. The function in a partial is checked by its own name.
-_HARMLESS = re.compile(
-    r"numpy\.(ma\.(core\.)?MaskedArray|dtype|mean|median)"
-    r"|builtins\.frozenset|collections\.OrderedDict"
-    r"|scipy\.interpolate\._bsplines\._?BSpline"
-    r"|scipy\.\w+\.array_api_compat\.numpy\._aliases\.asarray"
-    r"|skcalrank\.preprocessing\._logs\.signed_log1p"
-    r"|functools\.partial|sklearn\.utils\.validation\.check_array"
-    r"|sklearn\.feature_selection\._univariate_selection\.(f_\w+|r_regression|chi2)"
-    r"|sklearn\.feature_selection\._mutual_info\.mutual_info_(classif|regression)"
-)
-
-# Trusted classes of scikit-learn that are not estimators: parts of trees, of neighbors and of
-# neural networks, kernels, losses, splitters, scorers and lists of columns. The function of a
-# scorer or of a metric is checked by its own name, which is not among these.
-_INSIDES = re.compile(
-    r"sklearn\.(tree\._tree\.Tree"
-    r"|ensemble\._hist_gradient_boosting\.(predictor\.TreePredictor|binning\._BinMapper)"
-    r"|neural_network\._stochastic_optimizers\.(SGD|Adam)Optimizer"
-    r"|neighbors\._(kd|ball)_tree\.\w+"
-    r"|metrics\._dist_metrics\.(?!PyFunc)\w+"
-    r"|gaussian_process\.kernels\.\w+"
-    r"|_loss\.(_loss|link|loss)\.\w+"
-    r"|model_selection\._split\.\w+"
-    r"|compose\._column_transformer\._RemainderColsList"
-    r"|utils\._metadata_requests\.(Method)?MetadataRequest"
-    r"|metrics\._scorer\._(Passthrough)?Scorer)"
-    r"|lightgbm\.basic\.Booster|xgboost\.core\.Booster|catboost\.core\.CatBoost\w*"
-)
-
-# Packages whose estimators are trusted: beside parameters they hold trees.
+# Packages of estimators that may not be installed.
 _ENGINES = tuple(LIBRARIES)
 
 
@@ -87,7 +56,8 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
     """Write a fitted ranker to a file.
 
     An existing file is replaced when the new one is complete, and keeps its mode; if the call
-    fails, it is unchanged.
+    fails, it is unchanged. A process that is killed in a call leaves a hidden file
+    ``.skcalrank-*.part`` behind, which calls for the same folder remove a day later.
 
     Parameters
     ----------
@@ -164,7 +134,7 @@ def save_model(ranker: Any, path: str | Path, /, **notes: Any) -> None:
 
 
 def _lean(thing: Any) -> Any:
-    """Return an object without names of queries seen, and without callbacks."""
+    """Return an object without names of queries seen and callbacks, with boosters as text."""
     if isinstance(thing, FitRecord):
         return thing.without_names()
     if isinstance(thing, BaseEstimator):
@@ -172,6 +142,8 @@ def _lean(thing: Any) -> Any:
         after = _lean(before)
         if _CALLBACKS in after:
             after = {name: value for name, value in after.items() if name != _CALLBACKS}
+        if after.get(_BOOSTER) is not None:
+            after = {**after, _BOOSTER: BoosterText.of(after[_BOOSTER])}
         if after is not before:
             thing = copy(thing)
             vars(thing).clear()
@@ -219,13 +191,14 @@ def read_header(path: str | Path) -> dict[str, Any]:
     ...     save_model(DCGRanker().fit([[0.0], [1.0]], [0, 2], [0, 0]), file, ranker="dcg")
     ...     header = read_header(file)
     >>> header["format"], header["notes"]
-    (2, {'ranker': 'dcg'})
+    (3, {'ranker': 'dcg'})
     """
     try:
         with ZipFile(path) as archive:
-            if (size := archive.getinfo(_HEADER).file_size) > _MOST_BYTES:
+            if (size := checked(archive).getinfo(_HEADER).file_size) > _MOST_BYTES:
                 raise ValueError(f"its {_HEADER!r} has {size:,} bytes")
-            header = json.loads(archive.read(_HEADER))
+            # A read without a number of bytes would unpack more than the archive declares.
+            header = json.loads(archive.open(_HEADER).read(size))
         header = {key: header[key] for key in _KEYS}
         known = header["format"] <= FORMAT
         for key in _KEYS[1:] if known else ():
@@ -255,10 +228,15 @@ def load_model(
 ) -> Any:
     """Read a ranker from a file written by :func:`save_model`.
 
-    Objects are made of the following types only: classes of skcalrank, estimators of scikit-learn
-    and their parts, types that skops considers safe, and a few functions of numpy and
-    scikit-learn, such as ``f_regression``. The numbers in a file are not checked: a forged file
-    can contain trees that crash the process in ``predict``.
+    Nothing in the file is run, no other file is opened, and nothing is connected to. Objects are
+    made of the types that :func:`save_model` writes only, each in the way in which it writes them:
+    classes of skcalrank that fitted rankers are made of, estimators of scikit-learn and their
+    parts, estimators of LightGBM and XGBoost, arrays, numbers and text, and a few functions of
+    numpy and scikit-learn, such as ``f_regression``. No constructor is called with what the file
+    holds, except a few that were read for it. Trees of LightGBM and XGBoost are read from their
+    text, whose counts and depth are checked before. Other numbers in a file are not checked: a
+    forged file can contain trees that crash the process, in their library when they are read or
+    in ``predict``.
 
     Parameters
     ----------
@@ -266,9 +244,10 @@ def load_model(
         Path of the file.
     trusted : list of str, default=()
         Full names of further types to accept, such as a regressor of another package or your own
-        measure. Make sure that they are safe to load.
+        measure. Make sure that they are safe to load, also if their constructor is called with any
+        arguments.
     max_bytes : int, default=None
-        Memory that loading may take. If None, 1 GB, or 250 times the size of the file if this is
+        Memory that loading may take. If None, 1 GB, or 300 times the size of the file if this is
         more. It is compared with what the file unpacks to and what the headers of its arrays
         declare, before anything is loaded.
 
@@ -303,12 +282,12 @@ def load_model(
         # For a str, `in` would search for parts of it.
         raise TypeError(f"trusted must be a list of full names of types, got {trusted!r}.")
     if max_bytes is not None:
-        check.count("max_bytes", max_bytes, "or None for the larger of 1 GB and 250 times the file")
+        check.count("max_bytes", max_bytes, "or None for the larger of 1 GB and 300 times the file")
     header, skops = read_header(path), require_skops()
     limit = max_bytes or most_memory(os.path.getsize(path))
     try:
-        needed = memory_needed(path, limit)
-        names = skops.get_untrusted_types(file=path) if needed <= limit else []
+        needed, content = memory_needed(path, limit)
+        names, strange = _types_in(content, trusted) if needed <= limit else ([], [])
     except Exception as error:  # damaged files raise errors of many types
         raise ValueError(f"{path} is damaged: {error}") from error
     if needed > limit:
@@ -318,7 +297,6 @@ def load_model(
         )
     for engine in [e for e in _ENGINES if any(n.startswith(f"{e}.") for n in names)]:
         check.installed(engine, f"{path} needs {engine}: pip install {engine}")
-    strange = [name for name in names if name not in trusted and not _is_ours(name)]
     if gone := [name for name in strange if _is_gone(name)]:
         raise ValueError(
             f"{path} contains {', '.join(gone)}, which skcalrank {__version__} with scikit-learn "
@@ -343,39 +321,73 @@ def load_model(
         # Warned of once, above, and not for every estimator inside.
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         try:
-            ranker = skops.load(path, trusted=names)
+            ranker = skops.load(content, trusted=names)
             check_is_fitted(ranker)
+            ranker.get_params()  # a version that lacks some wrote other attributes, too
         except Exception as error:
-            raise ValueError(f"{path} cannot be loaded: {error}") from error
+            raise ValueError(
+                f"{path} cannot be loaded: {error}. If it is whole, fit again and save, or load it "
+                f"with the version that wrote it, skcalrank {header['skcalrank']}."
+            ) from error
     return ranker
+
+
+def _types_in(content: IO[bytes], trusted: Container[str]) -> tuple[list[str], list[str]]:
+    """Return the names of all types in a model file, and of those that are not trusted."""
+    listed = require_skops().get_untrusted_types(file=content)
+    with ZipFile(content) as archive:
+        schema = json.loads(archive.read(SCHEMA))
+    names, strange = strange_types(schema, listed, trusted)
+    return sorted(names), sorted(strange)
+
+
+def trusted_types(ranker: Any) -> list[str]:
+    """Return the types that ``skops.io.load`` must trust to read a ranker.
+
+    For programs that write models by skops themselves and ask for such a list. :func:`load_model`
+    needs none.
+
+    Parameters
+    ----------
+    ranker : estimator
+        A fitted ranker, pipeline or search.
+
+    Returns
+    -------
+    names : list of str
+        Full names of the types in the ranker that skops does not know and that
+        :func:`save_model` writes. Types of other packages are left out, so that skops refuses
+        them; boosters inside estimators of LightGBM and XGBoost are such types.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+
+    See Also
+    --------
+    load_model : Read a ranker that was written by `save_model`.
+
+    Examples
+    --------
+    >>> from skcalrank import DCGRanker
+    >>> from skcalrank.persistence import trusted_types
+    >>> names = trusted_types(DCGRanker().fit([[0.0], [1.0]], [0, 2], [0, 0]))
+    >>> "skcalrank.rankers._positional.DCGRanker" in names
+    True
+    """
+    skops = require_skops()
+    content = io.BytesIO(skops.dumps(ranker))
+    _, strange = _types_in(content, ())
+    return [n for n in skops.get_untrusted_types(file=content) if n not in strange]
 
 
 def _is_gone(name: str) -> bool:
     """Return whether another version of skcalrank or scikit-learn has an object of this name."""
-    if name.partition(".")[0] not in ("skcalrank", "sklearn") or "__main__" in name:
+    if not MODULES.fullmatch(name):
         return False
     try:
         resolve_name(name)
     except (ImportError, AttributeError, ValueError):
         return True
     return False
-
-
-def _is_ours(name: str) -> bool:
-    """Return whether a name is a class of skcalrank, or another type that models contain."""
-    if _HARMLESS.fullmatch(name):
-        return True
-    module, _, attribute = name.rpartition(".")
-    package = module.partition(".")[0]
-    if package not in ("skcalrank", "sklearn", *_ENGINES) or "__main__" in module:
-        return False
-    try:
-        cls = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError):
-        return False
-    # Names that a module imports from other packages are not trusted.
-    if not inspect.isclass(cls) or cls.__module__.partition(".")[0] != package:
-        return False
-    return (
-        package == "skcalrank" or issubclass(cls, BaseEstimator) or bool(_INSIDES.fullmatch(name))
-    )

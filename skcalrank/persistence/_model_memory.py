@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from io import BytesIO
 from math import prod
+from shutil import copyfileobj
 from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 
-# Memory that any file may take, and that a file may take for each of its bytes.
-_USUAL_BYTES, _MOST_RATIO = 1 << 30, 250
+from ._registry import kinds_of_keys, states
 
-_SCHEMA = "schema.json"
-_PIECE = 1 << 20
+# Memory that any file may take, and that a file may take for each of its bytes.
+_USUAL_BYTES, _MOST_RATIO = 1 << 30, 300
+
+SCHEMA = "schema.json"
+
+# Most memory of a byte of the text, which Python holds packed, decoded and parsed, in one byte a
+# character, or in four if one of them needs them; measured.
+_NARROW, _WIDE = 3, 11
 
 # Most memory of a dict of JSON, and of another part of the text, in bytes; measured.
 _DICT, _PART = 300, 64
@@ -26,6 +32,10 @@ _WITH_NAMES = {"ObjectNode", "FunctionNode"}
 
 # Most memory of a value in a set or an array of objects: a pointer, a hash, and a number of Python.
 _VALUE = 128
+
+# Most values in a set, and most keys of a dict that are no text: numbers with equal hashes take
+# quadratic time.
+_MOST_HASHED = 10_000
 
 # Copies of a byte that bytes are made of; bytearrays are made of a list.
 _COPIES = {"BytesNode": 2, "BytearrayNode": 12}
@@ -44,32 +54,57 @@ def most_memory(n_bytes: int) -> int:
     return max(_USUAL_BYTES, _MOST_RATIO * n_bytes)
 
 
-def memory_needed(path: Any, limit: int) -> int:
-    """Return the memory that loading a model file takes, at least.
+def checked(archive: ZipFile) -> ZipFile:
+    """Return an archive whose decompressors take no memory of their own."""
+    if {member.compress_type for member in archive.infolist()} - {ZIP_STORED, ZIP_DEFLATED}:
+        raise ValueError("its compression is not that of save_model")
+    return archive
 
-    Counting ends above `limit`, since a large text takes memory when it is parsed.
+
+def memory_needed(path: Any, limit: int) -> tuple[int, IO[bytes]]:
+    """Return the memory that loading a model file takes, at least, and its unpacked content.
+
+    Counting ends above `limit`, since a large text takes memory when it is parsed. What is counted
+    is a copy: an archive may hold more than it declares, and change meanwhile.
     """
+    content = BytesIO()
     with ZipFile(path) as archive:
-        if {member.compress_type for member in archive.infolist()} - {ZIP_STORED, ZIP_DEFLATED}:
-            raise ValueError("its compression is not that of save_model")
-        needed = archive.getinfo(_SCHEMA).file_size
+        needed = sum(member.file_size for member in checked(archive).infolist())
+        if needed > limit:
+            return needed, content
+        with ZipFile(content, "w") as copy:
+            for name in dict.fromkeys(archive.namelist()):
+                with archive.open(name) as source, copy.open(name, "w", force_zip64=True) as target:
+                    copyfileobj(source, target)
+    with ZipFile(content) as archive:
         for memory in (_of_text, _of_objects):
             needed += memory(archive) if needed <= limit else 0
-    return needed
+    return needed, content
 
 
 def _of_text(archive: ZipFile) -> int:
-    """Return the memory of the parsed text."""
-    with archive.open(_SCHEMA) as text:
-        return sum(
-            _DICT * piece.count(b"{") + _PART * (piece.count(b",") + piece.count(b"["))
-            for piece in iter(lambda: text.read(_PIECE), b"")
-        )
+    """Return the memory of the parsed text, and of the texts in it that are parsed again."""
+    text = archive.read(SCHEMA)
+    wide = b"\\u" in text or not text.isascii()
+    parts = _DICT * _n(text, b"{") + _PART * (_n(text, b",") + _n(text, b"["))
+    return parts + len(text) * (_WIDE if wide else _NARROW)
+
+
+def _n(text: bytes, mark: bytes) -> int:
+    """Return how often a mark is in JSON, also escaped, as in a text that is parsed again."""
+    code = b"\\u%04x" % ord(mark)
+    return text.count(mark) + text.count(code) + text.count(code[:-1] + code[-1:].upper())
 
 
 def _of_objects(archive: ZipFile) -> int:
     """Return the memory of objects, of arrays and bytes packed and unpacked, and of copies."""
     contents = _Contents(archive)
+    for state in contents.states:
+        hashed = state.get("__class__") in ("set", "frozenset") and contents.n_values(state)
+        if "key_types" in state and any(k["__class__"] != "str" for k in kinds_of_keys(state)):
+            hashed = len(state["content"])
+        if hashed > _MOST_HASHED:
+            raise ValueError(f"it has a set or a dict of more than {_MOST_HASHED:,} numbers")
     loaders = [state["__loader__"] for state in contents.states if "__loader__" in state]
     objects = sum(_OBJECT_WITH_NAMES if loader in _WITH_NAMES else _OBJECT for loader in loaders)
     files = {
@@ -99,7 +134,7 @@ class _Contents:
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
-        self.states = list(_dicts(json.loads(archive.read(_SCHEMA))))
+        self.states = list(states(json.loads(archive.read(SCHEMA))))
         self._with_id = defaultdict(list)
         self._n_values: dict[Any, int] = {}
         for state in self.states:
@@ -136,20 +171,8 @@ class _Contents:
         return sum(map(self.n_values, inside)) if isinstance(inside, list) else 1
 
 
-def _dicts(node: Any) -> Iterator[dict[str, Any]]:
-    """Yield the dicts in parsed JSON."""
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            yield node
-            waiting.extend(node.values())
-        elif isinstance(node, list):
-            waiting.extend(node)
-
-
 def _declared(file: IO[bytes]) -> int:
     """Return the size of the array that the header of a file describes."""
     with file:
         shape, _, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
-    return prod(shape) * dtype.itemsize
+    return abs(prod(shape)) * dtype.itemsize

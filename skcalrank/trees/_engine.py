@@ -6,6 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -34,6 +35,15 @@ _SMALLEST, LARGEST = 1e-31, float(np.finfo(np.float32).max)
 # Number of cells for each thread, which waits for the others after each feature and leaf: with
 # fewer, two threads take more time than they save, and most of it beside another program.
 _CELLS = 5e6
+
+# What trees of LightGBM and XGBoost declare and take memory for, in their texts; texts within; and
+# more levels than they have.
+_COUNTS = re.compile(
+    r"\b(?:num_(?:leaves|cat|class|target|nodes|trees|parallel_tree|tree_per_iteration)"
+    r"|size_leaf_vector|tree_sizes|cat_boundaries)(?:=|\"\s*:)[\s\"]*([+-]?\d[\d ]*)"
+)
+_QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_DEEPEST = 64
 
 
 class Task(NamedTuple):
@@ -283,6 +293,21 @@ class Engine(Library, ABC):
     def load(self, dumped: Any) -> Any:
         """Return the model from the form that `dump` returned."""
         return dumped
+
+
+def checked_text(text: str, start: str) -> str:
+    """Return the text of a model whose counts and depth are those of a text of its length.
+
+    The libraries take memory for what a text declares, and read other forms than those that `dump`
+    returns, which begin with `start`.
+    """
+    counts = [int(count) for counts in _COUNTS.findall(text) for count in counts.split()]
+    marks = re.findall(r"[][{}]", _QUOTED.sub("", text))
+    depth = max(accumulate(1 if mark in "[{" else -1 for mark in marks), default=0)
+    declared = sum(counts) if min(counts, default=0) >= 0 else math.inf
+    if not text.startswith(start) or depth > _DEEPEST or declared > len(text):
+        raise ValueError("its trees are not what their library writes")
+    return text
 
 
 def _length(values: Any) -> int | None:

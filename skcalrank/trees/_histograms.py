@@ -266,6 +266,9 @@ def unpacked(stored: Any) -> HistGradientBoostingRegressor:
     """Return the model that :func:`packed` has stored."""
     if not isinstance(stored, dict):
         return stored
+    sizes = [stored[f"n_{name}"] for name in _PARTS]
+    if len(set(map(len, sizes))) > 1 or min(stored["n_nodes"]) < 1:
+        raise ValueError("its trees have no nodes")  # any number of them takes no space in a file
     ends = {name: np.cumsum(stored[f"n_{name}"])[:-1] for name in _PARTS}
     parts = (np.split(stored[name], ends[name]) for name in _PARTS)
     trees = [[TreePredictor(*of_tree)] for of_tree in zip(*parts)]

@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix, issparse
 from ..data import Rows, Workers, apart, arrays, workers_of_fit
 from ..data.types import Floats
 from ._callbacks import LightGBMRounds, Rounds
-from ._engine import Engine, Growing, Task, threads
+from ._engine import Engine, Growing, Task, checked_text, threads
 from ._forest import Forest
 from ._library import reads_queries, refuse_other_grades
 from ._reading import Categories, Split, grown
@@ -275,7 +275,7 @@ class LightGBM(Engine):
         return model.model_to_string(num_iteration=-1)
 
     def load(self, dumped: Any) -> Any:
-        return apart(self.module.Booster, model_str=dumped)
+        return apart(self.module.Booster, model_str=checked_text(dumped, "tree"))
 
     def booster(self, estimator: Any) -> Any:
         return estimator.booster_

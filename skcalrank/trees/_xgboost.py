@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix, issparse
 from ..data import Rows, Workers, apart, warn
 from ..data.types import Floats, Ints
 from ._callbacks import Rounds, XGBoostRounds
-from ._engine import LARGEST, Engine, Growing, Task, threads
+from ._engine import LARGEST, Engine, Growing, Task, checked_text, threads
 from ._forest import Forest
 from ._library import reads_queries, refuse_other_grades
 from ._reading import Categories, Split, grown
@@ -302,7 +302,8 @@ class XGBoost(Engine):
         return model.save_raw("json").decode()
 
     def load(self, dumped: Any) -> Any:
-        return apart(self.module.Booster, model_file=bytearray(dumped, "utf-8"))
+        text = checked_text(dumped, '{"')
+        return apart(self.module.Booster, model_file=bytearray(text, "utf-8"))
 
     def takes(self, estimator: Any) -> Any:
         tags = super().takes(estimator)

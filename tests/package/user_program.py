@@ -586,6 +586,7 @@ def files(folder: Path) -> None:
     X, y, qid = made()
     ranker = skcalrank.NDCGRanker().fit(X, y, qid)
     persistence.save_model(ranker, folder / "ranker.skops", author="me")
+    assert_type(persistence.trusted_types(ranker), list[str])
     assert_type(persistence.read_header(folder / "ranker.skops"), dict[str, Any])
     again: skcalrank.NDCGRanker = persistence.load_model(folder / "ranker.skops")
     assert_type(again.predict(X), Floats)

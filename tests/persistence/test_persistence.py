@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import sklearn
 from cases import holds_generator, rankers
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.cluster import FeatureAgglomeration
 from sklearn.ensemble import (
     GradientBoostingRegressor,
@@ -23,6 +23,7 @@ from sklearn.ensemble import (
 )
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.impute import SimpleImputer
@@ -39,7 +40,14 @@ from sklearn.preprocessing import (
 )
 
 import skcalrank
-from skcalrank import ExternalRanker, LeastSquaresRankerCV, NDCGRanker, QueryKFold
+from skcalrank import (
+    CalibratedRankerCV,
+    ExternalRanker,
+    LeastSquaresRankerCV,
+    NDCGRanker,
+    QueryKFold,
+    StackingRanker,
+)
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import get_scorer
 from skcalrank.persistence import load_model, read_header, save_model
@@ -197,7 +205,7 @@ def test_chunks_can_be_added_to_a_model_that_was_loaded(data, path):
 def test_header(data, path):
     save_model(NDCGRanker().fit(*data), str(path), n_rows=44, ranker="ndcg")
     assert read_header(path) == {
-        "format": 2,
+        "format": 3,
         "class": "skcalrank.rankers._positional.NDCGRanker",
         "skcalrank": skcalrank.__version__,
         "scikit-learn": sklearn.__version__,
@@ -217,14 +225,23 @@ def rewrite(path, name, change):
 
 @pytest.mark.parametrize(
     ("other", "remedy"),
-    [(1, r"which only skcalrank .* reads, .* Fit again and save"), (3, "Upgrade skcalrank")],
+    [(2, r"which only skcalrank .* reads, .* Fit again and save"), (4, "Upgrade skcalrank")],
 )
 def test_other_formats(data, path, other, remedy):
     save_model(NDCGRanker().fit(*data), path)
-    rewrite(path, "skcalrank.json", lambda text: text.replace('"format": 2', f'"format": {other}'))
+    rewrite(path, "skcalrank.json", lambda text: text.replace('"format": 3', f'"format": {other}'))
     for read in (load_model, read_header):
-        with pytest.raises(ValueError, match=rf"must have format 2, got {other}, .*{remedy}"):
+        with pytest.raises(ValueError, match=rf"must have format 3, got {other}, .*{remedy}"):
             read(path)
+
+
+@pytest.mark.parametrize("ranker", [NDCGRanker(), StackingRanker()], ids=["linear", "stack"])
+def test_files_that_lack_a_parameter(ranker, data, path):
+    # As files of versions before the parameter was there.
+    save_model(ranker.fit(*data), path)
+    rewrite(path, "schema.json", lambda text: text.replace('"loss":', '"loss_before":'))
+    with pytest.raises(ValueError, match=r"'loss'.* fit again and save, or load"):
+        load_model(path)
 
 
 def test_other_version_of_scikit_learn(data, path):
@@ -265,7 +282,7 @@ def test_other_archives(path):
     with pytest.raises(ValueError, match="not a model file"):
         load_model(path)
     with ZipFile(path, "w") as archive:
-        archive.writestr("skcalrank.json", json.dumps({"format": 2}))
+        archive.writestr("skcalrank.json", json.dumps({"format": 3}))
     with pytest.raises(ValueError, match="not a model file"):
         load_model(path)
 
@@ -376,23 +393,63 @@ def test_what_cannot_be_written_leaves_no_file(data, path):
     assert not path.exists()
 
 
-@pytest.mark.parametrize(
-    ("package", "name", "params"),
-    [
-        ("lightgbm", "LGBMRanker", {"n_estimators": 3, "verbose": -1, "n_jobs": 1}),
-        ("xgboost", "XGBRanker", {"n_estimators": 3, "n_jobs": 1}),
-        ("catboost", "CatBoostRanker", {"iterations": 3, "allow_writing_files": False}),
-    ],
-)
-def test_rankers_of_other_libraries(data, path, monkeypatch, package, name, params):
+SMALL = {
+    "lightgbm": {"n_estimators": 3, "verbose": -1, "n_jobs": 1, "min_child_samples": 1},
+    "xgboost": {"n_estimators": 3, "n_jobs": 1},
+    "catboost": {"iterations": 3, "allow_writing_files": False, "verbose": False},
+}
+NAMES = {"lightgbm": "LGBM", "xgboost": "XGB", "catboost": "CatBoost"}
+
+
+@pytest.mark.parametrize("package", SMALL)
+def test_rankers_of_other_libraries(data, path, monkeypatch, package):
     X, y, qid = data
-    ranker = getattr(pytest.importorskip(package), name)(**params)
+    module = pytest.importorskip(package)
+    ranker = getattr(module, f"{NAMES[package]}Ranker")(**SMALL[package])
     ranker = ExternalRanker(ranker).fit(X, np.round(np.abs(y)), qid)
     save_model(ranker, path)
-    np.testing.assert_array_equal(load_model(path).predict(X, qid), ranker.predict(X, qid))
+    trusted = []
+    if package == "catboost":
+        trusted = ["catboost.core.CatBoostRanker"]
+        with pytest.raises(ValueError, match=rf"not trusted: {trusted[0]}"):
+            load_model(path)
+    twin = load_model(path, trusted=trusted)
+    np.testing.assert_array_equal(twin.predict(X, qid), ranker.predict(X, qid))
+    np.testing.assert_array_equal(twin.feature_importances_, ranker.feature_importances_)
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=f"needs {package}: pip install {package}"):
-        load_model(path)
+        load_model(path, trusted=trusted)
+
+
+@pytest.mark.filterwarnings("ignore")  # how the trees fit is not asked here
+@pytest.mark.parametrize("package", ["lightgbm", "xgboost"])
+def test_trees_of_other_libraries_anywhere(data, path, package):
+    X, y, qid = data
+    module = pytest.importorskip(package)
+    regressor = getattr(module, f"{NAMES[package]}Regressor")(**SMALL[package])
+    stops = {"early_stopping_rounds": 1, "n_estimators": 50, "learning_rate": 0.9}
+    stopped = clone(regressor).set_params(**stops)
+    stopped.fit(X, y, eval_set=[(X[::2], -y[::2])])
+    assert stopped.predict(X).std() >= 0
+    for ranker in (
+        NDCGRanker(regressor),
+        NDCGRanker(make_pipeline(StandardScaler(), regressor)),
+        StackingRanker([("trees", NDCGRanker(regressor)), ("linear", NDCGRanker())]),
+        CalibratedRankerCV(NDCGRanker(regressor), relevance_level=0.5),
+        GridSearchCV(
+            NDCGRanker(regressor), {"k": [2]}, cv=QueryKFold(2), scoring=get_scorer("dcg")
+        ),
+        ExternalRanker(FrozenEstimator(stopped)),
+    ):
+        search = isinstance(ranker, GridSearchCV)
+        routed, named = {"groups": qid} if search else {}, {} if search else {"qid": qid}
+        ranker.fit(X, np.clip(np.round(np.abs(y)), 0, 2), qid=qid, **routed)
+        before = ranker.predict(X, **named)
+        twin = there_and_back(ranker, path)
+        np.testing.assert_array_equal(twin.predict(X, **named), before)
+        # What was stored is a copy.
+        np.testing.assert_array_equal(ranker.predict(X, **named), before)
+        np.testing.assert_array_equal(there_and_back(twin, path).predict(X, **named), before)
 
 
 def test_strange_types_are_named_and_can_be_trusted(data, path):
