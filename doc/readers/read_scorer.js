@@ -10,7 +10,7 @@ function scores(model, rows) {
     model.columns.flatMap((column) => READERS[column.kind](column, row[column.name]))
   );
   const numbers = matrix.map((row) =>
-    model.numbers.map((k, i) => (Number.isNaN(row[k]) ? model.means[i] : row[k]))
+    model.numbers.map((k, i) => (Number.isNaN(row[k]) ? model.means[i] ?? NaN : row[k]))
   );
   let members = model.views.map((view) => {
     const curves = CURVES[view.kind](view, numbers);
@@ -104,12 +104,16 @@ const READERS = {
 
 /** Return values with mean 0 and standard deviation 1, or 0 where they are constant. */
 function scaled(values, least = 0) {
-  const known = values.filter((x) => !Number.isNaN(x));
+  // Halves, as differences may overflow.
+  const known = values.filter((x) => !Number.isNaN(x)).map((x) => x / 2);
   const low = Math.min(...known);
-  const mean = sum(known.map((x) => x - low)) / known.length;
-  const unit = Math.sqrt(sum(known.map((x) => (x - low - mean) ** 2)) / known.length);
-  const varies = unit > least * Math.max(...known.map(Math.abs));
-  return values.map((x) => (x - low - mean) / (varies ? unit : Infinity));
+  const width = Math.max(...known) - low || 1;
+  const shares = values.map((x) => (x / 2 - low) / width);
+  const present = shares.filter((x) => !Number.isNaN(x));
+  const mean = sum(present) / present.length;
+  const unit = Math.sqrt(sum(present.map((x) => (x - mean) ** 2)) / present.length);
+  const varies = unit * width > least * Math.max(...known.map(Math.abs));
+  return shares.map((x) => (x - mean) / (varies ? unit : Infinity));
 }
 
 function scaledColumns(view, numbers) {
@@ -121,20 +125,27 @@ function hinge(x, start, end) {
   return Math.min(Math.max((x / 2 - start / 2) / (end / 2 - start / 2), 0), 1);
 }
 
+function hinges(view, numbers) {
+  return numbers.map((row) =>
+    view.features.map((k, j) => hinge(row[k], view.starts[j], view.ends[j]))
+  );
+}
+
+function log(x) {
+  return Math.sign(x) * Math.log1p(Math.abs(x));
+}
+
 const CURVES = {
   linear: (view, numbers) => numbers,
   scaled: scaledColumns,
-  logs: (view, numbers) =>
-    numbers.map((row) => row.map((x) => Math.sign(x) * Math.log1p(Math.abs(x)))),
-  hinges: (view, numbers) =>
-    numbers.map((row) =>
-      view.features.map((k, j) => hinge(row[k], view.starts[j], view.ends[j]))
-    ),
+  logs: (view, numbers) => numbers.map((row) => row.map(log)),
+  hinges: (view, numbers) => hinges(view, numbers),
+  log_hinges: (view, numbers) => hinges(view, numbers.map((row) => row.map(log))),
 };
 
 /** Return what a code adds; the last values are those of an unseen and of a missing level. */
 function valueOfLevel(values, code) {
-  if (Number.isNaN(code)) return values[values.length - 1];
+  if (Number.isNaN(code)) return values[values.length - 1] ?? NaN;
   return values[code < 0 ? values.length - 2 : Math.min(code, values.length - 3)];
 }
 

@@ -11,8 +11,8 @@ def scores(model, rows):
     if not rows:
         return []
     matrix = [[x for c in model["columns"] for x in read(c, row.get(c["name"]))] for row in rows]
-    numbers = [[row[k] for k in model["numbers"]] for row in matrix]
-    numbers = [[m if math.isnan(x) else x for x, m in zip(row, model["means"])] for row in numbers]
+    filled = list(zip(model["numbers"], with_nan(model["means"])))
+    numbers = [[m if math.isnan(row[k]) else row[k] for k, m in filled] for row in matrix]
     levels = [[row[k] for k in model["categories"]] for row in matrix]
     if model["in_query"]:
         beside = [scaled([row[k] for row in matrix]) for k in model["numbers"]]
@@ -34,7 +34,10 @@ def scores(model, rows):
 
 def read(column, value):
     """Return the numbers of a value in a column."""
-    numbers = READERS[column["kind"]](column, None if value != value else value)
+    return with_nan(READERS[column["kind"]](column, None if value != value else value))
+
+
+def with_nan(numbers):
     return [math.nan if x is None else float(x) for x in numbers]
 
 
@@ -77,11 +80,12 @@ def read_text(column, value):
 
 def scaled(values, least=0.0):
     """Return values with mean 0 and standard deviation 1, or 0 where they are constant."""
-    known = [x for x in values if not math.isnan(x)] or [0.0]
-    mean = sum(x - min(known) for x in known) / len(known)
-    unit = math.sqrt(sum((x - min(known) - mean) ** 2 for x in known) / len(known))
-    unit = unit if unit > least * max(map(abs, known)) else math.inf
-    return [(x - min(known) - mean) / unit for x in values]
+    known = [x / 2 for x in values if not math.isnan(x)] or [0.0]  # differences may overflow
+    low, width = min(known), max(known) - min(known) or 1.0
+    mean = sum((x - low) / width for x in known) / len(known)
+    unit = math.sqrt(sum(((x - low) / width - mean) ** 2 for x in known) / len(known))
+    unit = unit if unit * width > least * max(map(abs, known)) else math.inf
+    return [((x / 2 - low) / width - mean) / unit for x in values]
 
 
 def scaled_columns(view, numbers):
@@ -101,7 +105,8 @@ def logs(view, numbers):
 
 def value_of_level(values, code):
     """Return what a code adds; the last values are those of an unseen and of a missing level."""
-    return values[-1 if math.isnan(code) else -2 if code < 0 else min(int(code), len(values) - 3)]
+    place = -1 if math.isnan(code) else -2 if code < 0 else min(int(code), len(values) - 3)
+    return with_nan([values[place]])[0]
 
 
 def forest_score(forest, row):
@@ -123,3 +128,4 @@ READERS = dict.fromkeys(("number", "flag", "duration"), read_number)
 READERS |= {"category": read_category, "date": read_date, "text": read_text}
 READERS |= dict.fromkeys(("constant", "identifier", "drop"), lambda column, value: [])
 CURVES = {"linear": lambda _, rows: rows, "scaled": scaled_columns, "logs": logs, "hinges": hinges}
+CURVES["log_hinges"] = lambda view, rows: hinges(view, logs(view, rows))

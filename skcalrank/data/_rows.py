@@ -72,6 +72,13 @@ class Rows:
         return int(self.X.shape[0])
 
     @property
+    def missing(self) -> tuple[int, ...] | None:
+        """Numbers of the columns with a missing value; None where X is no array of numbers."""
+        if not isinstance(self.X, np.ndarray) or self.X.dtype.kind not in "biuf":
+            return None
+        return tuple(np.flatnonzero(np.isnan(self.X.min(axis=0))).tolist())
+
+    @property
     def codes(self) -> Ints:
         """Number of the query of each row; in the label-ranking form, every row is a query."""
         return self.queries.codes if self.n_items is None else np.arange(self.n_rows)

@@ -1,9 +1,10 @@
 """Rankers in the formats of databases, search engines and runtimes.
 
-A ranker of a table, and boosted trees, are JSON that holds all that scores follow from, or a
-statement of SQL. A linear ranker and the steps before it are a sum of curves of single features:
-numbers by name, hinges and logarithms, which JSON, an expression of SQL and the plugins of search
-engines hold. Boosted trees are splits, whichever library grew them. ONNX holds the regressors of
+A ranker is a document that holds all that its scores follow from: how the columns of a table are
+read, linear views, trees, whichever library grew them, and weights. JSON is this document, and a
+statement of SQL is written from it. Steps before a linear ranker are folded into its coefficients:
+it is a sum of curves of single features, numbers, hinges and logarithms, which is an expression of
+SQL, too. The plugins of search engines take weights or trees, and ONNX holds the regressors of
 scikit-learn. Other rankers that need all documents of a query to score one of them have none of
 these forms, and errors name alternatives.
 

@@ -1,9 +1,10 @@
-"""Scores that are sums of curves and categories of single features, and of trees."""
+"""Scores that are sums of curves and categories of single features."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
@@ -17,22 +18,29 @@ from ..data.types import Array
 from ..preprocessing import signed_log1p
 
 
-class Value(NamedTuple):
-    """Argument of a curve: a feature, or its signed logarithm."""
+@dataclass(frozen=True)
+class Curve:
+    """A feature, its signed logarithm, or a hinge of one of these.
 
+    `kind` is that of a view: "linear", "logs", "hinges" or "log_hinges". A hinge is 0 up to a
+    start, 1 from an end, and a straight line in between.
+    """
+
+    kind: str
     feature: str
-    log: bool = False
+    start: float = 0.0
+    end: float = 0.0
+
+    @property
+    def at_zero(self) -> float:
+        """The curve where the feature is 0."""
+        if not self.kind.endswith("hinges"):
+            return 0.0
+        return min(max(-self.start / 2 / (self.end / 2 - self.start / 2), 0.0), 1.0)
 
 
-class Hinge(NamedTuple):
-    """0 up to a start, 1 from an end, and a straight line in between."""
-
-    value: Value
-    start: float
-    end: float
-
-
-class Category(NamedTuple):
+@dataclass(frozen=True)
+class Category:
     """1 where a feature has a value, else 0."""
 
     feature: str
@@ -40,30 +48,25 @@ class Category(NamedTuple):
 
 
 class Additive(NamedTuple):
-    """A constant, plus weighted values of features, hinges, categories and trees.
+    """A constant, plus weighted values of features, hinges and categories.
 
-    `missing` is what a feature adds where it has no value, in place of all its terms but trees; it
-    lacks features that always have one. In a column that is not encoded yet it may be a text.
-    Features and categories of `trees` have names.
+    `missing` is what a feature adds where it has no value, in place of all its terms; it lacks
+    features that always have one. In a column that is not encoded yet it may be a text.
     """
 
     constant: float
-    slopes: Mapping[Value, float] = MappingProxyType({})
-    hinges: Mapping[Hinge, float] = MappingProxyType({})
-    categories: Mapping[Category, float] = MappingProxyType({})
+    terms: Mapping[Any, float] = MappingProxyType({})  # by curve or category
     missing: Mapping[str, Any] = MappingProxyType({})
-    trees: tuple[tuple[float, Any], ...] = ()
-
-    def terms(self) -> tuple[Mapping[Any, float], ...]:
-        """Return all that is added to the constant but trees, by kind."""
-        return self.slopes, self.hinges, self.categories, self.missing
 
     def feature(self) -> str | None:
         """Return the only feature of the sum; None of other sums."""
-        features = {value.feature for value in self.slopes}
-        features |= {hinge.value.feature for hinge in self.hinges} | set(self.missing)
-        features |= {category.feature for category in self.categories}
-        return features.pop() if len(features) == 1 and not self.trees else None
+        features = {term.feature for term in self.terms} | set(self.missing)
+        return features.pop() if len(features) == 1 else None
+
+    def given(self) -> str | None:
+        """Return the feature of which the sum is the value as it is; None of other sums."""
+        feature = self.feature()
+        return None if feature is None or self != identity(feature) else feature
 
     def filled(self, feature: str, value: Any) -> Additive:
         """Return the sum with a value where the feature has none, unless it has one there."""
@@ -74,55 +77,59 @@ class Additive(NamedTuple):
         term = value if is_exact else float(value) - self.constant
         return self._replace(missing={feature: term})
 
-    def line(self) -> tuple[Value, float] | None:
-        """Return the value and the slope of a straight line of one feature; None for other sums."""
-        if self.hinges or self.categories or self.trees or len(self.slopes) != 1:
+    def line(self) -> tuple[Curve, float] | None:
+        """Return the curve and the slope of a straight line of one; None for other sums."""
+        if len(self.terms) != 1:
             return None
-        [(value, slope)] = self.slopes.items()
-        return (value, slope) if slope else None
+        [(curve, slope)] = self.terms.items()
+        is_line = isinstance(curve, Curve) and curve.kind in ("linear", "logs")
+        return (curve, slope) if slope and is_line else None
 
     def log(self) -> Additive | None:
         """Return the signed logarithm; None where it is not a sum of this kind."""
-        line = self.line()
-        if line is None or self.constant != 0 or line[0].log or line[1] != 1:
+        feature = self._replace(missing={}).given()
+        if feature is None:
             return None
         missing = {name: float(signed_log1p(fill)) for name, fill in self.missing.items()}
-        return Additive(0.0, {Value(line[0].feature, True): 1.0}, missing=missing)
+        return Additive(0.0, {Curve("logs", feature): 1.0}, missing)
 
     def hinge(self, start: float, end: float) -> Additive | None:
         """Return a hinge of the sum; None where it is not a sum of this kind."""
         line = self.line()
         if line is None:
             return None
-        value, slope = line
-        ends = [(place - self.constant) / slope for place in (start, end)]
+        curve, slope = line
+        ends = sorted((place - self.constant) / slope for place in (start, end))
         falls = float(slope < 0)
         missing = {
             name: min(max((self.constant + fill - start) / (end - start), 0.0), 1.0) - falls
             for name, fill in self.missing.items()
         }
-        hinge = Hinge(value, *ends[::-1]) if falls else Hinge(value, *ends)
-        return Additive(falls, {}, {hinge: 1.0 - 2 * falls}, missing=missing)
+        kind = "hinges" if curve.kind == "linear" else "log_hinges"
+        return Additive(falls, {Curve(kind, curve.feature, *ends): 1.0 - 2 * falls}, missing)
+
+
+def identity(feature: str) -> Additive:
+    """Return a feature as it is."""
+    return Additive(0.0, {Curve("linear", feature): 1.0})
 
 
 def combined(summands: Iterable[tuple[float, Additive]], constant: float = 0.0) -> Additive:
     """Return a constant plus numbers times sums."""
-    terms: Any = ({}, {}, {}, {})
-    trees: list[tuple[float, Any]] = []
+    both: tuple[dict[Any, float], ...] = ({}, {})
     for weight, score in summands:
         constant += weight * score.constant
-        for sums, added in zip(terms, score.terms()):
+        for sums, added in zip(both, (score.terms, score.missing)):
             for term, number in added.items():
                 sums[term] = sums.get(term, 0.0) + weight * number
-        trees += [(weight * height, tree) for height, tree in score.trees]
-    slopes, hinges, categories, missing = terms
-    return Additive(float(constant), slopes, hinges, categories, missing, tuple(trees))
+    return Additive(float(constant), *both)
 
 
 def check_finite(score: Additive) -> None:
     """Raise for numbers that no format can hold."""
-    numbers = [score.constant, *chain.from_iterable(terms.values() for terms in score.terms())]
-    numbers += [end for hinge in score.hinges for end in (hinge.start, hinge.end)]
+    numbers = [score.constant, *score.terms.values(), *score.missing.values()]
+    curves = [term for term in score.terms if isinstance(term, Curve)]
+    numbers += [end for curve in curves for end in (curve.start, curve.end)]
     if not all(map(math.isfinite, numbers)):
         raise ValueError(
             "The coefficients, or the scales of steps before them, are not finite numbers: scale "
@@ -205,7 +212,7 @@ def _of_feature(
             if not is_missing(c)
         }
         missing = {} if refused else {feature: float(number == of_missing) - unseen}
-        out.append(Additive(unseen, {}, {}, terms, missing))
+        out.append(Additive(unseen, terms, missing))
     return out
 
 
@@ -215,8 +222,8 @@ def _group_of(value: float | str | None, groups: Any, otherwise: int | None = No
 
 
 def _encoded_feature(column: Additive) -> str:
-    feature = column.feature()
-    if feature is None or column.constant or dict(column.slopes) != {Value(feature): 1.0}:
+    feature = column._replace(missing={}).given()
+    if feature is None:
         raise ValueError(
             "OneHotEncoder must encode features as they are, or filled by SimpleImputer, to be "
             "exported: put it before the other steps."

@@ -1,9 +1,11 @@
 """Linear rankers and trees, with the steps before them, as sums of curves and of trees."""
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Callable
-from itertools import chain, pairwise
-from typing import Any
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import preprocessing
@@ -12,19 +14,20 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from ..data.types import Floats
-from ..preprocessing import LinearColumns, QuantileHinges, TableEncoder, signed_log1p
-from ._additive import Additive, Category, Value, check_finite, combined, filled, indicators, plain
-from ._score_tree import (
-    Score,
-    Steps,
-    Sum,
-    Trees,
-    names_of_features,
-    refuse_queries,
-    score_tree,
-    steps_of,
+from ..preprocessing import LinearColumns, QuantileHinges, signed_log1p
+from ..trees import Forest
+from ._additive import (
+    Additive,
+    Category,
+    check_finite,
+    combined,
+    filled,
+    identity,
+    indicators,
+    plain,
 )
-from ._trees import Kinds, ensemble_of, splits_of
+from ._score_tree import Score, Steps, Sum, Trees, refuse_queries, steps_of
+from ._trees import columns_of, forests_of, sources_of
 
 _STEPS = (
     "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, QuantileHinges, "
@@ -37,36 +40,46 @@ _OTHERWISE = "to_onnx exports it"
 _TOLERANCE = 1e-6
 
 
-def folded(model: Any, feature_names: Any = None) -> Additive:
-    """Return the score of a fitted model as a function of its features."""
-    tree = score_tree(model)
-    return additive_score(tree, names_of_features(model, feature_names))
+class Grown(NamedTuple):
+    """Boosted trees, and the reader and the output of each column of the matrix that they split."""
+
+    forests: list[Forest]
+    columns: dict[int, tuple[dict[str, Any], int]]
 
 
-def additive_score(tree: Score, names: list[str]) -> Additive:
-    """Return a score as a function of its features."""
-    score = _score(tree, [Additive(0.0, {Value(name): 1.0}) for name in names])
+def folded(tree: Score, names: list[str]) -> tuple[Additive, list[tuple[float, Grown]]]:
+    """Return a score as a function of its features, and the weighted trees to be added."""
+    terms = list(_terms(tree, [identity(name) for name in names]))
+    trees = [(weight, term) for weight, term in terms if isinstance(term, Grown)]
+    score = combined((weight, term) for weight, term in terms if isinstance(term, Additive))
     check_finite(score)
-    return score
+    return score, trees
 
 
-def _score(tree: Any, columns: list[Additive]) -> Additive:
-    """Return a score of given columns."""
+def number_column(name: str) -> dict[str, Any]:
+    """Return the reader of a column of numbers as they are."""
+    return {"name": name, "kind": "number", "from_text": False, "offset": 0.0}
+
+
+def _terms(tree: Any, columns: list[Additive]) -> Iterator[tuple[float, Additive | Grown]]:
+    """Yield the weighted terms of a score of given columns."""
     if isinstance(tree, Steps):
         for step in tree.transformers:
             columns = _columns(step, columns)
-        return _score(tree.score, columns)
-    if isinstance(tree, Sum):
-        return combined((weight, _score(term, columns)) for weight, term in tree.terms)
-    if isinstance(tree, Trees):
-        return _trees(tree, columns)
-    if getattr(tree.model, "coef_", None) is not None:
-        return _linear(tree.model, columns)
-    raise ValueError(
-        f"{type(tree.model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
-        "and to_json and to_elasticsearch take the trees of BoostedRanker, "
-        "HistGradientBoostingRegressor, LightGBM and XGBoost."
-    )
+        yield from _terms(tree.score, columns)
+    elif isinstance(tree, (Sum, Trees)):
+        if isinstance(tree, Trees):
+            yield 1.0, _trees(tree.model, columns)
+        for weight, term in tree.terms:
+            yield from ((weight * factor, inner) for factor, inner in _terms(term, columns))
+    elif getattr(tree.model, "coef_", None) is not None:
+        yield 1.0, _linear(tree.model, columns)
+    else:
+        raise ValueError(
+            f"{type(tree.model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
+            "and to_json and to_elasticsearch take the trees of BoostedRanker, "
+            "HistGradientBoostingRegressor, LightGBM and XGBoost."
+        )
 
 
 def _linear(model: Any, columns: list[Additive]) -> Additive:
@@ -82,74 +95,41 @@ def _linear(model: Any, columns: list[Additive]) -> Additive:
     return combined(zip(coef.ravel().tolist(), columns), intercept)
 
 
-def _trees(tree: Trees, columns: list[Additive]) -> Additive:
-    """Return the score of boosted trees, and of the rankers that they begin at."""
-    ensemble = ensemble_of(tree.model)
-    starts = [(weight, _score(start, columns)) for weight, start in tree.starts]
-    splits = list(splits_of(ensemble.trees))
-    columns = _read_columns(getattr(tree.model, "encoder_", None), columns)
-    for number in {split.feature for split in splits}:
-        _refuse_unread(columns[number])
-    names = {
-        split.feature: [list(map(plain, levels)) for levels in ensemble.categories[split.feature]]
-        for split in splits
-        if isinstance(split, Kinds)
-    }
-    trees = tuple((1.0, _named(root, columns, names)) for root in ensemble.trees)
-    return combined([(1.0, Additive(ensemble.constant, trees=trees)), *starts])
+def _trees(model: Any, columns: list[Additive]) -> Grown:
+    """Return boosted trees of given columns, which must be features."""
+    forests, sources = forests_of(model), sources_of(model)
+    encoder = getattr(model, "encoder_", None)
+    written, read = None if encoder is None else encoder.to_dicts(), {}
+    for place in columns_of(forests):
+        source = sources[place]
+        name = columns[source].given()
+        if name is None:
+            raise ValueError(
+                "Boosted trees split columns that the steps before them make: fit the trees "
+                f"without these steps, or {_OTHERWISE}."
+            )
+        column = number_column(name) if written is None else written[source] | {"name": name}
+        read[place] = column, place - sources.index(source)
+    return Grown(forests, read)
 
 
-def _named(tree: Any, columns: list[Additive], categories: dict[Any, Any]) -> Any:
-    """Return a tree with the names of its features and categories."""
-    if isinstance(tree, float):
-        return tree
-    column = columns[tree.feature]
-    line = column.line()
-    if column.constant or column.missing or line is None or line[0].log or line[1] != 1:
-        raise ValueError(
-            "Boosted trees split columns that the steps before them make: fit the trees without "
-            f"these steps, or {_OTHERWISE}."
-        )
-    below = _named(tree.below, columns, categories)
-    above = _named(tree.above, columns, categories)
-    if isinstance(tree, Kinds):
-        known = categories[tree.feature]
-        below_it = [level for number in tree.categories for level in known[number]]
-        tree = tree._replace(categories=below_it, known=tuple(chain(*known)))
-    return tree._replace(feature=line[0].feature, below=below, above=above)
-
-
-def _read_columns(encoder: TableEncoder | None, columns: list[Additive]) -> list[Any]:
-    """Return the columns of the matrix that an encoder makes of a table.
-
-    Columns of codes are the features themselves; what has no form is the error that says so.
-    """
-    if encoder is None:
-        return columns
-    return [_read_column(encoder.columns_[source], columns[source]) for source in encoder.sources_]
-
-
-def _read_column(column: Any, score: Additive) -> Any:
+def _read_column(column: Any, score: Additive) -> Additive:
+    """Return a column of the matrix of an encoder; columns of codes are the features themselves."""
     if column.kind == "category" or (column.kind in ("number", "flag") and not column.from_text):
         return combined([(1.0, score)], -getattr(column, "offset", 0.0))
-    return ValueError(
-        f"Column {column.name!r} is read as {column.kind}, and no format reads it so: make its "
-        "columns where features are computed, or leave it out with "
+    raise ValueError(
+        f"Column {column.name!r} is read as {column.kind}, and no format reads it so behind "
+        "other steps: make its columns where features are computed, or leave it out with "
         f"TableEncoder(columns={{{column.name!r}: 'drop'}})."
     )
-
-
-def _refuse_unread(column: Additive) -> None:
-    if isinstance(column, ValueError):
-        raise column
 
 
 def _of_table(step: LinearColumns, columns: list[Additive]) -> list[Additive]:
     """Return the columns that a LinearColumns makes of given ones."""
     encoder: Any = step.encoder_
-    columns = _read_columns(encoder, columns)
-    for column in columns:
-        _refuse_unread(column)
+    if encoder is not None:
+        read = encoder.sources_.tolist()
+        columns = [_read_column(encoder.columns_[source], columns[source]) for source in read]
     out = []
     for coded in step.indicators_:
         levels = encoder.categories_[coded.column].levels
@@ -165,9 +145,9 @@ def _of_codes(column: Additive, levels: list[str], coded: Any) -> list[Additive]
     """Return the indicators of a column of categories."""
     feature: Any = column.feature()
     terms = [Category(feature, plain(level)) for level in levels[: coded.n_levels]]
-    out = [Additive(0.0, {}, {}, {term: 1.0}, {feature: 0.0}) for term in terms]
+    out = [Additive(0.0, {term: 1.0}, {feature: 0.0}) for term in terms]
     if coded.has_rare:  # all but the levels with an indicator
-        out.append(Additive(1.0, {}, {}, dict.fromkeys(terms, -1.0), {feature: -1.0}))
+        out.append(Additive(1.0, dict.fromkeys(terms, -1.0), {feature: -1.0}))
     if coded.has_missing:
         out.append(Additive(0.0, missing={feature: 1.0}))
     return out

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
-from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 from sklearn.utils.validation import check_is_fitted
@@ -22,12 +21,21 @@ from ..linear_model import GramRidge
 from ..preprocessing import QuantileHinges, signed_log1p
 from ..rankers import RANKERS, MultiLabelRanker, is_ranker
 from ..stacking import StackingRanker, TabularRanker, scorer_of
+from ._document import compiled_document
 from ._folding import knots_of, rises_of
-from ._onnx_graph import Graph, clipped, dtype_of, logs_of, sum_of, trees_of
-from ._onnx_scorer import scorer_graph
+from ._onnx_graph import (
+    Graph,
+    clipped,
+    dtype_of,
+    linear,
+    logs_of,
+    scorer_graph,
+    sum_of,
+    times,
+    trees_of,
+)
 from ._score_tree import Score, Steps, Sum, Trees, score_tree, unwrapped
-from ._scorer import scorer_document
-from ._trees import trees_of_numbers
+from ._trees import forests_of_numbers, sources_of
 
 _SCORERS = (BoostedRanker, ExternalRanker, StackingRanker, TabularRanker)
 
@@ -98,8 +106,8 @@ def to_onnx(ranker: Estimator, *, initial_types: Any = None, target_opset: Any =
 def register_converters() -> None:
     """Register every ranker with ``skl2onnx``, so that its own functions convert rankers.
 
-    Other estimators are converted as before, except ``FunctionTransformer``, which is also
-    converted with ``signed_log1p``.
+    Other estimators are converted as before, and ``FunctionTransformer`` also with
+    ``signed_log1p``.
 
     Raises
     ------
@@ -117,55 +125,28 @@ def _required() -> Any:
 @cache
 def _register() -> None:
     skl2onnx = _required()
-    put = skl2onnx.update_registered_converter
-
-    def add(cls: Any, shape: Callable[..., Any], output_of: Callable[..., Any]) -> None:
-        put(cls, f"Skcalrank{cls.__name__}", shape, _converter(output_of))
-
-    for cls in (*RANKERS.values(), MultiLabelRanker, *_SCORERS, GramRidge):
-        add(cls, _shape_of_scores, _ranker)
-    add(QuantileHinges, _shape_of_columns, _hinges)
+    rankers = (*RANKERS.values(), MultiLabelRanker, *_SCORERS, GramRidge)
+    kinds: dict[Any, Callable[..., Any]] = dict.fromkeys(rankers, _ranker)
+    kinds |= {QuantileHinges: _hinges, FunctionTransformer: _function}
     if SplineTransformer not in skl2onnx.supported_converters():
-        add(SplineTransformer, _shape_of_columns, _splines)
-    alias = "SklearnFunctionTransformer"
-    known = import_module("skl2onnx.common._registration")
-    before = known.get_shape_calculator(alias), known.get_converter(alias)
-
-    def shape(operator: Any) -> None:
-        before[0](operator) if _is_known(operator) else _same_shape(operator)
-
-    def convert(scope: Any, operator: Any, container: Any) -> None:
-        one = before[1] if _is_known(operator) else _converter(_logs)
-        one(scope, operator, container)
-
-    put(FunctionTransformer, alias, shape, convert)
+        kinds[SplineTransformer] = _splines
+    put = skl2onnx.update_registered_converter
+    for cls, output_of in kinds.items():
+        put(cls, f"Skcalrank{cls.__name__}", _shape, _converter(output_of))
 
 
-def _is_known(operator: Any) -> bool:
-    return operator.raw_operator.func is not signed_log1p
-
-
-def _put_shape(operator: Any, n_columns: int) -> None:
-    X, types = operator.inputs[0], import_module("skl2onnx.common.data_types")
+def _shape(operator: Any) -> None:
+    """Set the type of the output of a ranker or a step: a number of columns."""
+    X, step = operator.inputs[0], operator.raw_operator
+    if is_ranker(step) or hasattr(step, "predict"):
+        n_columns = getattr(step, "n_items_", None) or len(np.atleast_2d(getattr(step, "coef_", 0)))
+    elif isinstance(step, FunctionTransformer):
+        n_columns = X.type.shape[1]
+    else:
+        n_columns = len(step.get_feature_names_out())
+    types = import_module("skl2onnx.common.data_types")
     kind = types.DoubleTensorType if dtype_of(X) is np.float64 else types.FloatTensorType
     operator.outputs[0].type = kind([X.get_first_dimension(), n_columns])
-
-
-def _shape_of_scores(operator: Any) -> None:
-    model = operator.raw_operator
-    n_items = getattr(model, "n_items_", None) if is_ranker(model) else None
-    if not is_ranker(model) and np.ndim(model.coef_) == 2:
-        n_items = len(model.coef_)
-    _put_shape(operator, n_items or 1)
-
-
-def _shape_of_columns(operator: Any) -> None:
-    step = operator.raw_operator
-    _put_shape(operator, len(step.get_feature_names_out()))
-
-
-def _same_shape(operator: Any) -> None:
-    _put_shape(operator, operator.inputs[0].type.shape[1])
 
 
 def _converter(output_of: Callable[..., Any]) -> Callable[..., Any]:
@@ -182,40 +163,26 @@ def _converter(output_of: Callable[..., Any]) -> Callable[..., Any]:
 
 def _ranker(ranker: Any, graph: Graph) -> Any:
     names = getattr(ranker, "feature_names_in_", [f"x{k}" for k in range(ranker.n_features_in_)])
-    document = scorer_document(ranker, names)
+    document = compiled_document(ranker, names)
     return _scores(score_tree(ranker), graph) if document is None else scorer_graph(document, graph)
 
 
 def _scores(score: Score, graph: Graph) -> Any:
     """Return the operator that computes a score."""
-    if isinstance(score, Sum):
-        return sum_of([_weighted(*term, graph) for term in score.terms], graph)
-    if isinstance(score, Trees):
-        trees = trees_of(graph.X, trees_of_numbers(score.model), graph)
-        return sum_of([trees, *(_weighted(*start, graph) for start in score.starts)], graph)
+    if isinstance(score, (Sum, Trees)):
+        scores = [times(_scores(term, graph), weight, graph) for weight, term in score.terms]
+        if isinstance(score, Trees):
+            forests, sources = forests_of_numbers(score.model), sources_of(score.model)
+            scores.insert(0, trees_of(graph.X, forests, graph, sources))
+        return sum_of(scores, graph)
+    model: Any = score.pipeline if isinstance(score, Steps) else score.model
     if isinstance(score, Steps):
-        # skl2onnx knows this class, but none of its subclasses.
-        model = Pipeline(score.pipeline.steps)
-    elif is_ranker(score.model) or type(score.model) is GramRidge:
-        model = _linear(score.model)
-    else:
-        model = score.model
+        model = Pipeline(model.steps)  # skl2onnx knows this class, but none of its subclasses
+    elif is_ranker(model) or type(model) is GramRidge:
+        return linear(graph.X, model.coef_, model.intercept_, graph)
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator
     shape = np.array([-1, graph.n_scores], dtype=np.int64)
     return graph.op("Reshape", sub(model, graph.X, op_version=graph.version), shape)
-
-
-def _weighted(weight: float, score: Score, graph: Graph) -> Any:
-    return graph.op("Mul", _scores(score, graph), graph.numbers([weight]))
-
-
-def _linear(model: Any) -> LinearRegression:
-    """Return a regressor of scikit-learn with the coefficients of another."""
-    regressor = LinearRegression()
-    regressor.coef_ = np.asarray(model.coef_, dtype=float)
-    regressor.intercept_ = np.asarray(model.intercept_, dtype=float)
-    regressor.n_features_in_ = regressor.coef_.shape[-1]
-    return regressor
 
 
 def _hinges(step: QuantileHinges, graph: Graph) -> Any:
@@ -229,10 +196,16 @@ def _splines(step: Any, graph: Graph) -> Any:
     ends = np.concatenate([of_feature[1:] for of_feature in knots])
     rises = [rises_of(step, of_feature) for of_feature in knots]
     first = np.concatenate([np.arange(len(rise)) == 0 for rise in rises])
-    weights = graph.numbers(block_diag(*(rise.T for rise in rises)))
-    product = graph.op("MatMul", clipped(graph.X, features, starts, ends, graph), weights)
-    return graph.op("Add", product, graph.numbers(first))
+    pieces = clipped(graph.X, features, starts, ends, graph)
+    return linear(pieces, block_diag(*rises), first, graph)
 
 
-def _logs(_: Any, graph: Graph) -> Any:
-    return logs_of(graph.X, graph)
+def _function(step: Any, graph: Graph) -> Any:
+    if step.func is signed_log1p:
+        return logs_of(graph.X, graph)
+    if step.func is None:
+        return graph.X
+    raise ValueError(
+        f"FunctionTransformer({step.func!r}) cannot be written out: use signed_log1p of "
+        "skcalrank.preprocessing, or choose to_json."
+    )

@@ -32,7 +32,8 @@ class Trees(NamedTuple):
     """Boosted trees, and the weighted scores that they begin at."""
 
     model: Any
-    starts: list[tuple[float, Score]]
+    terms: list[tuple[float, Score]]
+    missing: tuple[int, ...] | None  # columns with missing values in fit, None if not known
 
 
 class Regression(NamedTuple):
@@ -44,15 +45,19 @@ class Regression(NamedTuple):
 Score: TypeAlias = "Sum | Steps | Trees | Regression"
 
 
-def score_tree(model: Any) -> Score:
-    """Return the score of a fitted model, or raise an error that says why it has none."""
+def score_tree(model: Any, record: Any = None) -> Score:
+    """Return the score of a fitted model, or raise an error that says why it has none.
+
+    `record` is that of the fit of a ranker around the model.
+    """
     check_is_fitted(model)
     model = unwrapped(model)
+    record = getattr(model, "record_", record)
     if isinstance(model, Pipeline):
         *transformers, last = steps_of(model)
         for step in transformers:
             refuse_queries(step)
-        return Steps(model, transformers, score_tree(last))
+        return Steps(model, transformers, score_tree(last, None if transformers else record))
     if hasattr(model, "expected_loss"):
         raise ValueError(
             f"{type(model).__name__} predicts classes, and not scores of documents: export "
@@ -75,14 +80,14 @@ def score_tree(model: Any) -> Score:
         inner = getattr(model, "estimator_", getattr(model, "ranker_", None))
         reads_codes = getattr(model, "encoder_", None) is not None
         if inner is not None and (not reads_codes or isinstance(inner, Pipeline)):
-            return score_tree(inner)
+            return score_tree(inner, record)
         if inner is not None and not has_trees(model):
             raise ValueError(
                 f"{type(inner).__name__} reads codes of the columns of a table, and no format "
                 "makes them: export trees of LightGBM or XGBoost, or fit it to an array."
             )
     if getattr(model, "coef_", None) is None and has_trees(model):
-        return Trees(model, _weighted(_starts_of(model)))
+        return Trees(model, _weighted(_starts_of(model)), getattr(record, "missing", None))
     return Regression(model)
 
 

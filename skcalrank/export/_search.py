@@ -9,9 +9,11 @@ from typing import Any
 
 from ..boosting import tree_scores
 from ..data.types import ArrayLike, Estimator
-from ._folding import additive_score
+from ..trees import Forest
+from ._additive import Category, Curve
+from ._folding import folded
 from ._score_tree import Score, Steps, Trees, names_of_features, score_tree, unwrapped
-from ._trees import Split, Tree, splits_of, trees_of_numbers
+from ._trees import columns_of, forests_of_numbers, single_above, sources_of
 
 
 def to_elasticsearch(
@@ -24,8 +26,9 @@ def to_elasticsearch(
     """Write a ranker as a model of the Learning to Rank plugin of Elasticsearch.
 
     A linear ranker is a model of the type ``model/linear``, boosted trees are one of the type
-    ``model/xgboost+json``, whichever library grew them. The plugin computes in single precision,
-    and takes a feature that a document lacks for 0: fill in 0 in the training data, too.
+    ``model/xgboost+json``, whichever library grew them. The plugin computes in single precision.
+    It takes a feature that a document lacks for 0 or, in newer versions, for missing: fill in 0 in
+    the training data, with which a model is right in both, as :doc:`/exporting` describes.
 
     Parameters
     ----------
@@ -45,7 +48,8 @@ def to_elasticsearch(
     -------
     text : str
         The body of ``POST _ltr/_featureset/<feature set>/_createmodel``. Scores of the plugin are
-        those of `predict` up to a constant, which ranks nothing.
+        those of `predict` up to a constant, which ranks nothing. They may be negative, and Lucene
+        wants scores that are not: :doc:`/exporting` tells how to add a constant.
 
     Raises
     ------
@@ -70,8 +74,11 @@ def to_elasticsearch(
         kind, definition = "model/linear", _weights(score, names)
         used = set(definition)
     else:
-        kind, definition = "model/xgboost+json", [_tree(tree, names) for tree in trees]
-        used = {names[split.feature] for split in splits_of(trees)}
+        kind, forests = "model/xgboost+json", forests_of_numbers(trees.model)
+        names = [names[source] for source in sources_of(trees.model)]
+        roots = [(forest, root) for forest in forests for root in forest.roots]
+        definition = [_tree(*root, names, trees.missing) for root in roots]
+        used = {names[column] for column in columns_of(forests)}
     if feature_set is not None and (unknown := used - set(feature_set)):
         raise ValueError(
             f"feature_set must hold every feature of the ranker, got none named "
@@ -106,45 +113,42 @@ def to_opensearch(
     return to_elasticsearch(ranker, name, feature_names=feature_names, feature_set=feature_set)
 
 
-def _trees_of(score: Score) -> list[Tree] | None:
-    """Return trees that split numbers and nothing else; None of other scores."""
+def _trees_of(score: Score) -> Trees | None:
+    """Return the trees that are the score; None of other scores."""
     transformers: list[Any] = []
     while isinstance(score, Steps):
         transformers += score.transformers
         score = score.score
     if not isinstance(score, Trees):
         return None
-    trees, name = trees_of_numbers(score.model).trees, type(score.model).__name__
-    if score.starts:
+    if score.terms:
         raise ValueError(
-            f"{name} begins at the scores of a start, which are not trees: fit "
-            "with start=None, or use to_json or to_onnx."
+            f"{type(score.model).__name__} begins at the scores of a start, which are not trees: "
+            "fit with start=None, or use to_json or to_onnx."
         )
     if transformers:
         raise ValueError(
             "Boosted trees split the columns that the steps before them make, and the plugin has "
             "the features alone: fit the trees without these steps, or use to_onnx."
         )
-    return trees
+    return score
 
 
 def _weights(tree: Score, names: list[str]) -> dict[str, float]:
-    score = additive_score(tree, names)
-    if score.trees:
+    score, trees = folded(tree, names)
+    if trees:
         raise ValueError(
             "The ranker adds trees to other scores, and a model of the plugin holds one kind: "
             "export the rankers of the stack one by one, or use to_json or to_onnx."
         )
-    bent = sorted({hinge.value.feature for hinge in score.hinges})
-    bent += sorted(value.feature for value in score.slopes if value.log)
-    if bent:
+    curves = [term for term in score.terms if isinstance(term, Curve)]
+    if bent := sorted({curve.feature for curve in curves if curve.kind != "linear"}):
         raise ValueError(
             f"The score bends or takes logarithms of {', '.join(bent)}, and model/linear has a "
             "number for each feature: let features of the plugin compute the columns and export a "
             "ranker of these, or use to_sql, to_json or to_onnx."
         )
-    if score.categories:
-        names = sorted({category.feature for category in score.categories})
+    if names := sorted({term.feature for term in score.terms if isinstance(term, Category)}):
         raise ValueError(
             f"{', '.join(names)} must be numbers in model/linear, got categories: let features of "
             "the plugin be 1 where a document has a category and export a ranker of these, or use "
@@ -156,25 +160,35 @@ def _weights(tree: Score, names: list[str]) -> dict[str, float]:
             "another value of SimpleImputer: use SimpleImputer(strategy='constant', fill_value=0) "
             "as the first step, or to_sql, to_json or to_onnx."
         )
-    return {value.feature: weight for value, weight in score.slopes.items()}
+    return {curve.feature: score.terms[curve] for curve in curves}
 
 
-def _tree(tree: Tree, names: list[str], numbers: Any = None, depth: int = 0) -> dict[str, Any]:
-    """Return a tree as XGBoost writes it."""
+def _tree(
+    forest: Forest, node: int, names: list[str], missing: Any, numbers: Any = None, depth: int = 0
+) -> dict[str, Any]:
+    """Return a tree as XGBoost writes it.
+
+    What is missing goes where 0 goes unless it was missing in fit, too: some versions of the plugin
+    take it for 0, and others for missing. `missing` are the columns that had missing values in fit,
+    None if that is not known.
+    """
     numbers = count() if numbers is None else numbers
     number = next(numbers)
-    if not isinstance(tree, Split):
-        return {"nodeid": number, "leaf": tree}
-    below = _tree(tree.below, names, numbers, depth + 1)
-    above = _tree(tree.above, names, numbers, depth + 1)
+    if node < 0:
+        return {"nodeid": number, "leaf": forest.weight * forest.values[-1 - node]}
+    below = _tree(forest, forest.below[node], names, missing, numbers, depth + 1)
+    above = _tree(forest, forest.above[node], names, missing, numbers, depth + 1)
+    column, threshold = forest.features[node], forest.thresholds[node]
+    lacked = missing is None or column in missing
+    missing_below = forest.missing_below[node] if lacked else threshold >= 0.0
     return {
         "nodeid": number,
         "depth": depth,
-        "split": names[tree.feature],
-        "split_condition": tree.threshold,
+        "split": names[column],
+        "split_condition": single_above(threshold),
         "yes": below["nodeid"],
         "no": above["nodeid"],
-        "missing": (below if tree.missing_below else above)["nodeid"],
+        "missing": (below if missing_below else above)["nodeid"],
         "children": [below, above],
     }
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from ..data.types import ArrayLike, Estimator
-from ..stacking import scorer_of
-from ._folding import folded
+from ._document import document_of, reads_queries
 from ._score_tree import unwrapped
-from ._scorer import scorer_document
-from ._sql_text import hinge_of, literal, log_of, name_of, number, sum_of
-from ._statement import statement
-
-if TYPE_CHECKING:
-    from ._additive import Value
+from ._statement import Expression, Statement
 
 
 def to_sql(
@@ -32,9 +24,8 @@ def to_sql(
     Parameters
     ----------
     ranker : estimator
-        For an expression, a linear ranker with the steps before it, as in :func:`to_json`. For a
-        statement also a :class:`~skcalrank.TabularRanker`, a :class:`~skcalrank.BoostedRanker`
-        without `start`, or a stack of these, without columns of dates, durations and text.
+        For an expression, a linear ranker with the steps before it, as in :func:`to_json`; for a
+        statement whatever :func:`to_json` writes, without columns of dates, durations and text.
     table : str, default=None
         Table to score: its name as SQL has it, or a query in parentheses. None writes an
         expression.
@@ -69,9 +60,9 @@ def to_sql(
     be NULL: NaN is a number in some databases. Scores are those of `predict`, up to rounding; those
     of XGBoost, which adds its trees in single precision, only up to 1e-6 of their size.
 
-    The expression consists of numbers, columns, ``+``, ``-``, ``*``, ``/``, ``CASE`` and, for
-    logarithms, ``LN``. Its values are scores up to a constant, which ranks nothing. Where a column
-    is NULL the score is NULL, unless a step of the pipeline fills or encodes missing values.
+    The expression consists of numbers, columns, ``+``, ``-``, ``*``, ``/``, ``CASE``, ``COALESCE``
+    and, for logarithms, ``ABS`` and ``LN``. Where a column is NULL the score is NULL, unless a step
+    of the pipeline fills or encodes missing values.
     Columns of truth values must be numbers, as ``CAST(sold AS INTEGER)`` makes them.
 
     Examples
@@ -86,78 +77,24 @@ def to_sql(
         raise ValueError(f"quote must be one character, got {quote!r}.")
     if isinstance(keep, str):
         raise ValueError(f"keep must be a list of names of columns, got {keep!r}: [{keep!r}].")
-    if table is None:
-        _refuse_columns(qid, keep)
-        _refuse_statements(ranker)
-        return _expression(ranker, feature_names, quote)
-    document = scorer_document(ranker, feature_names)
-    returned = [*([] if qid is None else [qid]), *keep]
-    if document is not None:
-        return statement(document, table, qid, returned, quote)
-    names = "".join(f"t.{name_of(column, quote)}, " for column in returned)
-    score = _expression(ranker, feature_names, quote)
-    return f"SELECT {names}{score} AS score FROM {table} AS t"
-
-
-def _refuse_columns(qid: str | None, keep: Sequence[str]) -> None:
-    if qid is not None or keep:
+    if table is None and (qid is not None or keep):
         raise ValueError(
             f"qid and keep are columns of a table, got qid={qid!r} and keep={list(keep)!r} for an "
             "expression: pass table=... too, or leave them out."
         )
-
-
-def _refuse_statements(ranker: Any) -> None:
-    """Raise for a ranker whose scores are no expression of a row, but are a statement."""
-    model = unwrapped(ranker)
-    scorer = scorer_of(model)
-    if scorer is not None and (scorer.trees or scorer.reads_queries):
+    document = document_of(ranker, feature_names)
+    if table is None and (document["trees"] or reads_queries(document)):
         raise ValueError(
-            f"Scores of {type(model).__name__} are no single expression of SQL, but a statement: "
-            "pass table='...', the table to score, and qid='...', its column with the query."
+            f"Scores of {type(unwrapped(ranker)).__name__} are no single expression of SQL, but a "
+            "statement: pass table='...', the table to score, and qid='...', its column with the "
+            "query."
         )
-
-
-def _expression(ranker: Any, feature_names: Any, quote: str) -> str:
-    """Return the score of a row as a sum of functions of its columns."""
-    score = folded(ranker, feature_names)
-    if score.trees:
+    if table is None:
+        return Expression(document, quote).text()
+    if qid is None and reads_queries(document):
         raise ValueError(
-            "Boosted trees behind other steps, or that begin at a ranker, have no form in to_sql: "
-            "use to_json or to_onnx."
+            "qid must be the name of the column with the query, because scores depend on the "
+            "other documents of the query, got None: pass qid='...'."
         )
-    terms: defaultdict[str, list[str]] = defaultdict(list)
-    for value, weight in score.slopes.items():
-        terms[value.feature].append(f"{number(weight)} * {_value(value, quote)}")
-    for hinge, weight in score.hinges.items():
-        height = hinge_of(_value(hinge.value, quote), hinge.start, hinge.end)
-        terms[hinge.value.feature].append(f"{number(weight)} * {height}")
-    cases: defaultdict[str, dict[Any, float]] = defaultdict(dict)
-    for category, weight in score.categories.items():
-        cases[category.feature][category.value] = weight
-    for feature, weights in cases.items():
-        terms[feature].append(_cases(feature, weights, quote))
-    features = dict.fromkeys([*terms, *score.missing])
-    summands = [_summand(name_of(f, quote), terms[f], score.missing.get(f)) for f in features]
-    return sum_of([number(score.constant), *summands])
-
-
-def _cases(feature: str, weights: dict[Any, float], quote: str) -> str:
-    """Return the weight of the category of a column, NULL where the column is NULL."""
-    column = name_of(feature, quote)
-    # A comparison with NULL is not true, and the last branch is for the other categories.
-    whens = [f"WHEN {literal(c, quote)} THEN {number(w)}" for c, w in weights.items()]
-    cases = f"CASE {column} {' '.join(whens)} ELSE 0.0e0 END"
-    return f"(CASE WHEN {column} IS NULL THEN NULL ELSE {cases} END)"
-
-
-def _summand(column: str, terms: list[str], missing: float | None) -> str:
-    added = sum_of(terms)
-    if missing is None:
-        return added
-    return f"(CASE WHEN {column} IS NULL THEN {number(missing)} ELSE {added} END)"
-
-
-def _value(value: Value, quote: str) -> str:
-    column = name_of(value.feature, quote)
-    return log_of(column) if value.log else column
+    returned = [*([] if qid is None else [qid]), *keep]
+    return Statement(document, quote).of(table, qid, returned)

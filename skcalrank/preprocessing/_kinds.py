@@ -215,7 +215,7 @@ class Category(Column):
             values = coded(values)
         codes = by_level(values, self._read)
         unseen = codes == UNSEEN
-        if unseen.any() and not (codes >= 0).any():
+        if self.codes and unseen.any() and not (codes >= 0).any():
             self._warn_of_unseen(values, unseen)
         return codes
 

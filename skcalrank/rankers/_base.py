@@ -347,6 +347,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             seen=seen_in(rows),
             names=names,
             varied=varied,
+            missing=() if getattr(plan, "closed_form", False) else rows.missing,
         )
         return record.of_all(rows.queries.hashes)
 

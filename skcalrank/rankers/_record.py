@@ -79,6 +79,7 @@ class FitRecord:
       for all documents mean that nothing was learned.
     * `hashes`: hashes of the names that a model file did not keep.
     * `sizes`: number of rows of each query of a fit that is complete.
+    * `missing`: columns with a missing value in fit; None if it is not known.
     """
 
     plan: Plan
@@ -90,6 +91,7 @@ class FitRecord:
     varied: bool = False
     hashes: np.ndarray = field(default_factory=_NONE.copy, compare=False, repr=False)
     sizes: QuerySizes | None = field(default=None, compare=False, repr=False)
+    missing: tuple[int, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def measure(self) -> Measure:
@@ -217,8 +219,15 @@ def _of_several(records: list[FitRecord]) -> FitRecord:
         records[0],
         seen=reduce(Seen.add, [record.seen for record in records]),
         varied=any(record.varied for record in records),
+        missing=_all_of([record.missing for record in records]),
         hashes=np.unique(np.concatenate([record.hashes for record in records])),
     )
+
+
+def _all_of(parts: list[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+    """Return the numbers in any of several parts, or None if a part is not known."""
+    known = [columns for columns in parts if columns is not None]
+    return tuple(sorted(set().union(*known))) if len(known) == len(parts) else None
 
 
 def _joined(names: Set[Any], more: Set[Any]) -> Set[Any]:

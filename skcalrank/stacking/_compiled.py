@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from operator import is_
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,17 +59,16 @@ class CompiledScorer:
         if views:
             self.numbers, self.means = views[0].numbers, views[0].means
             self.categories = views[0].categories
-            sizes = [len(table.values) for table in views[0].tables]
+            sizes = list(map(len, views[0].tables))
             self.last: Ints = np.cumsum(sizes, dtype=np.intp) - 1
             self.first: Ints = self.last - np.array(sizes, dtype=np.intp) + 1
-            none = np.zeros(0)
-            columns = [np.hstack([none, *(t.values for t in view.tables)]) for view in views]
+            columns = [np.hstack([np.zeros(0), *view.tables]) for view in views]
             self.table: Floats = np.column_stack(columns)
 
     @property
     def reads_queries(self) -> bool:
         """Whether a score depends on the other documents of the query."""
-        is_scaled = any(isinstance(view, ScaledView) for view in self.views)
+        is_scaled = any(view.kind == "scaled" for view in self.views)
         return self.by_query or self.in_query or is_scaled
 
     def members(self, matrix: Floats, queries: Queries, n_jobs: Sequence[int | None]) -> Floats:
@@ -104,7 +103,7 @@ class CompiledScorer:
             "columns": None if self.encoder is None else self.encoder.to_dicts(),
             "numbers": self.numbers.tolist(),
             "in_query": self.in_query,
-            "means": [] if self.means is None else self.means.tolist(),
+            "means": [] if self.means is None else _plain(self.means),
             "categories": self.categories.tolist(),
             "views": [view.to_dict() for view in self.views],
             "trees": [trees.written().to_dict() for trees in self.trees],
@@ -119,11 +118,10 @@ class CompiledScorer:
 
         Returns `scorer`: its scores are equal up to the rounding of sums; trees need no library.
         """
-        columns, shared = written["columns"], (written["numbers"], written["means"])
-        views = [
-            _VIEWS[view["kind"]].from_dict(view, *shared, written["categories"])
-            for view in written["views"]
-        ]
+        columns, means = written["columns"], np.array(written["means"], dtype=float)
+        numbers, places = (np.array(written[n], dtype=np.intp) for n in ("numbers", "categories"))
+        shared = numbers, means if len(means) else None, places
+        views = [View.from_dict(view, shared) for view in written["views"]]
         return cls(
             views,
             [Forests.from_dict(trees) for trees in written["trees"]],
@@ -131,7 +129,7 @@ class CompiledScorer:
             np.array(written["spreads"]),
             written["by_query"],
             None if columns is None else TableEncoder.from_dicts(columns),
-            np.array(written["numbers"], dtype=np.intp) if written["in_query"] else None,
+            numbers if written["in_query"] else None,
         )
 
     def contributions(
@@ -216,62 +214,50 @@ class Block:
         return self._wide if n_columns > self.matrix.shape[1] else self.matrix
 
 
-class LevelTable:
-    """What each level of a column of categories adds to a linear score.
+class View:
+    """A linear ranker of curves of the numbers, and of the levels of categories.
 
-    * `column`: number of the column of the matrix.
-    * `values`: what each code adds, then what an unseen and a missing level add.
+    * `kind`: curves: "linear", the numbers; "scaled", within the query; "logs"; "hinges" and
+      "log_hinges", those of numbers and of logarithms.
+    * `numbers`, `means`: columns of the matrix, and what stands for missing values.
+    * `categories`, `tables`: columns of the matrix, and what each of their codes adds, then what an
+      unseen and a missing level add.
+    * `hinges`: which of the numbers each of the curves belongs to, and where it starts and ends.
     """
 
-    def __init__(self, column: int, values: Floats) -> None:
-        self.column, self.values = column, values
-
-    @classmethod
-    def of(cls, indicators: Any, coef: Floats) -> Self:
-        """Return the table of the indicators of a column, given their coefficients."""
-        codes = np.append(
-            np.arange(max(indicators.n_levels + indicators.has_rare, 1)), [-1, np.nan]
-        )
-        matrix = np.zeros((len(codes), indicators.column + 1))
-        matrix[:, indicators.column] = codes
-        return cls(indicators.column, indicators.of(matrix) @ coef)
-
-
-class View:
-    """A linear ranker of numbers as they are, and of categories."""
-
-    kind: ClassVar[str] = "linear"
-    of_curve: ClassVar[tuple[str, ...]] = ()
-
     def __init__(
-        self, numbers: Ints, means: Any, tables: list[LevelTable], coef: Floats, intercept: float
+        self,
+        kind: str,
+        numbers: Ints,
+        means: Any,
+        categories: Ints,
+        tables: list[Floats],
+        coef: Floats,
+        intercept: float,
+        hinges: Sequence[Any] = (),
     ) -> None:
-        self.numbers, self.means, self.tables = numbers, means, tables
-        self.coef, self.intercept = coef, intercept
+        self.kind, self.numbers, self.means = kind, numbers, means
+        self.categories, self.tables = categories, tables
+        self.coef, self.intercept, self.hinges = coef, intercept, hinges
         # Which of the numbers each of the curves belongs to.
-        self.features: Ints = np.arange(len(coef))
+        self.features: Ints = hinges[0] if hinges else np.arange(len(coef))
+        if hinges:
+            # Differences of halved values cannot overflow.
+            self._halves, self._widths = hinges[1] / 2, hinges[2] / 2 - hinges[1] / 2
 
     @classmethod
-    def of(cls, columns: LinearColumns, ranker: Any) -> Self:
+    def of(cls, kind: str, columns: LinearColumns, ranker: Any) -> Self:
         """Return the view of fitted columns and of the linear ranker behind them."""
         coef, start = np.ravel(ranker.coef_), 0
-        tables: list[LevelTable] = []
+        tables = []
         for indicators in columns.indicators_:
-            own = coef[start : start + indicators.width]
-            tables.append(LevelTable.of(indicators, own))
+            tables.append(_levels_of(indicators, coef[start : start + indicators.width]))
             start += indicators.width
+        hinges = [getattr(columns.curve_, f"{name}_") for name in _HINGES if kind == "hinges"]
+        places = np.array([indicators.column for indicators in columns.indicators_], dtype=np.intp)
         intercept = float(np.ravel(ranker.intercept_)[0])
-        view = cls(columns.numbers_, columns.means_, tables, coef[start:], intercept)
-        view.set_curve({name: getattr(columns.curve_, f"{name}_") for name in cls.of_curve})
-        return view
-
-    @property
-    def categories(self) -> Ints:
-        """Columns of the matrix that hold categories."""
-        return np.array([table.column for table in self.tables], dtype=np.intp)
-
-    def set_curve(self, values: Mapping[str, Any]) -> None:
-        """Set the parameters of the curve, whose names are in `of_curve`."""
+        shared = columns.numbers_, columns.means_, places
+        return cls(kind, *shared, tables, coef[start:], intercept, hinges)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the view as plain Python types, but for what it shares with others."""
@@ -279,20 +265,17 @@ class View:
             "kind": self.kind,
             "intercept": self.intercept,
             "coefficients": self.coef.tolist(),
-            "levels": [table.values.tolist() for table in self.tables],
+            "levels": list(map(_plain, self.tables)),
+            **{name: values.tolist() for name, values in zip(_HINGES, self.hinges)},
         }
 
     @classmethod
-    def from_dict(
-        cls, written: Mapping[str, Any], numbers: list[int], means: list[float], columns: list[int]
-    ) -> Self:
-        """Return the view that :meth:`to_dict` has written."""
-        levels = zip(columns, map(np.array, written["levels"]))
-        tables, coef = [LevelTable(*pair) for pair in levels], np.array(written["coefficients"])
-        intercept, filled = written["intercept"], np.array(means) if means else None
-        view = cls(np.array(numbers, dtype=np.intp), filled, tables, coef, intercept)
-        view.set_curve({name: np.array(written[name]) for name in cls.of_curve})
-        return view
+    def from_dict(cls, written: Mapping[str, Any], shared: tuple[Any, Any, Any]) -> Self:
+        """Return the view that :meth:`to_dict` has written, given what it shares with others."""
+        tables = [np.array(values, dtype=float) for values in written["levels"]]
+        hinges = [np.array(written[name]) for name in _HINGES if name in written]
+        coef = np.array(written["coefficients"])
+        return cls(written["kind"], *shared, tables, coef, written["intercept"], hinges)
 
     def of_numbers(self, block: Block) -> Floats:
         """Return the scores by the numbers, with the intercept."""
@@ -311,50 +294,12 @@ class View:
 
     def curves(self, block: Block) -> Floats:
         """Return the columns that the coefficients belong to."""
-        return block.numbers
-
-
-class ScaledView(View):
-    """A linear ranker of numbers that are scaled within the query."""
-
-    kind = "scaled"
-
-    def curves(self, block: Block) -> Floats:
-        """Return the scaled numbers."""
-        return block.scaled
-
-
-class LogView(View):
-    """A linear ranker of logarithms."""
-
-    kind = "logs"
-
-    def curves(self, block: Block) -> Floats:
-        """Return the logarithms."""
-        return signed_log1p(block.numbers)
-
-
-class HingeView(View):
-    """A linear ranker of hinges."""
-
-    kind = "hinges"
-
-    of_curve = ("features", "starts", "ends")
-
-    def set_curve(self, values: Mapping[str, Any]) -> None:
-        """Set the column of each hinge, and where it starts and ends."""
-        self.features, self.starts, self.ends = (values[name] for name in self.of_curve)
-        # Differences of halved values cannot overflow.
-        self._halves, self._widths = self.starts / 2, self.ends / 2 - self.starts / 2
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the view with the hinges."""
-        curve = {name: getattr(self, name).tolist() for name in self.of_curve}
-        return super().to_dict() | curve
-
-    def curves(self, block: Block) -> Floats:
-        """Return the hinges."""
-        out = block.numbers[:, self.features]
+        numbers = block.scaled if self.kind == "scaled" else block.numbers
+        if self.kind.startswith("log"):
+            numbers = signed_log1p(numbers)
+        if not self.hinges:
+            return numbers
+        out = numbers[:, self.features]
         out *= 0.5
         out -= self._halves
         with np.errstate(over="ignore"):  # of what lies far outside of the interval
@@ -362,7 +307,22 @@ class HingeView(View):
         return np.clip(out, 0.0, 1.0, out=out)
 
 
-_VIEWS = {view.kind: view for view in (View, ScaledView, LogView, HingeView)}
+# What a view of hinges has more.
+_HINGES = ("features", "starts", "ends")
+
+
+def _levels_of(indicators: Any, coef: Floats) -> Floats:
+    """Return what each code of a column adds, then what an unseen and a missing level add."""
+    codes = np.append(np.arange(max(indicators.n_levels + indicators.has_rare, 1)), [-1, np.nan])
+    matrix = np.zeros((len(codes), indicators.column + 1))
+    matrix[:, indicators.column] = codes
+    levels: Floats = indicators.of(matrix) @ coef
+    return levels
+
+
+def _plain(values: Floats) -> list[float | None]:
+    """Return numbers as JSON has them, None for NaN, which must not be missing."""
+    return [None if np.isnan(value) else value for value in values.tolist()]
 
 
 class Compiled(NamedTuple):
@@ -425,7 +385,7 @@ def compiled(stack: Any) -> Compiled | None:
             views[number] = view_of(ranker) if type(ranker) is LinearView else None
     if None in (*views.values(), *trees.values()):
         return None
-    if len({tuple(len(table.values) for table in view.tables) for view in views.values()}) > 1:
+    if len({tuple(map(len, view.tables)) for view in views.values()}) > 1:
         return None  # of different numbers of levels
     weights, spreads = (values[[*views, *trees]] for values in (stack.weights_, stack.spreads_))
     members, by_query = ([*views.values()], [*trees.values()]), stack.normalize_ == "query"
@@ -440,4 +400,4 @@ def view_of(ranker: Any) -> View | None:
         return None
     columns, last = (step for _, step in ranker.steps)
     kind = kind_of(columns.curve_) if type(columns) is LinearColumns else None
-    return None if kind is None or not hasattr(last, "coef_") else _VIEWS[kind].of(columns, last)
+    return None if kind is None or not hasattr(last, "coef_") else View.of(kind, columns, last)

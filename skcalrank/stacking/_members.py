@@ -17,6 +17,7 @@ from ..data import (
     Queries,
     Rows,
     among,
+    arrays,
     call_step,
     has_method,
     takes_eval_set,
@@ -36,6 +37,9 @@ from ._views import LinearView, fit_in_two, fit_stopped, fits_in_two, rows_for, 
 _NO_SIGNAL = 1e-6
 _NO_REGRESSION = 1e-13
 
+# The squares of larger scores may overflow.
+_LARGE = 1e150
+
 
 def scaled(scores: Floats, queries: Queries, spread: float, by_query: bool) -> Floats:
     """Return scores to be added to others, in the order of the rows.
@@ -50,9 +54,12 @@ def scaled(scores: Floats, queries: Queries, spread: float, by_query: bool) -> F
 
 def units_within(scores: Floats, queries: Queries) -> Floats:
     """Return for each row the standard deviation of its query; infinite if it is rounding."""
-    squares = queries.mean(queries.group(queries.centered(scores) ** 2))
-    largest = queries.max(queries.group(np.abs(scores)))
-    units = np.sqrt(squares)
+    largest, scale = queries.max(queries.group(np.abs(scores))), np.ones(1)
+    centered = queries.centered(scores)
+    if largest.max() > _LARGE:
+        scale = arrays.scale_of(largest)
+        centered /= scale[queries.codes]
+    units = scale * np.sqrt(queries.mean(queries.group(centered**2)))
     return np.where(units > ROUNDING * largest, units, np.inf)[queries.codes]
 
 

@@ -4,10 +4,13 @@ import json
 import sqlite3
 import warnings
 from contextlib import closing
+from importlib.resources import files
 
 import numpy as np
 import pytest
 from boosting_cases import ENGINES, FIRST, boosted
+from exported import EVERY_READER, assert_json_scores, by_python
+from schemas import faults
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -26,6 +29,7 @@ from skcalrank.preprocessing import LinearColumns, QuantileHinges, signed_log1p
 
 pd = pytest.importorskip("pandas")
 
+SCHEMA = json.loads((files("skcalrank.export") / "scorer.schema.json").read_text())
 NUMBERS, CATEGORIES = ["a b", "price"], ["bra'nd", "size"]
 
 
@@ -87,44 +91,8 @@ TABLES = {
 }
 
 
-def score_of_json(text, X):
-    """Return scores by what the documentation says of the format."""
-    found = json.loads(text)
-    return np.array([_score(found, row) for row in X.to_dict("records")])
-
-
-def _score(found, row):
-    score = found["intercept"]
-    missing = {name for name, value in row.items() if value is None or value != value}
-    score += sum(found["missing"].get(name, 0) for name in missing)
-    row = {name: value for name, value in row.items() if name not in missing}
-    log = lambda v: np.sign(v) * np.log(1 + abs(v))  # noqa: E731
-    for name, weight in found["coefficients"].items():
-        score += weight * row.get(name, 0)
-    for name, weight in found["log_coefficients"].items():
-        score += weight * log(row.get(name, 0))
-    for hinge in found["hinges"]:
-        if hinge["feature"] in row:
-            v = row[hinge["feature"]]
-            v = log(v) if hinge["log"] else v
-            part = (v - hinge["start"]) / (hinge["end"] - hinge["start"])
-            score += hinge["weight"] * np.clip(part, 0, 1)
-    for case in found["categories"]:
-        score += case["weight"] * (row.get(case["feature"]) == case["value"])
-    return score + sum(_value(tree, row, found["known_categories"]) for tree in found["trees"])
-
-
-def _value(node, row, known):
-    while "value" not in node:
-        x = row.get(node["feature"])
-        if x is None:
-            node = node[node["missing"]]
-        elif "in" in node and x not in known[node["feature"]]:
-            node = node[node["unseen"]]
-        else:
-            below = x in node["in"] if "in" in node else np.float32(x) < node["less"]
-            node = node["yes" if below else "no"]
-    return node["value"]
+def records(X):
+    return X.astype(object).where(X.notna(), None).to_dict("records")
 
 
 def score_of_sql(expression, X):
@@ -153,8 +121,8 @@ def test_encoded_tables(columns, gaps_in_fit, problem, rng):
     X.loc[:4, CATEGORIES[0]], X.loc[3:7, CATEGORIES[1]] = "unseen", 9.0
     expected = ranker.predict(X)
     assert np.ptp(expected) > 0.01
-    for found in (score_of_json(to_json(ranker), X), score_of_sql(to_sql(ranker), X)):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert_json_scores(to_json(ranker), records(X), expected, 1e-12)
+    np.testing.assert_allclose(score_of_sql(to_sql(ranker), X), expected, atol=1e-12)
 
 
 def test_linear_view_of_a_table(problem, rng):
@@ -173,16 +141,20 @@ def test_column_without_a_value(problem, rng):
     for keep in (False, True):
         ranker = make_query_pipeline(fill(keep_empty_features=keep), NDCGRanker()).fit(X, y, qid)
         rows = with_gaps(X, rng)
-        np.testing.assert_allclose(score_of_json(to_json(ranker), rows), ranker.predict(rows))
+        assert_json_scores(to_json(ranker), records(rows), ranker.predict(rows))
 
 
 def test_features_that_must_have_a_value(problem):
     X, y, qid = problem
     columns = encoded("passthrough", one_hot(handle_unknown="error"))
     ranker = make_query_pipeline(columns, NDCGRanker()).fit(X, y, qid)
-    assert json.loads(to_json(ranker))["missing"] == {}
-    rows = X.mask(np.eye(len(X), 4, dtype=bool))
-    assert np.isnan(score_of_sql(to_sql(ranker), rows[:4])).all()
+    document = json.loads(to_json(ranker))
+    assert faults(document, SCHEMA) == []
+    assert document["means"] == [None, None]
+    assert [values[-1] for values in document["views"][0]["levels"]] == [None, None]
+    rows = X.mask(np.eye(len(X), 4, dtype=bool))[:4]
+    assert np.isnan(score_of_sql(to_sql(ranker), rows)).all()
+    assert_json_scores(to_json(ranker), records(rows), np.full(4, np.nan), readers=EVERY_READER)
 
 
 def test_truth_values(problem):
@@ -190,8 +162,8 @@ def test_truth_values(problem):
     X = X[["price"]].assign(new=np.arange(len(X)) % 3 == 0)
     columns = make_column_transformer((one_hot(), ["new"]), ("passthrough", ["price"]))
     ranker = make_query_pipeline(columns, NDCGRanker()).fit(X, y, qid)
-    rows = [case["value"] for case in json.loads(to_json(ranker))["categories"]]
-    assert rows == [False, True]
+    [column] = [c for c in json.loads(to_json(ranker))["columns"] if c["kind"] == "category"]
+    assert column["levels"] == [False, True]
     np.testing.assert_allclose(score_of_sql(to_sql(ranker), X), ranker.predict(X))
 
 
@@ -201,8 +173,8 @@ def test_large_integers_are_different_categories():
     y, qid = np.tile([0, 1, 3], 10), np.repeat(range(10), 3)
     ranker = make_query_pipeline(fill(**MOST), one_hot(), NDCGRanker()).fit(X, y, qid)
     X.loc[3] = np.nan
-    for found in (score_of_json(to_json(ranker), X), score_of_sql(to_sql(ranker), X)):
-        np.testing.assert_allclose(found, ranker.predict(X), atol=1e-12)
+    assert_json_scores(to_json(ranker), records(X), ranker.predict(X), 1e-12)
+    np.testing.assert_allclose(score_of_sql(to_sql(ranker), X), ranker.predict(X), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -248,13 +220,10 @@ def test_trees_tell_unseen_categories_from_missing_ones(engine, problem, rng):
     ranker.fit(*data)
     ranker.weights_[:] = 1.0
     text = to_json(ranker)
-    known = json.loads(text)["known_categories"]
-    assert {name: sorted(levels) for name, levels in known.items()} == {
-        CATEGORIES[0]: ["it's", "rare", "x", "z"]
-    }
-    np.testing.assert_allclose(score_of_json(text, rows), ranker.predict(rows), atol=1e-5)
-    none = rows.assign(**{CATEGORIES[0]: None})
-    assert (score_of_json(text, rows) < score_of_json(text, none))[:21].all()
+    assert_json_scores(text, records(rows), ranker.predict(rows), 1e-6, EVERY_READER)
+    none = records(rows.assign(**{CATEGORIES[0]: None}))
+    qid = np.zeros(len(none))
+    assert (by_python(text, records(rows), qid) < by_python(text, none, qid))[:21].all()
 
 
 @pytest.mark.skipif("xgboost" not in ENGINES, reason="needs XGBoost")
@@ -265,7 +234,7 @@ def test_trees_that_know_different_categories(problem, rng):
     some = (X[CATEGORIES[0]] != "z").to_numpy()
     stack.rankers_[1].fit(X[some], y[some], qid[some])
     stack.weights_[:] = 1.0
-    np.testing.assert_allclose(score_of_json(to_json(stack), rows), stack.predict(rows), atol=1e-5)
+    assert_json_scores(to_json(stack), records(rows), stack.predict(rows), 1e-6)
 
 
 def test_what_cannot_be_written(problem):

@@ -234,6 +234,7 @@ def test_a_graph_takes_the_documents_of_a_query(trees, normalize, name, dtype, p
         ranker = TabularRanker("ndcg@5", trees=few, normalize=normalize, n_jobs=1).fit(X, y, qid)
     ranker.weights_ = np.ones(len(ranker.weights_))  # some member may have had none
     ranker = pickled(ranker)
+    register_converters()
     graph = skl2onnx.to_onnx(ranker, X[:1].astype(dtype))
     X[3], X[10:20, 0] = X[4], X[10, 0]  # equal documents, and a feature that is constant
     queries = [X[qid == query] for query in range(12)]
@@ -286,6 +287,7 @@ def test_numbers_that_single_precision_does_not_hold():
     ranker = TabularRanker(trees=None).fit(frame, y, qid)
     with pytest.raises(ValueError, match="Column 'time' has numbers that single precision cannot"):
         to_onnx(ranker)
+    register_converters()
     graph = skl2onnx.to_onnx(ranker, frame.to_numpy()[:1])
     scores = run(graph, frame.to_numpy()[:10]).ravel()
     np.testing.assert_allclose(scores, ranker.predict(frame[:10], qid=0), atol=1e-9)

@@ -51,6 +51,18 @@ def columns(seed=0, new=()):
     return table
 
 
+#: Numbers at the ends of double precision, which a request may hold though fit has seen none.
+EXTREMES = [1e300, -1e300, 1.7e308, -1.7e308, 1e154, 1e-300, -1e-310, 5e-324, 0.0, None]
+
+
+def with_extremes():
+    """Columns of which one has numbers of every size."""
+    table, rng = columns(2), np.random.default_rng(1)
+    for row in range(0, N, 3):
+        table['pri"ce'][row] = EXTREMES[rng.integers(len(EXTREMES))]
+    return table
+
+
 def records(table):
     return [dict(zip(table, row)) for row in zip(*table.values())]
 
@@ -133,11 +145,12 @@ CASES |= {f"{engine} external": (trees_of_others, engine) for engine in TREES}
 @pytest.mark.product
 @every_database
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("of", ["fit", "new", "one document"])
+@pytest.mark.parametrize("of", ["fit", "new", "one document", "every finite number"])
 def test_databases_compute_the_scores(case, database, of):
     fit, *options = CASES[case]
     ranker = fit(*options)
     table = columns() if of == "fit" else columns(2, range(0, N, 7))
+    table = with_extremes() if of == "every finite number" else table
     qid = QID if of != "one document" else np.array([f"q{k}" for k in range(N)])
     expected = ranker.predict(records(table), qid)
     scores = database(to_sql(ranker, **TABLE), table, qid)

@@ -462,6 +462,42 @@ def test_one_class_holds_features_labels_and_queries():
     assert [node.name for path in FILES for node in carriers(nodes(path))] == ["Rows"]
 
 
+# -- exports -----------------------------------------------------------------------------------
+
+#: Texts of a language, and the files that hold them: one printer each. The document of a score,
+#: which is JSON, is written by one file, and the others read it.
+PRINTERS = {
+    r"\b(SELECT|CASE|COALESCE|OVER)\b": {"_statement.py"},
+    r"^(TreeEnsembleRegressor_1|MatMul|Gather|Clip|Log|ReduceMean)$": {"_onnx_graph.py"},
+    r"^(split_condition|nodeid|leaf)$": {"_search.py"},
+    r"^(coefficients|means|spreads)$": {"_document.py", "_statement.py", "_onnx_graph.py"},
+}
+
+
+def texts(tree):
+    """Texts of a program that are no documentation."""
+    told = {
+        id(node.body[0].value)
+        for node in tree
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        if node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in tree:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+            yield node.value
+
+
+@pytest.mark.parametrize("written", PRINTERS)
+def test_one_printer_a_language(written):
+    printing = {
+        path.name
+        for path in FILES
+        if room_of(path) == "export"
+        and any(re.search(written, text) for text in texts(nodes(path)))
+    }
+    assert printing == PRINTERS[written]
+
+
 # -- processes ---------------------------------------------------------------------------------
 
 

@@ -591,3 +591,13 @@ def test_weights_that_are_rounding_errors_count_as_none():
         ranker = TabularRanker(trees=trees).fit(X[order], y[order], [qid[i] for i in order])
         scores.append(ranker.predict(X, qid))
     np.testing.assert_allclose(*scores, rtol=2e-4, atol=2e-4)
+
+
+def test_scores_are_normalized_whatever_their_size(rng):
+    X, qid = rng.normal(size=(80, 2)), np.repeat(np.arange(8), 10)
+    ranker = StackingRanker([("a", NDCGRanker())], normalize="query")
+    ranker.fit(X, (X[:, 0] + rng.normal(size=80) > 0) * 1, qid)
+    ranker.weights_ = np.ones(1)
+    expected = ranker.predict(X * 1e100, qid)
+    assert np.ptp(expected) > 1
+    np.testing.assert_allclose(ranker.predict(X * 1e300, qid), expected, rtol=1e-12)

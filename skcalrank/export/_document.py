@@ -1,0 +1,197 @@
+"""Scores as JSON: columns that are read, linear views, trees and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from ..preprocessing import TableEncoder
+from ..stacking import scorer_of
+from ._additive import Additive, Category, Curve, plain
+from ._folding import Grown, folded, number_column
+from ._score_tree import names_of_features, score_tree, unwrapped
+
+FORMAT = 2
+
+
+def document_of(ranker: Any, feature_names: Any = None) -> dict[str, Any]:
+    """Return what JSON holds of a ranker; raise if its score has no such form."""
+    document = compiled_document(ranker, feature_names)
+    if document is not None:
+        return document
+    tree = score_tree(ranker)
+    score, trees = folded(tree, names_of_features(ranker, feature_names))
+    return {"format": FORMAT, **_Written(score, trees).document()}
+
+
+def compiled_document(ranker: Any, feature_names: Any = None) -> dict[str, Any] | None:
+    """Return what JSON holds of a ranker that predicts by a compiled scorer; None of other rankers.
+
+    Columns have the names of features, and an array has columns of numbers.
+    """
+    check_is_fitted(ranker)
+    model = unwrapped(ranker)
+    scorer = scorer_of(model)
+    if scorer is None:
+        return None
+    document = scorer.to_dict()
+    names = names_of_features(ranker, feature_names)
+    columns = document["columns"] or map(number_column, names)
+    named = [_named(column, name) for column, name in zip(columns, names)]
+    return {"format": FORMAT, **document, "columns": named}
+
+
+def _named(column: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a column with another name, and with levels that JSON holds."""
+    parts = ("levels", "rare") if "levels" in column else ()
+    return {**column, "name": name} | {part: list(map(plain, column[part])) for part in parts}
+
+
+class _Written:
+    """A sum of functions of features, and trees, as the views and the trees of a scorer."""
+
+    def __init__(self, score: Additive, trees: list[tuple[float, Grown]]) -> None:
+        self.score, self.columns = score, list[dict[str, Any]]()
+        self.curves: dict[str, list[tuple[Curve, float]]] = {}
+        self.levels: dict[str, dict[Any, float]] = {name: {} for name in score.missing}
+        for term, weight in score.terms.items():
+            if isinstance(term, Category):
+                self.levels.setdefault(term.feature, {})[term.value] = weight
+            else:
+                self.curves.setdefault(term.kind, []).append((term, weight))
+        tables = {name: self._table(name, levels) for name, levels in self.levels.items()}
+        self.tables = {name: of for name, of in tables.items() if any(x != 0 for x in of)}
+        self.numbers = list(dict.fromkeys(curve.feature for curve, _ in self._all_curves()))
+        self.trees = [[forest.to_dict() for forest in grown.forests] for _, grown in trees]
+        self.weights = [weight for weight, _ in trees]
+        self.read = [grown.columns for _, grown in trees]
+
+    def document(self) -> dict[str, Any]:
+        """Return the scorer as lists, numbers, texts and dicts."""
+        numbers = [self._number(number_column(name)) for name in self.numbers]
+        categories = [
+            self._number({"name": name, "kind": "category", "levels": [*levels], "rare": []})
+            for name, levels in self.levels.items()
+            if name in self.tables
+        ]
+        read = [
+            {k: (self._number(column), output) for k, (column, output) in columns.items()}
+            for columns in self.read
+        ]
+        first = {k: place for place, k in reversed([*enumerate(_sources(self.columns))])}
+        for forests, columns in zip(self.trees, read):
+            places = {k: first[number] + output for k, (number, output) in columns.items()}
+            for forest in forests:
+                forest["features"] = [places[feature] for feature in forest["features"]]
+        views = self._views()
+        weights = [1.0] * len(views) + self.weights
+        return {
+            "columns": self.columns,
+            "numbers": [first[number] for number in numbers],
+            "in_query": False,
+            "means": [0.0 if name in self.score.missing else None for name in self.numbers],
+            "categories": [first[number] for number in categories],
+            "views": views,
+            "trees": self.trees,
+            "weights": weights,
+            "spreads": [1.0] * len(weights),
+            "by_query": False,
+        }
+
+    def _number(self, column: dict[str, Any]) -> int:
+        """Return the number of a column of the table; add it if it is new."""
+        column = _named(column, column["name"])
+        if column not in self.columns:
+            self.columns.append(column)
+        return self.columns.index(column)
+
+    def _views(self) -> list[dict[str, Any]]:
+        """Return a view for each kind of curve, the first with the constant and the categories."""
+        is_needed = self.tables or self.score.constant or not self.trees
+        kinds = list(self.curves) or (["linear"] if is_needed else [])
+        views, tables = [self._view(kind) for kind in kinds], list(self.tables.values())
+        for number, view in enumerate(views):
+            view["intercept"] = 0.0 if number else self.score.constant
+            view["levels"] = [[0.0] * len(table) for table in tables] if number else tables
+        return views
+
+    def _view(self, kind: str) -> dict[str, Any]:
+        terms = self.curves.get(kind, [])
+        if "hinges" not in kind:
+            weights = {term.feature: weight for term, weight in terms}
+            return {"kind": kind, "coefficients": [weights.get(name, 0.0) for name in self.numbers]}
+        return {
+            "kind": kind,
+            "coefficients": [weight for _, weight in terms],
+            "features": [self.numbers.index(hinge.feature) for hinge, _ in terms],
+            "starts": [hinge.start for hinge, _ in terms],
+            "ends": [hinge.end for hinge, _ in terms],
+        }
+
+    def _table(self, name: str, levels: dict[Any, float]) -> list[float | None]:
+        """Return what each level of a feature adds, then an unseen and a missing one.
+
+        Where the feature is missing its curves are those of 0, which this takes back.
+        """
+        at_zero = sum(w * curve.at_zero for curve, w in self._all_curves() if curve.feature == name)
+        missing = self.score.missing.get(name)
+        return [*(levels.values() or [0.0]), 0.0, None if missing is None else missing - at_zero]
+
+    def _all_curves(self) -> Iterator[tuple[Curve, float]]:
+        return chain.from_iterable(self.curves.values())
+
+
+def reads_queries(document: dict[str, Any]) -> bool:
+    """Return whether a score depends on the other documents of the query."""
+    is_scaled = any(view["kind"] == "scaled" for view in document["views"])
+    return is_scaled or document["in_query"] or document["by_query"]
+
+
+def matrix_columns(
+    document: dict[str, Any], kinds: tuple[str, ...], what: str
+) -> list[tuple[int, dict[str, Any], bool]]:
+    """Return the column of the table that each column of the matrix comes from.
+
+    With its number in the table, and whether a member reads the column of the matrix.
+
+    Raises ValueError if members read columns that are of other kinds.
+    """
+    sources = _sources(document["columns"])
+    used = {*_split(document), *scaled_columns(document, len(sources)).values()}
+    if document["views"]:
+        used |= {*document["numbers"], *document["categories"]}
+    columns = [(k, document["columns"][k], place in used) for place, k in enumerate(sources)]
+    refused = {
+        column["name"]: "text" if column.get("from_text") else column["kind"]
+        for _, column, is_used in columns
+        if is_used and (column["kind"] not in kinds or column.get("from_text"))
+    }
+    if refused:
+        said = ", ".join(f"{name!r} ({kind})" for name, kind in refused.items())
+        raise ValueError(
+            f"Columns must hold {what}, got {said}: compute their numbers where features are "
+            f"computed, fit with columns={dict.fromkeys(refused, 'drop')}, or use to_json."
+        )
+    return columns
+
+
+def scaled_columns(document: dict[str, Any], n_columns: int) -> dict[int, int]:
+    """Return the columns to the right of a matrix of so many columns that trees read.
+
+    With the column of the matrix that each is, scaled within the query.
+    """
+    beside = dict(enumerate(document["numbers"], n_columns))
+    return {place: beside[place] for place in sorted(_split(document)) if place >= n_columns}
+
+
+def _split(document: dict[str, Any]) -> set[int]:
+    """Return the columns that trees split."""
+    return {k for trees in document["trees"] for forest in trees for k in forest["features"]}
+
+
+def _sources(columns: list[dict[str, Any]]) -> list[int]:
+    """Return the column of the table that each column of the matrix comes from."""
+    return TableEncoder.from_dicts(columns).sources_.tolist()

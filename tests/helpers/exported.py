@@ -1,0 +1,71 @@
+"""Readers of the JSON of rankers, which need no package."""
+
+import json
+import shutil
+import subprocess
+from datetime import date, timedelta
+from itertools import groupby
+from pathlib import Path
+from runpy import run_path
+
+import numpy as np
+import pytest
+
+from skcalrank.data import Queries
+from skcalrank.stacking import CompiledScorer
+
+READERS = Path(__file__).parents[2] / "doc" / "readers"
+NODE = shutil.which("node")
+
+
+def plain(value):
+    """A value of a table as JSON has it."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return None if value != value else value
+
+
+def queries_of(table, qid):
+    plain_rows = [{name: plain(value) for name, value in row.items()} for row in table]
+    by_query = groupby(zip(qid, plain_rows), key=lambda pair: pair[0])
+    return [[row for _, row in pairs] for _, pairs in by_query]
+
+
+def by_python(text, table, qid):
+    model, scores = json.loads(text), run_path(str(READERS / "read_scorer.py"))["scores"]
+    return np.concatenate([scores(model, query) for query in queries_of(table, qid)])
+
+
+SCRIPT = """
+const { scores } = require(process.argv[1]);
+const { model, queries } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+console.log(JSON.stringify(queries.map((rows) => scores(model, rows))));
+"""
+
+
+def by_node(text, table, qid):
+    told = json.dumps({"model": json.loads(text), "queries": queries_of(table, qid)})
+    command = [NODE, "-e", SCRIPT, str(READERS / "read_scorer.js")]
+    done = subprocess.run(command, input=told, capture_output=True, text=True, check=True)
+    return np.concatenate([np.array(part, dtype=float) for part in json.loads(done.stdout)])
+
+
+def by_package(text, table, qid):
+    scorer = CompiledScorer.from_dict(json.loads(text))
+    matrix = scorer.encoder.transform(table)
+    return scorer.scores(matrix, Queries.from_qid(qid), [None] * len(scorer.trees))
+
+
+#: Readers whose runtimes are installed.
+EVERY_READER = [by_python, *([by_node] if NODE else []), by_package]
+
+every_reader = pytest.mark.parametrize("read", EVERY_READER, ids=lambda read: read.__name__)
+
+
+def assert_json_scores(text, table, expected, tolerance=1e-9, readers=(by_python, by_package)):
+    """Every reader computes scores of documents that do not depend on each other."""
+    for read in readers:
+        scores = read(text, table, np.zeros(len(table)))
+        np.testing.assert_allclose(scores, expected, rtol=tolerance, atol=tolerance)
