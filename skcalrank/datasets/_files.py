@@ -42,7 +42,7 @@ _N_AHEAD = 3
 _LONGEST_LINE = 1 << 28
 _DECODER_BYTES = 1 << 28
 
-_LONE_RETURN = re.compile(rb"\r(?!\n)")
+_LONE_RETURN = re.compile(rb"\r(?!\n|\Z)")
 
 _DECODERS: dict[str, Callable[[], Any]] = {
     ".gz": partial(zlib.decompressobj, 16 + zlib.MAX_WBITS),

@@ -357,13 +357,21 @@ def test_a_lone_carriage_return_is_an_error_with_its_line(tmp_path, chunk_rows, 
     for line, content in [
         (1, b"2 qid:1 1:1 # a\r0 qid:1 1:2 # b\r"),
         (2, b"2 qid:1 1:1\r\n0 qid:1 1:2\r1 qid:1 1:3\r\n"),
-        (2, b"2 qid:1 1:1\n0 qid:1 1:2\r"),
     ]:
         path.write_bytes(pack(content))
         with pytest.raises(ValueError, match=f"a.txt.*, line {line} has a carriage return"):
             deque(load_letor(path, chunk_rows=chunk_rows))
     path.write_bytes(pack(content.replace(b"\r", b"\n")))  # as the error says
-    assert load_letor(path).y.tolist() == [2, 0]
+    assert load_letor(path).y.tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("chunk_rows", [None, 1])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_nothing_comes_behind_the_last_carriage_return(tmp_path, chunk_rows, suffix):
+    path, pack = tmp_path / f"a.txt{suffix}", gzip.compress if suffix else bytes
+    path.write_bytes(pack(b"2 qid:1 1:1\r\n0 qid:1 1:2\r"))
+    read = load_letor(path, chunk_rows=chunk_rows)
+    assert [y for part in ([read] if chunk_rows is None else read) for y in part.y] == [2, 0]
 
 
 NAMED = {

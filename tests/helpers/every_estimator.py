@@ -129,7 +129,8 @@ def with_trees():
         }.items():
             yield Case(
                 f"BoostedRanker-{engine}{name}",
-                lambda engine=engine, params=params: small_boosted(engine, **params),
+                # Without clones all cases would share a start, whose parameters tests set.
+                lambda engine=engine, params=params: clone(small_boosted(engine, **params)),
             )
 
 
