@@ -80,7 +80,12 @@ def check_callbacks(engine: Engine, callbacks: list[Any] | None) -> list[Any]:
         return []
     if not isinstance(callbacks, (list, tuple)):
         raise ValueError(f"callbacks must be a list, got {callbacks!r}: pass [{callbacks!r}].")
-    engine.check_callbacks(list(callbacks))
+    for callback in callbacks:
+        if not engine.calls(callback):
+            raise ValueError(
+                f"callbacks must be {engine.callbacks} with engine={engine.name!r}, got "
+                f"{callback!r}."
+            )
     return list(callbacks)
 
 

@@ -45,7 +45,7 @@ def scores_of(
 
     `taken` is what :func:`taken_by` returns, which is looked up if it is None.
     """
-    metadata = {"qid": queries.codes} if named else {}
-    names = (taken_by(estimator) if taken is None else taken) & metadata.keys()
-    scores = call_step(estimator, "predict", X, **{name: metadata[name] for name in names})
+    takes_qid = named and "qid" in (taken_by(estimator) if taken is None else taken)
+    metadata = {"qid": queries.codes} if takes_qid else {}
+    scores = call_step(estimator, "predict", X, **metadata)
     return np.asarray(scores, dtype=float).reshape(-1)

@@ -99,20 +99,6 @@ def _is_in_task() -> bool:
     return True
 
 
-def refuse_bagging_by_query(data: Any) -> None:
-    """Raise if LightGBM would use the gradients of a custom objective for the wrong rows.
-
-    `data` is the second argument of the objective: the Dataset, whose `params` are checked, when
-    called by ``lightgbm.train``; an array of scores, without any options, by ``LGBMRanker``.
-    """
-    option = (getattr(data, "params", None) or {}).get("bagging_by_query", False)
-    if str(option).lower() in ("true", "+"):
-        raise ValueError(
-            "bagging_by_query must be False with a custom objective, got True: LightGBM would "
-            "train on the wrong rows. Leave it out; bagging_fraction then draws rows."
-        )
-
-
 def from_xgboost(scores: Floats, data: Any) -> Handed:
     """Read ``(scores, DMatrix)``, and repeat the weight of each query for its rows."""
     pointers = data.get_uint_info("group_ptr")

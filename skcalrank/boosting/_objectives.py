@@ -12,7 +12,8 @@ from ..data import QUERY_WEIGHTS, Queries, check, in_memory, lazy_property
 from ..data.types import ArrayLike, Floats, Self
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import MEASURES, Measure, get_measure, warn_unless_grades
-from ._handed import Handed, Known, from_lightgbm, from_xgboost, refuse_bagging_by_query
+from ..trees import ENGINES
+from ._handed import Handed, Known, from_lightgbm, from_xgboost
 
 # Maximum step of a document. Scores are log-odds or half of them; LogitBoost uses 2 to 4.
 LONGEST_STEP = 4.0
@@ -192,7 +193,8 @@ class LightGBMObjective(_Objective):
         self, y_true: Any, y_pred: Any, weight: Floats | None = None, group_sizes: Any = None
     ) -> tuple[Floats, Floats]:
         """Return gradients and curvatures; ``lightgbm.train`` passes (scores, Dataset)."""
-        refuse_bagging_by_query(y_pred)
+        # A Dataset has the options of `lightgbm.train`; an array, of `LGBMRanker`, has none.
+        ENGINES["lightgbm"].check_with_losses(getattr(y_pred, "params", None) or {})
         return self.derivatives(from_lightgbm(y_true, y_pred, weight, group_sizes))
 
 

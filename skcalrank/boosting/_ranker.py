@@ -390,10 +390,6 @@ class BoostedRanker(TargetRanker):
 
     # -- validation ---------------------------------------------------------------
 
-    def _check_problem(self, *problem: Any, **options: Any) -> tuple[Any, Rows]:
-        plan, rows = super()._check_problem(*problem, **options)
-        return plan, self._as_trees_read(replace(rows, table=getattr(rows.table, "table", None)))
-
     def _fit_encoded(self, X: Any, y: Any, qid: Any) -> Any:
         X = fit_encoded(X, self.columns, y, qid)
         self.encoder_: Any = getattr(X, "encoder", None)
@@ -401,6 +397,11 @@ class BoostedRanker(TargetRanker):
 
     def _encoded(self, X: Any) -> Any:
         return X if self.encoder_ is None else encoded(X, self.encoder_)
+
+    def _as_scored(self, X: Any, table: Any) -> tuple[Any, Any]:
+        if self.encoder_ is None:
+            return X, None
+        return read_by_trees(X, self.encoder_.categories_), table.table
 
     # -- fit ----------------------------------------------------------------------
 
@@ -478,7 +479,8 @@ class BoostedRanker(TargetRanker):
         evals = eval_sets(eval_set, X_val, y_val, qid_val)
         callbacks = check_callbacks(self._check_params(bool(evals)), callbacks)
         plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight)
-        return self._train(plan, rows, plan.measure, evals, callbacks)
+        self._train(plan, rows, plan.measure, evals, callbacks)
+        return self
 
     @all_or_nothing
     def fit_targets(
@@ -523,21 +525,50 @@ class BoostedRanker(TargetRanker):
         check_without_labels(self, plan.measure, bool(evals))
         # A ranker of judgments validates the rows itself, which are numbers then.
         self.__dict__.setdefault("encoder_", None)
-        rows = replace(rows, y=targets)
-        return self._train(plan, rows, OfTargets(plan.measure), evals or {})
+        self._train(plan, replace(rows, y=targets), OfTargets(plan.measure), evals or {})
+        return self
 
     def _train(
-        self, plan: Any, rows: Rows, measure: Measure, evals: Any, callbacks: Sequence[Any] = ()
-    ) -> Self:
-        """Grow the trees for a measure of the labels, or of targets in their place."""
-        rows, seed, engine, sizes = self._prepared(rows)
+        self,
+        plan: Any,
+        rows: Rows,
+        measure: Measure,
+        evals: Any,
+        callbacks: Sequence[Any] = (),
+        folds: Ints | None = None,
+    ) -> Rows:
+        """Grow trees for a measure of labels, or of targets in their place; set attributes.
+
+        Return the rows that were read, sorted by names. `folds` are the models from which the rows
+        of `fit` are held out.
+        """
+        engine, seed = engine_of(self), seed_of(self.random_state)
+        # Of several workers none knows the names of all queries.
+        is_whole = rows.named and workers_of_fit().size == 1
+        sizes = QuerySizes.of(rows.queries) if is_whole else None
+        rows = rows.weighted().shared().by_names()
+        of_table = self.encoder_ is not None
+        names = self.encoder_.get_feature_names_out() if of_table else range(self.n_features_in_)
+        engine.check_columns(self.engine_params or {}, rows.X.shape[1])
+        engine.check_rows(rows, names, self.loss if is_objective(self.loss) else None)
         evals = self._eval_rows(evals, rows, sizes, not isinstance(measure, OfTargets))
-        masks = [None] * self.n_models
-        if not evals and self.validation_fraction:
-            share = self.validation_fraction
-            masks = held_out(rows, measure, share, seed, self.n_models)
-        self._grow(plan, rows, masks, seed, engine, measure, evals, sizes, callbacks)
-        return self
+        masks: Sequence[Bools | None] = [None] * self.n_models
+        if folds is not None:
+            masks = [folds[rows.numbers] == number for number in range(self.n_models)]
+        elif not evals and self.validation_fraction:
+            masks = held_out(rows, measure, self.validation_fraction, seed, self.n_models)
+        models = grow_models(self, engine, measure, rows, masks, evals, seed, callbacks)
+        weights = np.ones(len(models))
+        if len(models) > 1:
+            kinds, n_jobs = categories_of(self), self.n_jobs
+            scores = [model.scores(engine, kinds, rows, rows.codes, n_jobs) for model in models]
+            spreads = [rows.queries.spread(of, rows.weight) for of in scores]
+            weights = 1.0 / np.array(spreads)
+        self.engine_, self.model_weights_ = engine.name, weights
+        for name, values in zip(_OF_MODELS, zip(*models)):
+            setattr(self, name, list(values) if len(models) > 1 else values[0])
+        self.record_ = replace(self._record(plan, rows), sizes=sizes)
+        return rows
 
     @all_or_nothing
     def _fit_held_out(
@@ -556,55 +587,15 @@ class BoostedRanker(TargetRanker):
         if name == "targets":
             check_without_labels(self, measure, False)
             measure = OfTargets(measure)
-        rows, seed, engine, sizes = self._prepared(rows)
+        folds = np.minimum(folds, self.n_models - 1)
+        rows = self._train(plan, rows, measure, {}, folds=folds)
         scores = np.full(len(folds), np.nan)
-        folds = np.minimum(folds[rows.numbers], self.n_models - 1)
-        masks = [folds == number for number in range(self.n_models)]
-        self._grow(plan, rows, masks, seed, engine, measure, {}, sizes)
-        for mask, model in zip(masks, self._models()):
-            if not mask.any():
-                continue  # other workers hold these rows
-            test = rows.take(mask)
-            scores[test.numbers] = self.n_models * self._scores_of(model, test, test.codes)
+        for number, model in enumerate(self._models()):
+            mask = folds[rows.numbers] == number
+            if mask.any():  # or other workers hold these rows
+                test = rows.take(mask)
+                scores[test.numbers] = self.n_models * self._scores_of(model, test, test.codes)
         return scores
-
-    def _prepared(self, rows: Rows) -> tuple[Any, ...]:
-        """Return rows sorted by names, the seed, the engine, and sizes of queries."""
-        engine = engine_of(self)
-        # Of several workers none knows the names of all queries.
-        is_whole = rows.named and workers_of_fit().size == 1
-        sizes = QuerySizes.of(rows.queries) if is_whole else None
-        rows = rows.weighted().shared().by_names()
-        of_table = self.encoder_ is not None
-        names = self.encoder_.get_feature_names_out() if of_table else range(self.n_features_in_)
-        engine.check_columns(self.engine_params or {}, rows.X.shape[1])
-        engine.check_rows(rows, names, self.loss if is_objective(self.loss) else None)
-        return rows, seed_of(self.random_state), engine, sizes
-
-    def _grow(
-        self,
-        plan: Any,
-        rows: Rows,
-        masks: Sequence[Bools | None],
-        seed: int,
-        engine: Engine,
-        measure: Measure,
-        evals: dict[str, Rows],
-        sizes: QuerySizes | None,
-        callbacks: Sequence[Any] = (),
-    ) -> None:
-        """Grow the trees of each model on the rows outside its mask, and set attributes."""
-        models = grow_models(self, engine, measure, rows, masks, evals, seed, callbacks)
-        weights = np.ones(len(models))
-        if len(models) > 1:
-            kinds, n_jobs = categories_of(self), self.n_jobs
-            scores = [model.scores(engine, kinds, rows, rows.codes, n_jobs) for model in models]
-            spreads = [rows.queries.spread(of, rows.weight) for of in scores]
-            weights = 1.0 / np.array(spreads)
-        self.engine_, self.model_weights_ = engine.name, weights
-        for name, values in zip(_OF_MODELS, zip(*models)):
-            setattr(self, name, list(values) if len(models) > 1 else values[0])
-        self.record_ = replace(self._record(plan, rows), sizes=sizes)
 
     def _eval_rows(self, evals: Any, rows: Rows, sizes: Any, has_labels: bool) -> dict[str, Rows]:
         """Return the rows of evaluation sets by name, read as those of fit."""
@@ -633,17 +624,6 @@ class BoostedRanker(TargetRanker):
     def _scores_of(self, model: Any, rows: Rows, qid: Ints | None) -> Floats:
         """Return the scores of one model for validated rows."""
         return model.scores(ENGINES[self.engine_], categories_of(self), rows, qid, self.n_jobs)
-
-    def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
-        rows = self._as_trees_read(super()._check_rows(X, qid, method))
-        is_encoded = isinstance(rows.table, tables.EncodedTable)
-        return replace(rows, table=rows.table.table) if is_encoded else rows
-
-    def _as_trees_read(self, rows: Rows) -> Rows:
-        """Return rows with the codes of categories that trees read."""
-        if self.encoder_ is None:
-            return rows
-        return replace(rows, X=read_by_trees(rows.X, self.encoder_.categories_))
 
     def _scores(self, rows: Rows) -> Floats:
         qid = rows.codes if rows.named else None

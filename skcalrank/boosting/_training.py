@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -77,10 +77,10 @@ def grow_models(
         train, followed = (rows, evals) if mask is None else _split(ranker, rows, mask)
         train = train.shared()
         scores = {name: _score_of(stopped_by, stop) for name, stop in followed.items()}
-        training = _Training(
-            *(ranker, engine, settings, measure, number, (seed + number) % 2**31),
-            *(train, followed, scores, callbacks),
-        )
+        n_jobs = threads(ranker.n_jobs, train.X.size)
+        of_model = settings | {"seed": (seed + number) % 2**31, "n_jobs": n_jobs}
+        sets = train, list(followed.values()), scores
+        training = _Training(ranker, engine, of_model, measure, number, *sets, callbacks)
         # One at a time, so that at most two are in memory.
         models.append(reduce(lambda a, b: b if b.best > a.best else a, training.models()))
     return models
@@ -200,40 +200,35 @@ def _joined(sets: list[Rows]) -> Rows | None:
     return Rows.joined([replace(rows, weight=None) for rows in sets])
 
 
+@dataclass(eq=False)
 class _Training:
     """Training of one model, on `train`, with early stopping on the last of `followed`, if any.
 
     The first model and every second boost the loss of the ranker, the others squares of grades.
     """
 
-    def __init__(
-        self,
-        ranker: Any,
-        engine: Engine,
-        settings: dict[str, float | list[int | list[int]] | None],
-        measure: Measure,
-        number: int,
-        seed: int,
-        train: Rows,
-        followed: dict[str, Rows],
-        scores: dict[str, Any],
-        callbacks: Sequence[Any],
-    ) -> None:
-        self.ranker, self.engine, self.measure = ranker, engine, measure
-        self.train, self.followed, self.scores = train, list(followed.values()), scores
-        self.callbacks = callbacks
+    ranker: Any
+    engine: Engine
+    settings: dict[str, Any]
+    measure: Measure
+    number: int
+    train: Rows
+    followed: list[Rows]
+    scores: dict[str, Any]
+    callbacks: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        ranker, train = self.ranker, self.train
         self.ends = np.cumsum([rows.n_rows for rows in self.followed], dtype=np.intp)[:-1]
-        self.name = f"model {number + 1}"
-        settings = settings | {"seed": seed, "n_jobs": threads(ranker.n_jobs, train.X.size)}
-        self.settings, self.params = settings, engine.params(settings, ranker.engine_params or {})
+        self.params = self.engine.params(self.settings, ranker.engine_params or {})
         loss, targets, query_weight = ranker.loss, ranker.targets, ranker.query_weight
-        if number % 2:
+        if self.number % 2:
             loss, targets, query_weight = _SQUARES
         # Name of an objective of the engine. The problem, a similar one, then scales the start.
         self.objective = loss if is_objective(loss) else None
         if self.objective is not None:
             loss, query_weight = "pairwise_logistic", None
-        self.problem = _problem(measure, train, get_loss(loss), targets, query_weight)
+        self.problem = _problem(self.measure, train, get_loss(loss), targets, query_weight)
 
     def models(self) -> Iterator[Model]:
         """Yield the model without start, then one for each shrinkage of the start."""
@@ -367,7 +362,7 @@ class _Training:
     def _tell(self, number: int, values: dict[str, list[float]]) -> None:
         every = workers_of_fit().rank == 0 and int(self.ranker.verbose)
         if every and number % every == 0:
-            told = f"{self.name} " if self.ranker.n_models > 1 else ""
+            told = f"model {self.number + 1} " if self.ranker.n_models > 1 else ""
             told += f"round {number}"
             for name, of_set in values.items():
                 title = f"{name} " if len(values) > 1 else ""

@@ -256,6 +256,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             if reset and whole and not self._hands_tables_on() and workers_of_fit().size == 1:
                 warn_of_leaks(table, None if n_items else queries.ungroup(y), queries, qid)
         check.warn_of_cut_queries(labels, type(self).__name__)
+        X, table = self._as_scored(X, table)
         rows = Rows(X, y, queries, weight, n_items, qid is not None, table)
         return plan, rows if n_items is None else replace(rows, items=check.item_names(labels))
 
@@ -322,6 +323,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
                 "which every row is a query of its own: drop qid."
             )
         queries = check.queries(qid, X.shape[0])
+        X, table = self._as_scored(X, table)
         return Rows(X, None, queries, None, self.record_.n_items, qid is not None, table)
 
     def _fit_encoded(self, X: Any, y: Any, qid: Any) -> Any:
@@ -331,6 +333,10 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _encoded(self, X: Any) -> Any:
         """Return X as the columns of fit are read, if fit got a table."""
         return X
+
+    def _as_scored(self, X: Any, table: Any) -> tuple[Any, Any]:
+        """Return the matrix as the scores read it, and the table for the rankers inside."""
+        return X, table
 
     # -- fitted state -------------------------------------------------------------
 

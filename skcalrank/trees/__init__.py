@@ -15,7 +15,7 @@ from ._libraries import (
     preferred,
 )
 from ._library import reads_queries
-from ._parameters import OWN_OPTIONS, TREE_OPTIONS, hinting, unknown
+from ._parameters import NAMES, TREE_OPTIONS, hinting, unknown
 from ._scores import TreeScores, naming_ranker
 from ._shap import summing_to
 

@@ -16,10 +16,7 @@ class CatBoost(Library):
     """CatBoost."""
 
     name = "catboost"
-
-    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[str, list[int]]:
-        del estimator, n_columns
-        return {"cat_features": kinds}
+    marks = "cat_features"
 
     def takes(self, estimator: Any) -> Any:
         del estimator

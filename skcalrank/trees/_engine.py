@@ -95,9 +95,11 @@ class Engine(Library, ABC):
     growing: ClassVar[Callable[..., Growing]]  # its models in training
     objectives: ClassVar[tuple[str, ...]]  # names of its ranking objectives
     takes_sparse: ClassVar[bool] = False
+    drops: ClassVar[tuple[str, ...]] = ()  # options that drop trees, whatever the booster
     has_workers: ClassVar[bool] = False  # whether several processes can train together
     lost: ClassVar[str] = ""  # what its errors say of another process that does not answer
     per_column: ClassVar[tuple[str, ...]] = ()  # names of options with one value per column
+    callbacks: ClassVar[str] = "None, or those of engine='lightgbm' or 'xgboost'"  # what it calls
     boosters: ClassVar[tuple[str, ...]]  # names of the option for the kind of boosting
 
     def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
@@ -134,7 +136,8 @@ class Engine(Library, ABC):
         elif kind == "gblinear":
             why = "it grows no trees"
         else:
-            given = given if kind == "dart" else self.drops(params)
+            dropping = (name for name in self.drops if params.get(name))
+            given = given if kind == "dart" else next(dropping, "")
             if given and stops:
                 why = (
                     "later rounds change earlier trees, so early stopping cannot return to the "
@@ -142,11 +145,6 @@ class Engine(Library, ABC):
                 )
         if why is not None:
             raise ValueError(f"engine_params must not contain {given}={params[given]!r}: {why}.")
-
-    def drops(self, params: dict[str, Any]) -> str:
-        """Return the option by which trees are dropped, whatever the booster; empty if none."""
-        del params
-        return ""
 
     def check_rows(self, rows: Rows, names: Any, objective: str | None) -> None:
         """Raise for rows of fit that the library would misread without an error.
@@ -173,7 +171,7 @@ class Engine(Library, ABC):
                 )
 
     def check_with_losses(self, params: dict[str, Any]) -> None:
-        """Raise for options that do not work with custom objectives."""
+        """Raise for options that do not work with custom objectives, which `params` may have."""
 
     def check_columns(self, params: dict[str, Any], n_columns: int) -> None:
         """Raise for options with one value per column that do not match the columns."""
@@ -246,13 +244,10 @@ class Engine(Library, ABC):
     def importances(self, model: Any, n_features: int) -> Floats:
         """Return how much the splits on each feature decreased the loss."""
 
-    def check_callbacks(self, callbacks: list[Any]) -> None:
-        """Raise for callbacks that the library does not call."""
-        if callbacks:
-            raise ValueError(
-                f"callbacks must be None with engine={self.name!r}, whose trees call none, got "
-                f"{callbacks!r}. Leave it out, or set engine='lightgbm' or 'xgboost'."
-            )
+    def calls(self, callback: Any) -> bool:
+        """Return whether the library calls a callback."""
+        del callback
+        return False
 
     def rounds(self, callbacks: Any, trees: Any, params: Any, measure: str, n: int) -> Rounds:
         """Return what calls the callbacks of a user while trees grow."""

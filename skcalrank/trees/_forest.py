@@ -16,6 +16,12 @@ _AT_ONCE = 1 << 20
 
 _NONE = np.zeros(0)
 
+# What is written of a forest beside its numbers, in this order.
+_WRITTEN = (
+    *("roots", "features", "thresholds", "codes"),
+    *("below", "above", "missing_below", "values"),
+)
+
 
 @dataclass(eq=False, repr=False)
 class Forest:
@@ -159,32 +165,17 @@ class Forest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the trees as plain Python types."""
-        return {
-            "weight": self.weight,
-            "constant": self.constant,
-            "single": self.is_single,
-            "roots": self.roots,
-            "features": self.features,
-            "thresholds": self.thresholds,
-            "codes": [self.codes.get(split) for split in range(len(self.features))],
-            "below": self.below,
-            "above": self.above,
-            "missing_below": self.missing_below,
-            "values": self.values,
-        }
+        codes = [self.codes.get(split) for split in range(len(self.features))]
+        numbers = {"weight": self.weight, "constant": self.constant, "single": self.is_single}
+        return numbers | {name: getattr(self, name) for name in _WRITTEN} | {"codes": codes}
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Self:
         """Return the trees that :meth:`to_dict` has written."""
-        names = ("roots", "features", "thresholds", "below", "above", "missing_below", "values")
         codes = {k: of_split for k, of_split in enumerate(written["codes"]) if of_split is not None}
-        return cls(
-            **{name: written[name] for name in names},
-            codes=codes,
-            constant=written["constant"],
-            is_single=written["single"],
-            weight=written["weight"],
-        )
+        numbers = {name: written[name] for name in ("weight", "constant")}
+        parts = {name: written[name] for name in _WRITTEN} | {"codes": codes}
+        return cls(**parts, **numbers, is_single=written["single"])
 
 
 class Forests:

@@ -262,17 +262,17 @@ def packed(model: HistGradientBoostingRegressor) -> Any:
     return {"state": state, **{name: np.concatenate(of) for name, of in parts.items()}, **sizes}
 
 
-def unpacked(stored: Any) -> HistGradientBoostingRegressor:
+def unpacked(dumped: Any) -> HistGradientBoostingRegressor:
     """Return the model that :func:`packed` has stored."""
-    if not isinstance(stored, dict):
-        return stored
-    sizes = [stored[f"n_{name}"] for name in _PARTS]
-    if len(set(map(len, sizes))) > 1 or min(stored["n_nodes"]) < 1:
+    if not isinstance(dumped, dict):
+        return dumped
+    sizes = [dumped[f"n_{name}"] for name in _PARTS]
+    if len(set(map(len, sizes))) > 1 or min(dumped["n_nodes"]) < 1:
         raise ValueError("its trees have no nodes")  # any number of them takes no space in a file
-    ends = {name: np.cumsum(stored[f"n_{name}"])[:-1] for name in _PARTS}
-    parts = (np.split(stored[name], ends[name]) for name in _PARTS)
+    ends = {name: np.cumsum(dumped[f"n_{name}"])[:-1] for name in _PARTS}
+    parts = (np.split(dumped[name], ends[name]) for name in _PARTS)
     trees = [[TreePredictor(*of_tree)] for of_tree in zip(*parts)]
-    return _of_state(stored["state"] | {_NAMES["rounds"]: trees})
+    return _of_state(dumped["state"] | {_NAMES["rounds"]: trees})
 
 
 def _of_state(state: dict[str, Any]) -> HistGradientBoostingRegressor:

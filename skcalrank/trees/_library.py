@@ -32,6 +32,7 @@ class Library:
     """scikit-learn, and all that has no form of its own."""
 
     name: ClassVar[str] = ""
+    marks: ClassVar[str] = ""  # argument of fit that marks columns of categories
 
     @property
     def module(self) -> Any:
@@ -73,8 +74,8 @@ class Library:
 
     def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[str, Any]:
         """Mark columns of codes as categories, and return arguments of fit that do."""
-        del estimator, n_columns, kinds
-        return {}
+        del estimator, n_columns
+        return {self.marks: kinds} if self.marks else {}
 
     def columns(self, estimator: Any, matrix: Floats, categories: dict[int, Category]) -> Any:
         """Return a matrix as the library reads it, given the readers of its codes."""
@@ -105,10 +106,10 @@ class Library:
 
 
 def refuse_other_grades(estimator: Any, y: Floats, remedy: str) -> None:
-    """Raise unless labels are grades whose gains the library can tell apart."""
+    """Raise if labels are not the grades whose gains the objective of a ranker can tell apart."""
     other = y[(y != np.floor(y)) | (y < 0) | (y > 30)]
-    if len(other):
+    if len(other) and reads_queries(estimator):
         raise ValueError(
             f"y must be whole numbers from 0 to 30 for {type(estimator).__name__}, got "
-            f"{other[0]:g}: {remedy}."
+            f"{other[0]:g}: make grades of them, or set {remedy}."
         )

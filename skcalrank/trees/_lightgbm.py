@@ -20,7 +20,7 @@ from ..data.types import Floats
 from ._callbacks import LightGBMRounds, Rounds
 from ._engine import Engine, Growing, Task, checked_text, threads
 from ._forest import Forest
-from ._library import reads_queries, refuse_other_grades
+from ._library import refuse_other_grades
 from ._reading import Categories, Split, grown
 
 # Options that name a file, which LightGBM leaves out without an error if it does not exist.
@@ -152,14 +152,16 @@ class LightGBM(Engine):
         *("feature_contri", "max_bin_by_feature"),
         *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
     )
+    callbacks = "functions, such as lightgbm.record_evaluation({}),"
+    marks = "categorical_feature"
     boosters = ("boosting", "boosting_type", "boost")
 
     def check_with_losses(self, params: dict[str, Any]) -> None:
         if str(params.get("bagging_by_query", False)).lower() in ("true", "+", "1"):
             raise ValueError(
-                "engine_params must not contain bagging_by_query=True with a loss of "
-                "skcalrank.losses: LightGBM would train on the wrong rows. Leave it out; "
-                "subsample then draws rows."
+                "bagging_by_query must be False with a custom objective, as of a loss of "
+                "skcalrank.losses, got bagging_by_query=True: LightGBM would train on the wrong "
+                "rows. Leave it out; subsample (bagging_fraction) then draws rows."
             )
 
     def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
@@ -260,13 +262,8 @@ class LightGBM(Engine):
         del n_features  # LightGBM returns all features
         return model.feature_importance("gain").astype(float)
 
-    def check_callbacks(self, callbacks: list[Any]) -> None:
-        for callback in callbacks:
-            if not callable(callback):
-                raise ValueError(
-                    "callbacks must be functions, such as lightgbm.record_evaluation({}), with "
-                    f"engine='lightgbm', got {callback!r}."
-                )
+    def calls(self, callback: Any) -> bool:
+        return callable(callback)
 
     def rounds(self, callbacks: Any, trees: Any, params: Any, measure: str, n: int) -> Rounds:
         return LightGBMRounds(self.module, callbacks, trees.model, params, measure, n)
@@ -282,13 +279,8 @@ class LightGBM(Engine):
 
     def check_labels(self, estimator: Any, y: Floats) -> None:
         params = estimator.get_params()
-        gains = params.get("objective") in (None, "lambdarank", "rank_xendcg")
-        if gains and "label_gain" not in params and reads_queries(estimator):
-            refuse_other_grades(estimator, y, "make grades of them, or set label_gain")
-
-    def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[str, list[int]]:
-        del estimator, n_columns
-        return {"categorical_feature": kinds}
+        if params.get("objective") in (None, *self.objectives) and "label_gain" not in params:
+            refuse_other_grades(estimator, y, "label_gain")
 
     def explained(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
         return self.contributions(estimator.booster_, X, kinds, estimator.n_jobs)

@@ -5,157 +5,121 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
-from typing import Any, NamedTuple, ParamSpec
+from typing import Any, ParamSpec
 
 _P = ParamSpec("_P")
 
 
-class Names(NamedTuple):
-    """Names of one parameter in each library, separated by spaces.
+#: Parameters that are options of the trees in each library. The ranker itself reads others.
+TREE_OPTIONS = (
+    *("learning_rate", "max_leaf_nodes", "min_samples_leaf", "l2_regularization", "max_features"),
+    *("subsample", "max_bins", "monotonic_cst", "interaction_cst"),
+)
 
-    The first name of a library is the option that is set; no name means that it has none. `others`
-    are those of CatBoost, of older versions and of similar options, which a user may mean.
-    """
-
-    lightgbm: str
-    xgboost: str
-    sklearn: str
-    others: str = ""
-
-
-#: Parameters that are options of the trees in each library.
-TREE_OPTIONS = {
-    "learning_rate": Names(
-        lightgbm="learning_rate shrinkage_rate eta",
-        xgboost="learning_rate eta",
-        sklearn="learning_rate",
-    ),
-    "max_leaf_nodes": Names(
-        lightgbm="num_leaves num_leaf max_leaves max_leaf max_leaf_nodes",
-        xgboost="max_leaves",
-        sklearn="max_leaf_nodes",
-    ),
-    "min_samples_leaf": Names(
-        lightgbm="min_data_in_leaf min_data_per_leaf min_data min_child_samples min_samples_leaf",
-        xgboost="min_child_weight",
-        sklearn="min_samples_leaf",
-    ),
-    "l2_regularization": Names(
-        lightgbm="lambda_l2 reg_lambda lambda l2_regularization",
-        xgboost="reg_lambda lambda",
-        sklearn="l2_regularization",
-        others="l2_leaf_reg",
-    ),
-    "max_features": Names(
-        lightgbm="feature_fraction_bynode sub_feature_bynode colsample_bynode",
-        xgboost="colsample_bynode",
-        sklearn="max_features",
-        others="rsm colsample_bytree colsample_bylevel feature_fraction sub_feature",
-    ),
-    "subsample": Names(
-        lightgbm="bagging_fraction sub_row subsample bagging",
-        xgboost="subsample",
-        sklearn="",
-    ),
-    "max_bins": Names(
-        lightgbm="max_bin max_bins",
-        xgboost="max_bin",
-        sklearn="max_bins",
-        others="border_count",
-    ),
-    "monotonic_cst": Names(
-        lightgbm="monotone_constraints mc monotone_constraint monotonic_cst",
-        xgboost="monotone_constraints",
-        sklearn="monotonic_cst",
-    ),
-    "interaction_cst": Names(
-        lightgbm="interaction_constraints",
-        xgboost="interaction_constraints",
-        sklearn="interaction_cst",
-    ),
-}
-
-#: Parameters that the ranker reads itself, in place of the library.
-OWN_OPTIONS = {
-    "loss": Names(
-        lightgbm="objective objective_type app application loss num_class num_classes",
-        xgboost="objective num_class num_target",
-        sklearn="loss quantile",
-        others="loss_function",
-    ),
-    "n_estimators": Names(
-        lightgbm=(
-            "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds nrounds "
-            "num_boost_round n_estimators max_iter"
+#: Names of parameters in each library, separated by spaces: the first is the option that is set.
+#: `others` are those of CatBoost, of older versions and of similar options, which a user may mean.
+NAMES = {
+    "lightgbm": {
+        "learning_rate": "learning_rate shrinkage_rate eta",
+        "max_leaf_nodes": "num_leaves num_leaf max_leaves max_leaf max_leaf_nodes",
+        "min_samples_leaf": (
+            "min_data_in_leaf min_data_per_leaf min_data min_child_samples min_samples_leaf"
         ),
-        xgboost="n_estimators num_boost_round",
-        sklearn="max_iter",
-        others="iterations",
-    ),
-    "n_iter_no_change": Names(
-        lightgbm="early_stopping_round early_stopping_rounds early_stopping n_iter_no_change",
-        xgboost="early_stopping_rounds",
-        sklearn="n_iter_no_change early_stopping tol",
-        others="od_wait od_type od_pval use_best_model",
-    ),
-    "validation_fraction": Names(lightgbm="", xgboost="", sklearn="validation_fraction"),
-    "random_state": Names(
-        lightgbm="seed random_seed random_state",
-        xgboost="seed random_state",
-        sklearn="random_state",
-    ),
-    "n_jobs": Names(
-        lightgbm="num_threads num_thread nthread nthreads n_jobs",
-        xgboost="nthread n_jobs",
-        sklearn="",
-        others="thread_count",
-    ),
-    "measure": Names(
-        lightgbm="metric metrics metric_types",
-        xgboost="eval_metric disable_default_eval_metric",
-        sklearn="scoring",
-        others="custom_metric",
-    ),
-    "verbose": Names(
-        lightgbm="verbosity verbose",
-        xgboost="verbosity",
-        sklearn="verbose",
-        others="silent logging_level verbose_eval metric_period",
-    ),
-    "start": Names(lightgbm="", xgboost="", sklearn="warm_start"),
-    "columns": Names(
-        lightgbm=(
+        "l2_regularization": "lambda_l2 reg_lambda lambda l2_regularization",
+        "max_features": "feature_fraction_bynode sub_feature_bynode colsample_bynode",
+        "subsample": "bagging_fraction sub_row subsample bagging",
+        "max_bins": "max_bin max_bins",
+        "monotonic_cst": "monotone_constraints mc monotone_constraint monotonic_cst",
+        "interaction_cst": "interaction_constraints",
+        "loss": "objective objective_type app application loss num_class num_classes",
+        "n_estimators": (
+            "num_iterations num_iteration n_iter num_tree num_trees num_round num_rounds "
+            "nrounds num_boost_round n_estimators max_iter"
+        ),
+        "n_iter_no_change": (
+            "early_stopping_round early_stopping_rounds early_stopping n_iter_no_change"
+        ),
+        "random_state": "seed random_seed random_state",
+        "n_jobs": "num_threads num_thread nthread nthreads n_jobs",
+        "measure": "metric metrics metric_types",
+        "verbose": "verbosity verbose",
+        "columns": (
             "categorical_feature cat_feature categorical_column cat_column categorical_features"
         ),
-        xgboost="feature_types enable_categorical",
-        sklearn="categorical_features",
-        others="cat_features",
-    ),
+    },
+    "xgboost": {
+        "learning_rate": "learning_rate eta",
+        "max_leaf_nodes": "max_leaves",
+        "min_samples_leaf": "min_child_weight",
+        "l2_regularization": "reg_lambda lambda",
+        "max_features": "colsample_bynode",
+        "subsample": "subsample",
+        "max_bins": "max_bin",
+        "monotonic_cst": "monotone_constraints",
+        "interaction_cst": "interaction_constraints",
+        "loss": "objective num_class num_target",
+        "n_estimators": "n_estimators num_boost_round",
+        "n_iter_no_change": "early_stopping_rounds",
+        "random_state": "seed random_state",
+        "n_jobs": "nthread n_jobs",
+        "measure": "eval_metric disable_default_eval_metric",
+        "verbose": "verbosity",
+        "columns": "feature_types enable_categorical",
+    },
+    "sklearn": {
+        "learning_rate": "learning_rate",
+        "max_leaf_nodes": "max_leaf_nodes",
+        "min_samples_leaf": "min_samples_leaf",
+        "l2_regularization": "l2_regularization",
+        "max_features": "max_features",
+        "max_bins": "max_bins",
+        "monotonic_cst": "monotonic_cst",
+        "interaction_cst": "interaction_cst",
+        "loss": "loss quantile",
+        "n_estimators": "max_iter",
+        "n_iter_no_change": "n_iter_no_change early_stopping tol",
+        "validation_fraction": "validation_fraction",
+        "random_state": "random_state",
+        "measure": "scoring",
+        "verbose": "verbose",
+        "start": "warm_start",
+        "columns": "categorical_features",
+    },
+    "others": {
+        "l2_regularization": "l2_leaf_reg",
+        "max_features": "rsm colsample_bytree colsample_bylevel feature_fraction sub_feature",
+        "max_bins": "border_count",
+        "loss": "loss_function",
+        "n_estimators": "iterations",
+        "n_iter_no_change": "od_wait od_type od_pval use_best_model",
+        "n_jobs": "thread_count",
+        "measure": "custom_metric",
+        "verbose": "silent logging_level verbose_eval metric_period",
+        "columns": "cat_features",
+    },
 }
 
-_PARAMETERS = TREE_OPTIONS | OWN_OPTIONS
+_PARAMETERS = {parameter for rows in NAMES.values() for parameter in rows}
 
 #: Parameter for each name that any library has for it.
 ALIASES = {
     name: parameter
-    for parameter, names in _PARAMETERS.items()
-    for name in " ".join(names).split()
+    for rows in NAMES.values()
+    for parameter, names in rows.items()
+    for name in names.split()
     if name not in _PARAMETERS
 }
 
 
 def names_in(library: str) -> dict[str, str]:
     """Return the parameter for each name that one library has for it."""
-    return {
-        name: parameter
-        for parameter, names in _PARAMETERS.items()
-        for name in getattr(names, library).split()
-    }
+    rows = NAMES[library].items()
+    return {name: parameter for parameter, names in rows for name in names.split()}
 
 
 def option_in(library: str, parameter: str) -> str:
     """Return the option that a parameter sets in a library; empty without one."""
-    return getattr(TREE_OPTIONS[parameter], library).partition(" ")[0]
+    return NAMES[library].get(parameter, "").partition(" ")[0]
 
 
 # Parameters of measures, which some rankers have too.

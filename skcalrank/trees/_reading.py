@@ -34,7 +34,6 @@ Categories: TypeAlias = Mapping[int, Category]
 def grown(roots: list[Any], read: Read, categories: Categories, **options: Any) -> Forest:
     """Return the trees of which `read` returns a split or the value of a leaf, given a node."""
     splits: list[Split] = []
-    ways: list[list[int]] = []
     values: list[float] = []
 
     def place(node: Any) -> int:
@@ -44,8 +43,8 @@ def grown(roots: list[Any], read: Read, categories: Categories, **options: Any) 
             return -len(values)
         number = len(splits)
         splits.append(split)
-        ways.append([])
-        ways[number] = [place(split.below), place(split.above)]
+        below, above = place(split.below), place(split.above)
+        splits[number] = split._replace(below=below, above=above)
         return number
 
     starts = [place(root) for root in roots]
@@ -59,8 +58,8 @@ def grown(roots: list[Any], read: Read, categories: Categories, **options: Any) 
         [split.feature for split in splits],
         [0.0 if k in coded else finite(split.below_if) for k, split in enumerate(splits)],
         coded,
-        [below for below, _ in ways],
-        [above for _, above in ways],
+        [split.below for split in splits],
+        [split.above for split in splits],
         missing_below,
         values,
         **options,

@@ -158,6 +158,7 @@ class ScikitLearn(Engine):
     growing = _GrowingHistograms
     objectives = ()
     boosters = ()
+    dump, load = staticmethod(packed), staticmethod(unpacked)
 
     def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
         super().check(params, settings, stops=stops)
@@ -211,12 +212,6 @@ class ScikitLearn(Engine):
         stages = scores_of_rounds(model, pooled(X, kinds, model.max_bins))
         with openmp().limit(limits=1):
             return any(np.ptp(latest) > 0 for latest in stages)
-
-    def dump(self, model: Any) -> Any:
-        return packed(model)
-
-    def load(self, dumped: Any) -> Any:
-        return unpacked(dumped)
 
     def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[Any, Any]:
         del n_columns

@@ -18,7 +18,7 @@ from ..data.types import Floats, Ints
 from ._callbacks import Rounds, XGBoostRounds
 from ._engine import LARGEST, Engine, Growing, Task, checked_text, threads
 from ._forest import Forest
-from ._library import reads_queries, refuse_other_grades
+from ._library import refuse_other_grades
 from ._reading import Categories, Split, grown
 from ._shap import summing_to
 
@@ -37,8 +37,13 @@ class _GrowingXGBoost(Growing):
         self._objective = None if by_name else lambda scores, _: objective(scores)
         zeros = "missing" if issparse(train.X) else None
         options: dict[str, Any] = {"nthread": params["nthread"] or None}
-        options |= _read_by_objectives(train) if by_name else {"label": np.zeros(len(train.y))}
-        self._data = engine.matrix(train.X, kinds, zeros, base_margin=starts[0], **options)
+        labels = train.y if by_name else np.zeros(len(train.y))
+        if by_name:
+            options["group"] = train.queries.sizes
+            if train.weight is not None:
+                options["weight"] = train.weight[train.queries.ptr[:-1]]
+        options |= {"label": labels, "base_margin": starts[0]}
+        self._data = engine.matrix(train.X, kinds, zeros, **options)
         known, params = [self._data], params | ({"objective": objective} if by_name else {})
         if valid is not None:
             options = {"label": np.zeros(len(valid.y)), "nthread": options["nthread"]}
@@ -75,14 +80,6 @@ def _unknown_with_most(model: Any) -> Any:
             tree["default_left"][node] = int(rows[left[node]] >= rows[right[node]])
     model.load_model(bytearray(json.dumps(written), "utf-8"))
     return model
-
-
-def _read_by_objectives(rows: Rows) -> dict[str, Any]:
-    """Return the labels, queries and weights of rows as options of a DMatrix."""
-    options = {"label": rows.y, "group": rows.queries.sizes}
-    if rows.weight is None:
-        return options
-    return options | {"weight": rows.weight[rows.queries.ptr[:-1]]}
 
 
 def _refuse_weights_within_queries(rows: Rows) -> None:
@@ -140,12 +137,11 @@ class XGBoost(Engine):
     growing = _GrowingXGBoost
     takes_sparse = has_workers = True
     lost = "collective.result"  # the file of its source
+    # From version 3.3 on without booster="dart"; those before read neither without it.
+    drops = ("rate_drop", "one_drop")
     objectives = ("rank:ndcg", "rank:pairwise", "rank:map")
+    callbacks = "objects of xgboost.callback.TrainingCallback"
     boosters = ("booster",)
-
-    def drops(self, params: dict[str, Any]) -> str:
-        # From version 3.3 on without booster="dart"; those before read neither without it.
-        return next((name for name in ("rate_drop", "one_drop") if params.get(name)), "")
 
     def check_rows(self, rows: Rows, names: Any, objective: str | None) -> None:
         super().check_rows(rows, names, objective)
@@ -285,14 +281,8 @@ class XGBoost(Engine):
         gains = model.get_score(importance_type="total_gain")
         return np.array([gains.get(f"f{i}", 0.0) for i in range(n_features)], dtype=float)
 
-    def check_callbacks(self, callbacks: list[Any]) -> None:
-        kind = self.module.callback.TrainingCallback
-        for callback in callbacks:
-            if not isinstance(callback, kind):
-                raise ValueError(
-                    "callbacks must be objects of xgboost.callback.TrainingCallback with "
-                    f"engine='xgboost', got {callback!r}."
-                )
+    def calls(self, callback: Any) -> bool:
+        return isinstance(callback, self.module.callback.TrainingCallback)
 
     def rounds(self, callbacks: Any, trees: Any, params: Any, measure: str, n: int) -> Rounds:
         del params, n
@@ -321,9 +311,8 @@ class XGBoost(Engine):
 
     def check_labels(self, estimator: Any, y: Floats) -> None:
         params = estimator.get_params()
-        gains = params.get("objective") == "rank:ndcg" and params.get("ndcg_exp_gain") is not False
-        if gains and reads_queries(estimator):
-            refuse_other_grades(estimator, y, "make grades of them, or set ndcg_exp_gain=False")
+        if params.get("objective") == "rank:ndcg" and params.get("ndcg_exp_gain") is not False:
+            refuse_other_grades(estimator, y, "ndcg_exp_gain=False")
 
     def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[Any, Any]:
         types = ["c" if column in kinds else "q" for column in range(n_columns)]

@@ -12,7 +12,8 @@ from sklearn.model_selection import RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
 
 from skcalrank import BoostedRanker, QueryKFold, RankingTarget, TabularRanker
-from skcalrank.trees import OWN_OPTIONS, TREE_OPTIONS
+from skcalrank.trees import NAMES as TABLE
+from skcalrank.trees import TREE_OPTIONS
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
@@ -37,23 +38,19 @@ def scores(engine, data, **params):
 
 def test_the_table_has_the_parameters_of_the_ranker():
     parameters = inspect.signature(BoostedRanker).parameters
-    assert TREE_OPTIONS.keys() | OWN_OPTIONS.keys() <= parameters.keys()
+    assert set(TREE_OPTIONS).union(*TABLE.values()) <= parameters.keys()
 
 
 def test_no_name_is_that_of_two_parameters():
-    for library in ("lightgbm", "xgboost", "sklearn", "others"):
-        names = [
-            name
-            for row in (TREE_OPTIONS | OWN_OPTIONS).values()
-            for name in getattr(row, library).split()
-        ]
+    for rows in TABLE.values():
+        names = " ".join(rows.values()).split()
         assert len(names) == len(set(names))
 
 
 def test_the_table_has_all_names_of_lightgbm():
     options = [set(names) for names in names_of_lightgbm().values()]
-    for row in (TREE_OPTIONS | OWN_OPTIONS).values():
-        named = set(row.lightgbm.split())
+    for row in TABLE["lightgbm"].values():
+        named = set(row.split())
         assert named == set().union(*(names for names in options if names & named))
 
 
@@ -64,14 +61,13 @@ def test_the_table_has_only_names_of_the_library(engine):
         listed = listed.union(*NAMES[engine]().values())
     if engine == "xgboost":
         listed |= set(inspect.signature(pytest.importorskip("xgboost").train).parameters)
-    for row in (TREE_OPTIONS | OWN_OPTIONS).values():
-        assert set(getattr(row, engine).split()) <= listed
+    assert set(" ".join(TABLE[engine].values()).split()) <= listed
 
 
 @every_engine
 @pytest.mark.parametrize("name", TREE_OPTIONS)
 def test_a_library_refuses_its_own_names_of_a_parameter(engine, name):
-    for option in getattr(TREE_OPTIONS[name], engine).split():
+    for option in TABLE[engine].get(name, "").split():
         with pytest.raises(ValueError, match=f"'{option}': set {name}=... of the ranker"):
             boosted(engine, engine_params={option: 1})._check_params()
 
