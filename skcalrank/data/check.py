@@ -576,12 +576,9 @@ def _is_as_expected(estimator: Any, X: Any, checks: dict[str, Any]) -> bool:
     is_read = X.ndim == 2 and X.dtype in _FLOATS and checks.get("dtype") == _FLOATS
     if not is_read or not 0 < X.size <= _FEW_CELLS or "feature_names_in_" in fitted:
         return False
-    strange = np.isinf if checks.get("ensure_all_finite") == "allow-nan" else _is_not_finite
-    return X.shape[1] == fitted.get("n_features_in_") and not strange(X).any()
-
-
-def _is_not_finite(X: Floats) -> Any:
-    return ~np.isfinite(X)
+    takes_nan = checks.get("ensure_all_finite") == "allow-nan"
+    strange = np.isinf(X) if takes_nan else ~np.isfinite(X)
+    return X.shape[1] == fitted.get("n_features_in_") and not strange.any()
 
 
 def _encoded_table(estimator: Any, X: tables.EncodedTable, *y: Any, reset: bool) -> Any:

@@ -157,7 +157,8 @@ class ValueRegularizedRanker(TargetScorer):
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 
     def _solve_smooth(self, rows: Rows, net: Floats, start: tuple[Floats, Any] | None) -> ScorerFit:
-        reg, weight = self._regularizer(), rows.document_weights()
+        reg: Any = _Cosh() if self.regularizer == "cosh" else _Power(float(self.power))
+        weight = rows.document_weights()
         seen = net if weight is None else net * (weight > 0)
         # Scores are in units of the largest optimal one: the solver takes its first step from the
         # curvature up to a score of 1, where cosh is far from its quadratic approximation.
@@ -181,9 +182,6 @@ class ValueRegularizedRanker(TargetScorer):
             start = tuple(part / unit for part in start)
         fit = self._descend(objective, rows, start, sees_shift=True)
         return fit._replace(coef=unit * fit.coef, intercept=unit * fit.intercept)
-
-    def _regularizer(self) -> Any:
-        return _Cosh() if self.regularizer == "cosh" else _Power(float(self.power))
 
 
 # Regularizers: value, derivative (slope), and inverse of the derivative (optimum).

@@ -33,9 +33,8 @@ class LightGBMRounds(Rounds):
         self, module: Any, callbacks: Any, model: Any, params: Any, measure: str, n_rounds: int
     ) -> None:
         ordered = sorted(callbacks, key=lambda callback: getattr(callback, "order", 0))
-        is_first = [getattr(callback, "before_iteration", False) for callback in ordered]
-        self._first = [callback for callback, first in zip(ordered, is_first) if first]
-        self._last = [callback for callback, first in zip(ordered, is_first) if not first]
+        self._first = [call for call in ordered if getattr(call, "before_iteration", False)]
+        self._last = [call for call in ordered if call not in self._first]
         self._module, self._model, self._params = module, model, dict(params)
         self._measure, self._n_rounds = measure, n_rounds
 

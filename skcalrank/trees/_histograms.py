@@ -16,6 +16,7 @@ import sklearn
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
+from ..data import lazy_property
 from ..data.types import Array, Floats, Ints
 from ..preprocessing import Category
 from ._forest import Forest
@@ -113,17 +114,15 @@ class Histograms:
 
     def contributions(self, X: Floats) -> Floats:
         """Return the scores of rows as sums over the columns and, last, a constant."""
-        parts, order = self._paths().parts(self._columns(X)), np.append(self.order, X.shape[1])
+        parts, order = self._paths.parts(self._columns(X)), np.append(self.order, X.shape[1])
         out = np.empty_like(parts)
         out[:, order] = parts
         return out
 
+    @lazy_property
     def _paths(self) -> Paths:
-        """Return the paths through the trees, which are found once."""
-        paths = vars(self).get("paths")
-        if paths is None:
-            paths = self.paths = Paths(self.forest, len(self.order))
-        return paths
+        """The paths through the trees, which are found once."""
+        return Paths(self.forest, len(self.order))
 
     def _columns(self, X: Floats) -> Floats:
         """Return the columns as the trees read them."""

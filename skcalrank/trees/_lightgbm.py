@@ -159,30 +159,25 @@ class LightGBM(Engine):
     def check_with_losses(self, params: dict[str, Any]) -> None:
         if str(params.get("bagging_by_query", False)).lower() in ("true", "+", "1"):
             raise ValueError(
-                "bagging_by_query must be False with a custom objective, as of a loss of "
-                "skcalrank.losses, got bagging_by_query=True: LightGBM would train on the wrong "
-                "rows. Leave it out; subsample (bagging_fraction) then draws rows."
+                "bagging_by_query must be False with a loss of skcalrank.losses, got True: "
+                "LightGBM would train on the wrong rows. Leave it out; subsample "
+                "(bagging_fraction) then draws rows."
             )
 
     def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
         super().check(params, settings, stops=stops)
-        if settings["subsample"] is not None:
-            self._check_subsample(params)
+        names, draws = self._names(), settings["subsample"] is not None
         for name, value in params.items():
-            if self.name_of(name) in _FILES and value != "" and not Path(str(value)).is_file():
-                raise ValueError(
-                    f"engine_params[{name!r}] must be the name of a file, got {value!r}, which "
-                    "does not exist. LightGBM would train without it."
-                )
-
-    def _check_subsample(self, params: dict[str, Any]) -> None:
-        """Raise for options with which LightGBM would not read a share of the rows."""
-        for name, value in params.items():
-            never = self.name_of(name) == "bagging_freq" and int(value) <= 0
-            if never or value == "goss":
+            option = names.get(name, name)
+            if draws and (value == "goss" or (option == "bagging_freq" and int(value) <= 0)):
                 raise ValueError(
                     f"subsample must be None with engine_params[{name!r}]={value!r}, with which "
                     "LightGBM does not read it. Leave one of them out."
+                )
+            if option in _FILES and value != "" and not Path(str(value)).is_file():
+                raise ValueError(
+                    f"engine_params[{name!r}] must be the name of a file, got {value!r}, which "
+                    "does not exist. LightGBM would train without it."
                 )
 
     def name_of(self, name: str) -> str:

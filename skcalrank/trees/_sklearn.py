@@ -160,14 +160,6 @@ class ScikitLearn(Engine):
     boosters = ()
     dump, load = staticmethod(packed), staticmethod(unpacked)
 
-    def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
-        super().check(params, settings, stops=stops)
-        if (settings["max_bins"] or 0) > _BINS:
-            raise ValueError(
-                f"max_bins must be at most {_BINS} with engine='sklearn', got "
-                f"{settings['max_bins']}."
-            )
-
     def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
         del objective  # scikit-learn has no ranking objectives
         return [name for name in params if name not in HistGradientBoostingRegressor().get_params()]

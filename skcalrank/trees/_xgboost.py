@@ -82,16 +82,6 @@ def _unknown_with_most(model: Any) -> Any:
     return model
 
 
-def _refuse_weights_within_queries(rows: Rows) -> None:
-    weight = rows.weight
-    if weight is not None and (rows.queries.repeat(weight[rows.queries.ptr[:-1]]) != weight).any():
-        raise ValueError(
-            "sample_weight must be constant within each query for objectives of XGBoost, got "
-            "different weights. Give the rows of a query the same weight, or choose a loss of "
-            "skcalrank.losses."
-        )
-
-
 # Held while the number of threads of a model is compared and set.
 _SETTING = Lock()
 
@@ -145,8 +135,14 @@ class XGBoost(Engine):
 
     def check_rows(self, rows: Rows, names: Any, objective: str | None) -> None:
         super().check_rows(rows, names, objective)
-        if objective is not None:
-            _refuse_weights_within_queries(rows)
+        weight, queries = rows.weight, rows.queries
+        by_query = objective is not None and weight is not None
+        if by_query and (queries.repeat(weight[queries.ptr[:-1]]) != weight).any():
+            raise ValueError(
+                "sample_weight must be constant within each query for objectives of XGBoost, got "
+                "different weights. Give the rows of a query the same weight, or choose a loss of "
+                "skcalrank.losses."
+            )
         if issparse(rows.X):
             return  # of counts and flags
         sample = rows.X[:: -(-rows.n_rows // _MOST_ROWS)].T

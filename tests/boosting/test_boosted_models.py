@@ -124,7 +124,7 @@ def test_options_that_break_one_of_the_models_are_refused(data):
     options = {"bagging_by_query": True}
     ranker = boosted("lightgbm", loss="lambdarank", subsample=0.5, engine_params=options)
     ranker.set_params(n_estimators=1).fit(*data)
-    with pytest.raises(ValueError, match="bagging_by_query=True"):
+    with pytest.raises(ValueError, match="bagging_by_query must be False"):
         ranker.set_params(n_models=2).fit(*data)
 
 

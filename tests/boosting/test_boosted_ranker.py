@@ -309,7 +309,7 @@ OPTIONS = [
     ("lightgbm", {"metric": "ndcg"}, {}, r"set measure="),
     ("xgboost", {"eta": 3}, {}, r"set learning_rate="),
     ("xgboost", {"seed": 3}, {}, r"set random_state="),
-    ("lightgbm", {"bagging_by_query": True}, {}, r"bagging_by_query=True .*wrong rows"),
+    ("lightgbm", {"bagging_by_query": True}, {}, r"bagging_by_query must be False .*wrong rows"),
     ("lightgbm", {"boosting": "rf"}, {}, r"boosting='rf': a random forest does not boost"),
     ("lightgbm", {"boosting": "dart"}, {}, r"boosting='dart': later rounds change"),
     ("xgboost", {"booster": "dart"}, {}, r"booster='dart': later rounds change"),

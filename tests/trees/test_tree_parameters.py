@@ -195,7 +195,7 @@ def test_lightgbm_reads_shares_with_its_own_options(data):
 
 
 def test_scikit_learn_has_at_most_255_bins(data):
-    with pytest.raises(ValueError, match=r"max_bins must be at most 255 .* got 256"):
+    with pytest.raises(ValueError, match=r"'max_bins' .* in the range \[2, 255\]. Got 256"):
         scores("sklearn", data, max_bins=256)
 
 
