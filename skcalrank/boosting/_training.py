@@ -320,7 +320,8 @@ class _Training:
         n_rounds, measure = self.ranker.n_estimators, self.measure.full_name
         rounds = Rounds()
         if self.callbacks:
-            rounds = self.engine.rounds(self.callbacks, trees, self.params, measure, n_rounds)
+            options = self.engine.module, self.params, n_rounds
+            rounds = self.engine.rounds(self.callbacks, trees.model, measure, *options)
         for number in range(1, n_rounds + 1):
             if rounds.before(number - 1) and number > 1:
                 break

@@ -30,7 +30,7 @@ class LightGBMRounds(Rounds):
     """Calls callbacks of LightGBM, in their order, as ``lightgbm.train`` does."""
 
     def __init__(
-        self, module: Any, callbacks: Any, model: Any, params: Any, measure: str, n_rounds: int
+        self, callbacks: Any, model: Any, measure: str, module: Any, params: Any, n_rounds: int
     ) -> None:
         ordered = sorted(callbacks, key=lambda callback: getattr(callback, "order", 0))
         self._first = [call for call in ordered if getattr(call, "before_iteration", False)]
@@ -67,7 +67,8 @@ class LightGBMRounds(Rounds):
 class XGBoostRounds(Rounds):
     """Calls callbacks of XGBoost as ``xgboost.train`` does."""
 
-    def __init__(self, callbacks: Sequence[Any], model: Any, measure: str) -> None:
+    def __init__(self, callbacks: Sequence[Any], model: Any, measure: str, *options: Any) -> None:
+        del options
         self._callbacks, self._model, self._measure = callbacks, model, measure
         self._log: dict[str, dict[str, list[float]]] = {}
         for callback in callbacks:

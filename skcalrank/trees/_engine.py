@@ -69,6 +69,8 @@ class Task(NamedTuple):
 class Growing(ABC):
     """A model in training, to which trees are added round by round."""
 
+    model: Any
+
     @abstractmethod
     def grow(self) -> None:
         """Add the trees of one round."""
@@ -93,6 +95,7 @@ class Engine(Library, ABC):
     """A library of boosted trees, which grows the trees of :class:`BoostedRanker`."""
 
     growing: ClassVar[Callable[..., Growing]]  # its models in training
+    rounds: ClassVar[Callable[..., Rounds]]  # what calls the callbacks of a user, if any
     objectives: ClassVar[tuple[str, ...]]  # names of its ranking objectives
     takes_sparse: ClassVar[bool] = False
     drops: ClassVar[tuple[str, ...]] = ()  # options that drop trees, whatever the booster
@@ -119,7 +122,8 @@ class Engine(Library, ABC):
 
     def check_known(self, params: dict[str, Any], objective: str | None) -> None:
         """Raise for options that the library does not read; by itself it would only warn."""
-        unknown = self.unknown(params, objective) if params else []
+        by_name = {} if objective is None else {"objective": objective}
+        unknown = self.unknown(params | by_name) if params else []
         if unknown:
             names = ", ".join(map(repr, unknown))
             hints = [remedy(name) for name in unknown if name in ALIASES]
@@ -188,8 +192,8 @@ class Engine(Library, ABC):
         return name
 
     @abstractmethod
-    def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
-        """Return the options that the library does not read with this objective (None: custom)."""
+    def unknown(self, params: dict[str, Any]) -> list[str]:
+        """Return the options that the library does not read, with the objective among them."""
 
     @abstractmethod
     def params(self, settings: dict[str, Any], engine_params: dict[str, Any]) -> dict[str, Any]:
@@ -248,10 +252,6 @@ class Engine(Library, ABC):
         """Return whether the library calls a callback."""
         del callback
         return False
-
-    def rounds(self, callbacks: Any, trees: Any, params: Any, measure: str, n: int) -> Rounds:
-        """Return what calls the callbacks of a user while trees grow."""
-        raise NotImplementedError
 
     def splits(self, model: Any, X: Any, kinds: list[int]) -> bool:
         """Return whether a tree has a split, given rows of fit."""

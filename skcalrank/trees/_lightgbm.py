@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from ..data import Rows, Workers, apart, arrays, workers_of_fit
 from ..data.types import Floats
-from ._callbacks import LightGBMRounds, Rounds
+from ._callbacks import LightGBMRounds
 from ._engine import Engine, Growing, Task, checked_text, threads
 from ._forest import Forest
 from ._library import refuse_other_grades
@@ -145,7 +145,7 @@ class LightGBM(Engine):
 
     name = "lightgbm"
     objectives = ("lambdarank", "rank_xendcg")
-    growing = _GrowingLightGBM
+    growing, rounds = _GrowingLightGBM, LightGBMRounds
     takes_sparse = has_workers = True
     lost = "^Socket "
     per_column = (
@@ -183,8 +183,7 @@ class LightGBM(Engine):
     def name_of(self, name: str) -> str:
         return self._names().get(name, name)
 
-    def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
-        del objective
+    def unknown(self, params: dict[str, Any]) -> list[str]:
         known = self._names()
         return [name for name in params if known and name not in known]
 
@@ -259,9 +258,6 @@ class LightGBM(Engine):
 
     def calls(self, callback: Any) -> bool:
         return callable(callback)
-
-    def rounds(self, callbacks: Any, trees: Any, params: Any, measure: str, n: int) -> Rounds:
-        return LightGBMRounds(self.module, callbacks, trees.model, params, measure, n)
 
     def dump(self, model: Any) -> str:
         return model.model_to_string(num_iteration=-1)

@@ -160,8 +160,7 @@ class ScikitLearn(Engine):
     boosters = ()
     dump, load = staticmethod(packed), staticmethod(unpacked)
 
-    def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
-        del objective  # scikit-learn has no ranking objectives
+    def unknown(self, params: dict[str, Any]) -> list[str]:
         return [name for name in params if name not in HistGradientBoostingRegressor().get_params()]
 
     def params(self, settings: dict[str, Any], engine_params: dict[str, Any]) -> dict[str, Any]:

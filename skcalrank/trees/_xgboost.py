@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from ..data import Rows, Workers, apart, warn
 from ..data.types import Floats, Ints
-from ._callbacks import Rounds, XGBoostRounds
+from ._callbacks import XGBoostRounds
 from ._engine import LARGEST, Engine, Growing, Task, checked_text, threads
 from ._forest import Forest
 from ._library import refuse_other_grades
@@ -124,7 +124,7 @@ class XGBoost(Engine):
     """XGBoost."""
 
     name = "xgboost"
-    growing = _GrowingXGBoost
+    growing, rounds = _GrowingXGBoost, XGBoostRounds
     takes_sparse = has_workers = True
     lost = "collective.result"  # the file of its source
     # From version 3.3 on without booster="dart"; those before read neither without it.
@@ -135,9 +135,8 @@ class XGBoost(Engine):
 
     def check_rows(self, rows: Rows, names: Any, objective: str | None) -> None:
         super().check_rows(rows, names, objective)
-        weight, queries = rows.weight, rows.queries
-        by_query = objective is not None and weight is not None
-        if by_query and (queries.repeat(weight[queries.ptr[:-1]]) != weight).any():
+        weight, queries = None if objective is None else rows.weight, rows.queries
+        if weight is not None and (queries.repeat(weight[queries.ptr[:-1]]) != weight).any():
             raise ValueError(
                 "sample_weight must be constant within each query for objectives of XGBoost, got "
                 "different weights. Give the rows of a query the same weight, or choose a loss of "
@@ -168,9 +167,7 @@ class XGBoost(Engine):
                 "for it: leave it out, or install xgboost in place of xgboost-cpu."
             )
 
-    def unknown(self, params: dict[str, Any], objective: str | None) -> list[str]:
-        if objective is not None:
-            params = params | {"objective": objective}
+    def unknown(self, params: dict[str, Any]) -> list[str]:
         module = self.module
         with warnings.catch_warnings(record=True) as told, module.config_context(verbosity=1):
             warnings.simplefilter("always")
@@ -279,10 +276,6 @@ class XGBoost(Engine):
 
     def calls(self, callback: Any) -> bool:
         return isinstance(callback, self.module.callback.TrainingCallback)
-
-    def rounds(self, callbacks: Any, trees: Any, params: Any, measure: str, n: int) -> Rounds:
-        del params, n
-        return XGBoostRounds(callbacks, trees.model, measure)
 
     def dump(self, model: Any) -> str:
         return model.save_raw("json").decode()
