@@ -88,7 +88,7 @@ class Reader:
         )
         self._named = model is None or chosen.features is not None
         self.n_features = getattr(model, "n_features_in_", n_features)
-        self._rankers, self._n_bytes = (*rankers, model), 0
+        self._rankers, self._n_bytes = (*rankers, model), 0.0
 
     def __iter__(self) -> Iterator[Chunk]:
         n_rows, start = 0, time.perf_counter()
@@ -133,10 +133,8 @@ class Reader:
         first, chunk_rows = 1, self.chunk_rows or sys.maxsize
         for data, rows in datasets.read_chunks(self.path, form, chunk_rows):
             self._n_bytes += rows.n_bytes
-            documents = []
-            if self.documents:
-                ids = rows.ids(data.qid)
-                documents = _named(_documents(rows) if ids is None else ids, first)
+            ids = _documents(rows) if data.ids is None else data.ids
+            documents = _named(ids, first) if self.documents else []
             check_missing(data.X, self._rankers, rows.numbers, "line")
             yield Chunk(data, documents)
             first += len(data.y)
@@ -195,11 +193,10 @@ def check_missing(X: Any, rankers: Any, numbers: Any, unit: str = "row") -> None
 
 
 def _documents(rows: Any) -> Iterator[str | None]:
-    """Yield the names of documents in comments of LETOR lines, or None."""
-    for number, line in zip(rows.numbers, rows.lines):
-        name = datasets.docid_of(line)
+    """Yield the docids in comments of LETOR lines, or None."""
+    for number, docid in zip(rows.numbers, rows.docids):
         try:
-            yield name.decode() if name else None
+            yield docid and docid.decode()
         except UnicodeDecodeError as error:
             raise ValueError(f"line {number}: the docid must be text in UTF-8") from error
 

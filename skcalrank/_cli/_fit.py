@@ -4,6 +4,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,10 @@ def _check_paths(args: Namespace) -> None:
         raise ValueError(f"cannot write {path}: the folder {path.parent} does not exist")
     if path.is_dir():
         raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
+    try:
+        TemporaryFile(dir=path.absolute().parent).close()
+    except OSError as error:
+        raise ValueError(f"cannot write {path}: {error.strerror or error}") from error
     refuse_overwriting(args.model, args.train)
 
 

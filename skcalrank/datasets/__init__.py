@@ -7,7 +7,7 @@ from ._container import LabelRankingData, RankingData
 from ._csv_files import Columns
 from ._digits import load_digits_queries
 from ._files import OPENERS, byte_lines, is_larger_unpacked, needs, text_lines, to_float
-from ._letor import Form, docid_of, document_of, group_file, load_letor, read_chunks
+from ._letor import Form, document_of, group_file, is_row, load_letor, read_chunks
 from ._load_table import load_table
 from ._made import LabelMixture, make_subset_ranking
 from ._made_judgments import sample_comparisons, sample_sessions

@@ -8,13 +8,15 @@ import io
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ._files import OPENERS, UnpackedFile, needs, refuse_pipe, to_float
 
-# The header is looked for in so many bytes; a block of rows has so many, and no row more.
-_HEAD_BYTES, _BLOCK_BYTES = 1 << 16, 1 << 22
+# The header is looked for in so many bytes. A block of rows, which fits into the cache of a core,
+# has so many, and no row more; a frame has so many blocks, as casts of a small one take longer.
+_HEAD_BYTES, _BLOCK_BYTES, _N_BLOCKS = 1 << 16, 1 << 20, 8
 
 # Values of a column that tell most types that it cannot have.
 _SAMPLE = 100
@@ -138,8 +140,9 @@ def _tables(file: Any, header: list[str], separator: str, encoding: str, chunk_r
     from pyarrow import Table, string
     from pyarrow import csv as arrow
 
+    n_bytes = _BLOCK_BYTES * (1 if chunk_rows else _N_BLOCKS)
     options = {
-        "read_options": arrow.ReadOptions(block_size=_BLOCK_BYTES, encoding=encoding),
+        "read_options": arrow.ReadOptions(block_size=n_bytes, encoding=encoding),
         "parse_options": arrow.ParseOptions(delimiter=separator, newlines_in_values=True),
         "convert_options": arrow.ConvertOptions(
             column_types=dict.fromkeys(header, string()),
@@ -149,7 +152,8 @@ def _tables(file: Any, header: list[str], separator: str, encoding: str, chunk_r
     }
     if chunk_rows is None:
         return iter([arrow.read_csv(file, **options)])
-    return (Table.from_batches([batch]) for batch in arrow.open_csv(file, **options))
+    blocks = arrow.open_csv(file, **options)
+    return map(Table.from_batches, iter(lambda: list(islice(blocks, _N_BLOCKS)), []))
 
 
 def _frame(table: Any, kept: set[str], codes: bool) -> Any:
@@ -163,17 +167,21 @@ def _frame(table: Any, kept: set[str], codes: bool) -> Any:
 
 def _typed(column: Any, codes: bool) -> Any:
     """Return a column as numbers, truth values or text."""
-    from pyarrow import array, compute, types
+    from pyarrow import compute, types
 
-    found, texts = _cast(column), column
-    if found is None and _is_number(column):
-        texts = compute.utf8_trim_whitespace(column)
-        found = _cast(texts)
+    # A cast that fails takes as long as one that does not.
+    sample = [value for value in column[:_SAMPLE].to_pylist() if value] or ["0"]
+    kinds = ["double"] if any("." in value for value in sample) else ["int64", "uint64", "double"]
+    found, texts = None, column
+    if _numbers(sample[:1]) is not None:
+        found = _cast(column, kinds)
         if found is None:
-            with suppress(ValueError):
-                found = array([value and to_float(value) for value in column.to_pylist()])
+            texts = compute.utf8_trim_whitespace(column)
+            found = _cast(texts, kinds)
+        if found is None:
+            found = _numbers(column.to_pylist())
     if found is None:
-        found = _cast(column, "bool")
+        found = _cast(column, ["bool"])
     elif codes and types.is_integer(found.type):
         # As zip codes and the like have a zero in front.
         coded = compute.and_(
@@ -185,23 +193,19 @@ def _typed(column: Any, codes: bool) -> Any:
     return column if found is None else found
 
 
-def _cast(column: Any, *kinds: str) -> Any:
+def _cast(column: Any, kinds: list[str]) -> Any:
     """Return a column as the first type that holds all values; None if there is none."""
-    from pyarrow import ArrowInvalid
-
-    for kind in kinds or ("int64", "uint64", "double"):
-        with suppress(ArrowInvalid):
-            column[:_SAMPLE].cast(kind)  # else all values are tried before it fails
+    for kind in kinds:
+        with suppress(ValueError):
             return column.cast(kind)
     return None
 
 
-def _is_number(column: Any) -> bool:
-    """Return whether the first value of a column is a number, perhaps between blanks."""
-    first = column.drop_null()[:1].to_pylist()
+def _numbers(values: list[str | None]) -> Any:
+    """Return values as numbers, as Python reads them; None if it does not."""
     with suppress(ValueError):
-        return bool(first) and to_float(first[0].strip()) is not None
-    return False
+        return needs("pyarrow").array([value and to_float(value) for value in values])
+    return None
 
 
 def _without_last_separators(path: Any, header: list[str], separator: str, encoding: str) -> Any:

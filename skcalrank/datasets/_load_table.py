@@ -65,7 +65,8 @@ def load_table(
     source : str, Path, list of these, or DataFrame
         A file ``.csv`` or ``.tsv`` (also compressed, as ``.csv.gz``), ``.parquet`` or ``.pq``; a
         folder of such files, also in folders of it; a pattern, such as ``"data/part-*.parquet"``;
-        or a list of these, which keeps its order. With fsspec installed also by URL, as
+        or a list of these, which keeps its order. All files, CSV too, need pandas and pyarrow
+        (``pip install "skcalrank[files]"``). With fsspec installed also by URL, as
         ``"s3://bucket/folder"``. Or a DataFrame of pandas or polars. A level of a pandas index
         counts as a column if it is asked for by name.
 

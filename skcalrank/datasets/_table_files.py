@@ -456,7 +456,7 @@ def _joined(blocks: list[tuple[TableRows, Any]]) -> TableRows:
         return blocks[0][0]
     pandas: Any = needs("pandas")
     frames = [block.X.iloc[rows] for block, rows in blocks]
-    for name in frames[0].columns:
+    for name in frames[0].select_dtypes("category").columns:
         values = [frame[name] for frame in frames]
         if all(isinstance(column.dtype, pandas.CategoricalDtype) for column in values):
             levels = pandas.api.types.union_categoricals(values).categories

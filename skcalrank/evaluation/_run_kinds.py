@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +40,7 @@ class Kind(NamedTuple):
         return columns
 
 
-#: A rank is read where there is no score; see `score_of`.
+#: A rank is read where there is no score; see `entry`.
 RUN = Kind(
     "run", ("score", "sim", "rank"), ("query Q0 document rank score tag", "query document rank")
 )
@@ -64,16 +64,13 @@ def is_header(names: list[str]) -> bool:
     return bool(known & set(_QUERIES) and known & set(_DOCUMENTS))
 
 
-def score_of(column: Any, value: float) -> float:
-    """Return the score for a value of a column: the best rank has the highest."""
-    return -value if plain(column) == "rank" else value
-
-
-def entry(cells: Iterable[Any], places: Iterable[str], column: Any) -> Row:
-    """Return checked names and the score for a value in a column; places are for messages."""
-    (query, document, value), (in_query, in_document, in_value) = cells, places
-    query, document = name_of(query, in_query), name_of(document, in_document)
-    return query, str(document), score_of(column, number(value, in_value))
+def entry(place: str, columns: Sequence[Any], cells: Iterable[Any]) -> Row:
+    """Return checked names and the score of a row; the best rank has the highest score."""
+    in_query, in_document, in_value = (f"{place}, column {column!r}" for column in columns)
+    query, document, value = cells
+    names = name_of(query, in_query), str(name_of(document, in_document))
+    score = number(value, in_value)
+    return *names, -score if plain(columns[2]) == "rank" else score
 
 
 def number(value: Any, place: str) -> float:

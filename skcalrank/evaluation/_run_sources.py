@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from ..data import in_memory, is_missing, tables
 from ..data.types import Array
 from ..datasets import Columns, table_format
 from ._names import names_of
-from ._run_kinds import QRELS, RUN, Kind, Row, entry, number, score_of
+from ._run_kinds import QRELS, RUN, Kind, Row, entry, number
 from ._run_texts import json_of, rows_of_text
 
 #: Values by query and document.
@@ -135,8 +134,7 @@ def _of_frame(frame: Any, kind: Kind, name: str) -> Iterator[Row]:
     *names, values = (np.asarray(frame[column]) for column in columns)
     rows = zip(*map(_cells, names), values.tolist())
     for at, cells in enumerate(rows, 1):
-        places = [f"{name}, row {at}, column {column!r}" for column in columns]
-        yield entry(cells, places, columns[2])
+        yield entry(f"{name}, row {at}", columns, cells)
 
 
 def _cells(column: Array) -> list[Any]:
@@ -151,16 +149,16 @@ def _of_dict(source: Any, kind: Kind) -> Scores:
     _check_keys(source, kind.what, "queries")
     for query, (key, documents) in zip(names_of(source, kind.what), source.items()):
         place = f"{kind.what}[{key!r}]"
-        if kind is RUN and _are_names(documents):
-            documents = _in_order(documents, place)
-        if not isinstance(documents, Mapping):
-            in_order = ", or a list of documents in order" * (kind is RUN)
+        in_order = kind is RUN and _are_names(documents)
+        if not (in_order or isinstance(documents, Mapping)):
+            listed = ", or a list of documents in order" * (kind is RUN)
             raise ValueError(
-                f"{place} must be a dict of values by document{in_order}, got {documents!r}."
+                f"{place} must be a dict of values by document{listed}, got {documents!r}."
             )
         _check_keys(documents, place, "documents")
         names = names_of(documents, place)
-        values = dict(zip(names, _numbers(documents, place)))
+        of_ranks = map(float, range(-1, -len(names) - 1, -1))
+        values = dict(zip(names, of_ranks if in_order else _numbers(documents, place)))
         if len(values) < len(documents):
             collected(((query, name, 0.0) for name in names), kind.what)  # raises
         if query in out:
@@ -174,14 +172,6 @@ def _of_dict(source: Any, kind: Kind) -> Scores:
 def _are_names(documents: Any) -> bool:
     is_list = isinstance(documents, (list, tuple))
     return is_list and all(isinstance(d, (str, bytes, int, np.integer)) for d in documents)
-
-
-def _in_order(documents: Any, place: str) -> dict[Any, float]:
-    """Return scores that fall from the first document to the last."""
-    twin = next((d for d, count in Counter(documents).items() if count > 1), None)
-    if twin is not None:
-        raise ValueError(f"{place}: document {twin} appears twice.")
-    return {document: score_of("rank", rank) for rank, document in enumerate(documents, 1)}
 
 
 def _check_keys(keys: Iterable[Any], place: str, names: str) -> None:
@@ -212,13 +202,13 @@ def _of_tuples(source: Any, kind: Kind) -> Iterator[Row]:
             f"doc_id and {value}, got {type(source).__name__}."
         )
     for at, row in enumerate(source):
-        place, columns, cells = f"{kind.what}, entry {at}", list(names), row
+        place = f"{kind.what}, entry {at}"
         if isinstance(row, Mapping):
             columns = kind.columns(row, place)
-            cells = [row[column] for column in columns]
+            yield entry(place, columns, [row[column] for column in columns])
         elif all(hasattr(row, name) for name in names):
-            cells = [getattr(row, name) for name in names]
-        elif type(row) not in (tuple, list) or len(row) != len(names):
+            yield entry(place, names, [getattr(row, name) for name in names])
+        elif type(row) in (tuple, list) and len(row) == len(names):
+            yield entry(place, names, row)
+        else:
             raise ValueError(f"{place} must have query_id, doc_id and {value}, got {row!r}.")
-        places = f"{place}, {columns[0]}", f"{place}, {columns[1]}", place
-        yield entry(cells, places, columns[2])

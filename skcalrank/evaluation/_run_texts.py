@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import byte_lines, document_of, text_lines, to_float
+from ..datasets import byte_lines, document_of, is_row, text_lines, to_float
 from ._run_kinds import QRELS, RUN, Kind, Row, entry, is_header
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -20,28 +21,30 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 def json_of(path: Path) -> Any:
     """Return what a file of JSON or of JSON lines holds; None for another file."""
-    lines = ((number, line) for number, line in byte_lines(path) if line.strip())
-    _, first = next(lines, (1, b""))
+    first = next((line for _, line in byte_lines(path) if line.strip()), b"")
     if not first.lstrip().startswith((b"{", b"[")):
         return None
-    try:
-        values = [json.loads(first, object_pairs_hook=_object)]
-    except (ValueError, RecursionError):  # as of one value in several lines
-        return _parsed(1, b"\n".join(line for _, line in byte_lines(path)))
-    values += [_parsed(number, line) for number, line in lines]
-    if not all(isinstance(value, dict) and _is_of_queries(value) for value in values):
-        return values[0] if isinstance(values[0], list) and len(values) == 1 else values
-    return _object(pair for value in values for pair in value.items())
+    text, values = "".join(line for _, line in text_lines(path)), []
+    decoder, at = json.JSONDecoder(object_pairs_hook=_object), _start(text, 0)
+    while at < len(text):
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            place = f"line {error.lineno}, column {error.colno}"
+            raise ValueError(f"{place}: {error.msg} in JSON") from error
+        except (ValueError, RecursionError) as error:
+            line = text.count("\n", 0, at) + 1
+            raise ValueError(f"line {line}: {error}") from error
+        values.append(value)
+        at = _start(text, end)
+    if all(isinstance(value, dict) and _is_of_queries(value) for value in values):
+        return _object(pair for value in values for pair in value.items())
+    return values[0] if isinstance(values[0], list) else values
 
 
-def _parsed(first: int, content: bytes) -> Any:
-    try:
-        return json.loads(content, object_pairs_hook=_object)
-    except json.JSONDecodeError as error:
-        line = first + error.lineno - 1
-        raise ValueError(f"line {line}, column {error.colno}: {error.msg} in JSON") from error
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"line {first}: {error}") from error
+def _start(text: str, at: int) -> int:
+    """Return where the next value of JSON begins."""
+    return re.compile(r"\s*").match(text, at).end()  # type: ignore[union-attr]
 
 
 def _object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -60,27 +63,23 @@ def _is_of_queries(value: dict[str, Any]) -> bool:
 
 def rows_of_text(path: Path, kind: Kind) -> Iterator[Row]:
     """Return the rows of a table with a header, or of lines of words."""
-    first = next((line for _, line in byte_lines(path) if _is_row(line)), b"")
+    first = next((line for _, line in byte_lines(path) if is_row(line)), b"")
     header = first.decode("utf-8", "replace")
     separator = next((s for s in "\t,; " if is_header(header.split(s))), None)
     if separator is None and not _is_line(first.split()):
-        suffixes = reversed(path.suffixes)
-        separator = next((_SEPARATORS[s] for s in suffixes if s in _SEPARATORS), None)
+        separator = next((_SEPARATORS[s] for s in path.suffixes if s in _SEPARATORS), None)
     if separator is not None:
         return _of_table(path, kind, separator)
     # Bytes are split at blanks of ASCII alone, as in trec_eval: names may hold others.
-    split = _fields if len(_fields(first)) == 3 and all(_fields(first)) else bytes.split
+    fields = _fields(first)
+    split = _fields if len(fields) == 3 and all(fields) else bytes.split
     rows = _of_lines(path, kind, split)
     return rows if kind is QRELS or len(split(first)) > 3 else iter(_with_scores(list(rows)))
 
 
-def _is_row(line: bytes) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith(b"#")
-
-
 def _is_line(words: list[bytes]) -> bool:
     """Return whether words hold a value, which names of columns do not."""
-    return any(map(_is_number, words[2:])) or (words[1:2] != [] and words[1].startswith(b"qid:"))
+    return any(map(_is_number, words[2:])) or any(w.startswith(b"qid:") for w in words[1:2])
 
 
 def _is_number(word: bytes) -> bool:
@@ -92,20 +91,16 @@ def _is_number(word: bytes) -> bool:
 def _of_table(path: Path, kind: Kind, separator: str) -> Iterator[Row]:
     rows = csv.reader((line for _, line in text_lines(path)), delimiter=separator)
     try:
-        header: list[str] = next((row for row in rows if any(row)), [])
+        header: list[str] = next(filter(any, rows), [])
         columns = kind.columns(header, path)
-        query, document, value = (header.index(column) for column in columns)
         for row in rows:
             place = f"{path}, line {rows.line_num}"
-            if len(row) < len(header):
-                if not any(map(str.strip, row)):
-                    continue
+            if len(row) >= len(header):
+                yield entry(place, columns, [row[header.index(c)] or None for c in columns])
+            elif any(map(str.strip, row)):
                 raise ValueError(
                     f"{place} has {len(row)} fields, and the header has {len(header)}."
                 )
-            places = [f"{place}, column {column!r}" for column in columns]
-            cells = (row[at] or None for at in (query, document, value))
-            yield entry(cells, places, columns[2])
     except csv.Error as error:
         raise ValueError(f"line {rows.line_num}: {error}") from error
 
@@ -170,17 +165,18 @@ def _check_more_words(words: list[bytes], n_words: int, kind: Kind) -> None:
     """
     if kind is QRELS or not len(words) > n_words > 3:
         raise ValueError(f"it must have {n_words} words, as lines before, got {len(words)}")
+    rank, score, *others = (word.decode() for word in words[3:])
     if not _is_number(words[3]):
         raise ValueError(
-            f"its rank must be a number, as it has more than {n_words} words, got "
-            f"{words[3].decode()!r}: a name must be one word"
+            f"its rank must be a number, as it has more than {n_words} words, got {rank!r}: a name "
+            "must be one word"
         )
-    for rank, score in pairwise(words[4:]):
-        if rank.isdigit() and _is_number(score):
+    for word, after in pairwise([score, *others]):
+        if word.isdigit() and _is_number(after.encode()):
             raise ValueError(
-                f"it has {len(words)} words, and its rank and score may be {words[3].decode()} and "
-                f"{words[4].decode()}, or {rank.decode()} and {score.decode()} behind a name with "
-                "a blank: a name must be one word, and a tag no numbers"
+                f"it has {len(words)} words, and its rank and score may be {rank} and {score}, or "
+                f"{word} and {after} behind a name with a blank: a name must be one word, and a "
+                "tag no numbers"
             )
 
 

@@ -209,7 +209,7 @@ def test_bad_input(capsys, files, argv, words):
         (b"", "has no rows"),
         (b"these are words\n", "qid:Q"),
         (b"1 1:0.5\n0 1:0.25\n", "without qid"),
-        (bytes(range(256)), "line 2 has a carriage return"),
+        (bytes(range(256)), "is not a file of LETOR lines, line 1"),
     ],
 )
 @pytest.mark.parametrize("suffix", [".txt", ".gz", ".xz"])

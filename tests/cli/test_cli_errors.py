@@ -231,6 +231,7 @@ def test_a_folder_of_parts_is_named_once(capsys, frames, new, tmp_path):
 
 def test_words_among_numbers_are_named(capsys, frames, new, tmp_path, monkeypatch):
     monkeypatch.setattr("skcalrank.datasets._csv_files._BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr("skcalrank.datasets._csv_files._N_BLOCKS", 1)
     file, frame = str(tmp_path / "train.csv"), frames["train"].astype({"f3": object})
     frame.loc[frame.index[-1], "f3"] = "oops"
     frame.to_csv(file, index=False)
@@ -369,3 +370,9 @@ def test_features_from_zero_on_the_command_line(capsys, new, tmp_path):
     ]
     assert scores[0] != scores[1]
     assert set(scores[2].split()) > {"a", "b"}  # documents of comments
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that takes no files")
+def test_a_model_that_cannot_be_written_is_told_before_the_table_is_read(capsys, tmp_path):
+    message = fail(capsys, "fit", str(tmp_path / "none.csv"), "--model", "/proc/x.skops")
+    assert "cannot write /proc/x.skops" in message

@@ -612,6 +612,7 @@ def test_what_is_no_table(tmp_path):
 def test_bad_tables_in_chunks(tmp_path, monkeypatch):
     pytest.importorskip("pandas")
     monkeypatch.setattr("skcalrank.datasets._csv_files._BLOCK_BYTES", 12)
+    monkeypatch.setattr("skcalrank.datasets._csv_files._N_BLOCKS", 1)
     path = write(tmp_path / "bad.csv", "qid,label,a\n1,0,2\n2,0,2\n1,0,2\n")
     with pytest.raises(ValueError, match=r"query '1' was in an earlier chunk"):
         list(read_table(path, Columns(), chunk_rows=1)[1])

@@ -127,7 +127,7 @@ def test_columns_of_few_digits(dtype):
 def test_bytes_that_are_no_text():
     with pytest.raises(ValueError, match=r"run\[b'\\xff'\] is not text in UTF-8"):
         load_run({b"\xff": {"a": 1.0}})
-    with pytest.raises(ValueError, match="run, entry 0, doc_id is not text in UTF-8"):
+    with pytest.raises(ValueError, match="run, entry 0, column 'doc_id' is not text in UTF-8"):
         load_run([SCORED("q", b"\xff", 1.0)])
 
 

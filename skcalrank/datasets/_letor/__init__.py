@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import overload
@@ -11,18 +12,9 @@ from numpy.typing import DTypeLike
 
 from ...data import check
 from .._container import RankingData
-from .._files import read_bytes
 from ._arrow import Form
-from ._chunks import Lines, group_file, group_sizes, read_chunks
-from ._lines import (
-    docid_of,
-    document_of,
-    ids_of,
-    line_numbers,
-    matrix,
-    parse_whole,
-    refuse_bare,
-)
+from ._chunks import group_file, read_chunks
+from ._lines import document_of, is_row
 
 
 @overload
@@ -134,26 +126,9 @@ def load_letor(
     is_said = isinstance(zero_based, (bool, np.bool_))
     if not is_said and zero_based != "auto":
         raise ValueError(f"zero_based must be True, False or 'auto', got {zero_based!r}.")
-    path = Path(path)
     form = Form(n_features, dtype, sparse, zero_based=bool(zero_based) if is_said else "auto")
     if chunk_rows is not None:
         check.count("chunk_rows", chunk_rows, "or None to read the whole file")
-        return (_with_ids(*chunk) for chunk in read_chunks(path, form, chunk_rows))
-    source = path if path.is_file() else read_bytes(path)
-    X, y, qid, named = parse_whole(path, source, form)
-    if len(y) == 0:
-        raise ValueError(f"{path} has no rows.")
-    if len(qid) == 0:
-        sizes = group_sizes(path, len(y))
-        qid = np.repeat(np.arange(len(sizes)), sizes)
-    if len(qid) != len(y):
-        raise ValueError(f"{path} has {len(y)} rows, and {len(qid)} of them name a qid.")
-    refuse_bare(path, X)
-    X = matrix(path, X, form, line_numbers(source))
-    ids = ids_of(named, qid)
-    return RankingData(X, y, qid, description=f"Read from {path.name}.", ids=ids)
-
-
-def _with_ids(data: RankingData, rows: Lines) -> RankingData:
-    data.ids = rows.ids(data.qid)
+        return (data for data, _ in read_chunks(path, form, chunk_rows))
+    data, _ = next(read_chunks(path, form, sys.maxsize))
     return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ def parse_plain(content: bytes, form: Form) -> Any:
     if qid is None or b"".join(labels).translate(None, _DECIMALS):
         return None
     try:
-        y = np.array([float(label) for label in labels])
+        y = np.array(list(map(float, labels)))
         numbers = _numbers(b"\n".join(filter(None, features)))
     except ValueError:
         return None
@@ -70,14 +71,12 @@ def _split(content: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
     if b"#" in content:
         lines = [line.partition(b"#")[0] for line in lines]
     for line in lines:
-        text = line.strip()
-        if not text:
+        label, _, rest = line.strip().partition(b" ")
+        if not label:
             continue
-        label, query, rest = (*text.split(b" ", 2), b"", b"")[:3]
-        if query.startswith(b"qid:"):
-            queries.append(query[4:])
-        else:
-            rest = text[len(label) + 1 :]
+        if rest.startswith(b"qid:"):
+            query, _, rest = rest.partition(b" ")
+            queries.append(query)
         labels.append(label)
         features.append(rest)
     return labels, queries, features
@@ -85,10 +84,13 @@ def _split(content: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
 
 def _queries(queries: list[bytes], n_rows: int) -> np.ndarray | None:
     """Return the queries if all rows name one or none does, in plain numbers; None otherwise."""
-    plain = all(query.isdigit() and len(query) <= 18 for query in queries)
-    if not plain or len(queries) not in (0, n_rows):
+    names = b"".join(queries).split(b"qid:")[1:]  # more than queries where one holds a second qid:
+    plain = not names or (
+        b"".join(names).isdigit() and all(names) and len(max(names, key=len)) <= 18
+    )
+    if not plain or not len(names) == len(queries) in (0, n_rows):
         return None
-    return np.array([int(query) for query in queries], dtype=np.int64)
+    return np.array(list(map(int, names)), dtype=np.int64)
 
 
 def _numbers(words: bytes) -> tuple[np.ndarray, np.ndarray] | None:
@@ -133,8 +135,8 @@ def _array_of(index: Ints, values: Floats, features: list[bytes], form: Form) ->
     rows = index.reshape(-1, width)
     # As many first features as rows, and each row begins with one.
     is_array = (rows == np.arange(form.first, form.first + width, dtype=index.dtype)).all()
-    start = b"%d:" % form.first
-    if not (is_array and all(row.startswith(start) for row in features)):
+    starts = map(bytes.startswith, features, repeat(b"%d:" % form.first))
+    if not (is_array and all(starts)):
         return None
     return values.reshape(rows.shape) + 0.0  # -0 becomes 0, as by a sparse matrix
 
@@ -142,7 +144,7 @@ def _array_of(index: Ints, values: Floats, features: list[bytes], form: Form) ->
 def _csr_of(index: Ints, values: Floats, features: list[bytes], form: Form) -> Any:
     """Return values as a CSR matrix; None where the indices of a row do not ascend."""
     # Every word has one colon, or it was refused.
-    ends = np.cumsum([row.count(b":") for row in features])
+    ends = np.cumsum(list(map(bytes.count, features, repeat(b":"))))
     ascend = index[1:] > index[:-1]
     ascend[ends[(ends > 0) & (ends < len(index))] - 1] = True
     index -= form.first

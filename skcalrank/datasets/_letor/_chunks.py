@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,44 +36,25 @@ _NO_QID = np.iinfo(np.int64).min
 _INDEX = 16
 
 
-class Lines:
-    """The lines of the rows of a chunk, their numbers from 1, and their share of the file."""
+class Lines(NamedTuple):
+    """The lines of the rows of a chunk: their numbers from 1, bytes, and docids."""
 
-    def __init__(self, chunk: list[files.Cut]) -> None:
-        self._cuts = [(parsed, rows) for _, parsed, rows in chunk]
-        self.n_bytes = sum(
-            len(parsed.block.content) * (rows.stop - rows.start) / parsed.n_rows
-            for parsed, rows in self._cuts
-        )
-        self.numbers = np.concatenate([parsed.numbers(rows) for parsed, rows in self._cuts])
-
-    def ids(self, qid: Ints) -> np.ndarray | None:
-        """Return the documents that the comments of all rows name."""
-        return parsing.ids_of((p.documents and p.documents[rows] for p, rows in self._cuts), qid)
-
-    @property
-    def lines(self) -> list[bytes]:
-        """Return the lines."""
-        return [
-            line for parsed, rows in self._cuts for _, line in parsing.rows_of(parsed.block)[rows]
-        ]
+    numbers: Ints
+    n_bytes: float
+    docids: list[bytes | None]
 
 
 class _Parsed(NamedTuple):
     """Rows of a block up to the first that cannot be parsed, whose qid comes last."""
 
-    block: files.Block
-    n_rows: int  # of the whole block
     X: Any
     y: np.ndarray
     qid: np.ndarray
-    documents: list[bytes] | None  # that all rows name
-
-    def numbers(self, rows: slice) -> np.ndarray:
-        """Return the numbers of the lines of some rows."""
-        if self.n_rows != self.block.n_lines:
-            return np.array([number for number, _ in parsing.rows_of(self.block)[rows]])
-        return np.arange(rows.start, rows.stop) + self.block.first
+    numbers: np.ndarray  # of the lines
+    row_bytes: float
+    docids: list[bytes | None]
+    documents: list[bytes | None]  # docids, or other names in comments
+    bad: tuple[int, bytes] | None = None
 
 
 def read_chunks(
@@ -83,20 +65,24 @@ def read_chunks(
     The first line and the group sizes are checked now, the other lines when they are reached.
     """
     path = Path(path)
-    files.refuse_pipe(path)
-    with closing(files.line_blocks(path, _LEAST_BYTES)) as first_blocks:
+    source: Path | bytes = path
+    if chunk_rows == sys.maxsize and not path.is_file():
+        source = files.read_bytes(path)
+    else:
+        files.refuse_pipe(path)
+    with closing(files.line_blocks(source, _LEAST_BYTES)) as first_blocks:
         row = next((row for block in first_blocks for row in parsing.rows_of(block)), None)
     if row is None:
         raise ValueError(f"{path} has no rows.")
     # Of few rows, a block takes little more memory than the chunk.
-    blocks = partial(files.line_blocks, path, max(_LEAST_BYTES, chunk_rows * len(row[1])))
+    blocks = partial(files.line_blocks, source, max(_LEAST_BYTES, chunk_rows * len(row[1])))
     names_qid = _names_qid(path, row)
-    sizes = None if names_qid else group_sizes(path, sum(1 for _ in parsing.line_numbers(path)))
+    sizes = None if names_qid else group_sizes(path, sum(1 for _ in parsing.line_numbers(source)))
     n_features = form.n_features
-    if n_features is None and (chunk_rows < sys.maxsize or sizes is not None):
+    if n_features is None and chunk_rows < sys.maxsize:
         unsaid = form.zero_based == "auto"
         lasts, zeros = zip(
-            *((_last(block), unsaid and parsing.has_zero(block)) for block in blocks())
+            *((_last(block), unsaid and parsing.has_zero(block.content)) for block in blocks())
         )
         form = form._replace(zero_based=any(zeros)) if unsaid else form
         if max(lasts) < 0 and form.featured:
@@ -138,13 +124,17 @@ def _chunks(
             _, parsed, rows = chunk[-1]
             if rows.stop > len(parsed.y):
                 files.refuse_damaged(path)
-                if wide.zero_based == "auto" and not seen and parsing.has_zero(parsed.block):
+                if wide.zero_based == "auto" and not seen and parsing.has_zero(parsed.bad[1]):
                     of_zero = {"zero_based": True}
                     forms = form._replace(**of_zero), wide._replace(**of_zero)
                     yield from _chunks(path, blocks, *forms, chunk_rows, sizes)
                     return
-                raise parsing.refusal(path, parsing.rows_of(parsed.block)[len(parsed.y)], wide)
-            lines = Lines(chunk)
+                raise parsing.refusal(path, parsed.bad, wide)
+            lines = Lines(
+                np.concatenate([p.numbers[rows] for _, p, rows in chunk]),
+                sum(p.row_bytes * (rows.stop - rows.start) for _, p, rows in chunk),
+                list(chain.from_iterable(p.docids[rows] for _, p, rows in chunk)),
+            )
             where = f"{path}, lines {lines.numbers[0]} to {lines.numbers[-1]}"
             X, y, names = zip(*((p.X[rows], p.y[rows], p.qid[rows]) for _, p, rows in chunk))
             qid = np.concatenate([of_block[rows] for of_block, _, rows in chunk])
@@ -157,7 +147,9 @@ def _chunks(
                 parsing.refuse_bare(path, X)
             X = parsing.matrix(path, X, form, lines.numbers)
             about = f"Read from {path.name}."
-            yield RankingData(X, np.concatenate(y), qid, description=about), lines
+            named = list(chain.from_iterable(p.documents[rows] for _, p, rows in chunk))
+            ids = parsing.ids_of(named, qid)
+            yield RankingData(X, np.concatenate(y), qid, description=about, ids=ids), lines
 
 
 def _with_queries(parsed_blocks: Any, sizes: Ints | None) -> Iterator[tuple[np.ndarray, _Parsed]]:
@@ -174,25 +166,25 @@ def _with_queries(parsed_blocks: Any, sizes: Ints | None) -> Iterator[tuple[np.n
 def _parsed_blocks(blocks: Any, form: Form, chunk_rows: int) -> Generator[_Parsed, None, None]:
     """Yield the rows of a file, up to the first that cannot be parsed."""
     with closing(blocks()) as waiting:
-        while batch := _next_blocks(waiting, chunk_rows):
+        while True:
             done: deque[_Parsed] = deque()
-            each(lambda block: _parsed(block, form), batch, done.append)
+            each(lambda block: _parsed(block, form), _batch(waiting, chunk_rows), done.append)
+            if not done:
+                return
             while done:
                 parsed = done.popleft()
                 yield parsed
-                if len(parsed.qid) > len(parsed.y):
+                if parsed.bad is not None:
                     return
 
 
-def _next_blocks(blocks: Iterator[Any], n_rows: int) -> list[files.Block]:
-    """Return blocks of about so many rows."""
-    batch: list[files.Block] = []
-    for block in blocks:
-        batch.append(block)
+def _batch(blocks: Iterator[Block], n_rows: int) -> Iterator[Block]:
+    """Yield blocks of about so many rows."""
+    for block in islice(blocks, _N_BLOCKS):
+        yield block
         n_rows -= block.n_lines
-        if n_rows <= 0 or len(batch) == _N_BLOCKS:
-            break
-    return batch
+        if n_rows <= 0:
+            return
 
 
 def _parsed(block: Block, form: Form) -> _Parsed:
@@ -204,10 +196,18 @@ def _parsed(block: Block, form: Form) -> _Parsed:
         X, y, qid = parsing.parse_block(b"".join(line for _, line in rows[:good]), form)
         query = _query(rows[good][1])[len(b"qid:") :]
         last = int(query) if query.isdigit() and len(query) <= 18 else _NO_QID
-        return _Parsed(block, len(rows), X, y, np.append(_of_all_rows(block, y, qid), last), None)
-    return _Parsed(
-        block, len(y), X, y, _of_all_rows(block, y, qid), parsing.documents(block, len(y))
-    )
+        qid = np.append(_of_all_rows(block, y, qid), last)
+        numbers = np.array([number for number, _ in rows])
+        nameless: list[bytes | None] = [None] * len(rows)
+        row_bytes = len(block.content) / len(rows)
+        return _Parsed(X, y, qid, numbers, row_bytes, nameless, nameless, rows[good])
+    if len(y) == block.n_lines:
+        numbers = np.arange(block.first, block.first + len(y))
+    else:
+        numbers = np.array([number for number, _ in parsing.rows_of(block)])
+    row_bytes = len(block.content) / max(1, len(y))
+    names = parsing.documents(block, len(y))
+    return _Parsed(X, y, _of_all_rows(block, y, qid), numbers, row_bytes, *names)
 
 
 def _of_all_rows(block: Block, y: Floats, qid: Ints) -> Ints:

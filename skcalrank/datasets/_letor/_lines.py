@@ -6,7 +6,7 @@ import io
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
 
-from ...data import each
 from ...data.types import Floats, Ints
-from .._files import LARGE_BYTES, Block, line_blocks, refuse_damaged
+from .._files import LARGE_BYTES, Block, line_blocks
 from ._arrow import Form, parse_plain
 
 # Python takes an underscore for a part of a number; this finds one before the comment of a line.
@@ -98,27 +97,9 @@ def _converted(X: Any, form: Form) -> Any:
     return type(X)((data, X.indices, X.indptr), shape=X.shape) if issparse(X) else data
 
 
-def parse_whole(path: Path, source: Path | bytes, form: Form) -> tuple[Any, Floats, Ints, Any]:
-    """Parse the lines of a whole file, or its content; an error names the first bad line.
-
-    The fourth value are the documents that all rows name, else None.
-    """
-    parsed: list[Any] = []
-    try:
-        with closing(line_blocks(source)) as blocks:
-            each(lambda block: _parse_or_name(path, block, form), blocks, parsed.append)
-    except ValueError:
-        refuse_damaged(path)
-        if form.zero_based == "auto" and any(map(has_zero, line_blocks(source))):
-            return parse_whole(path, source, form._replace(zero_based=True))
-        raise
-    X, y, qid, named = zip(*(parsed or [(*parse_block(b"", form), None)]))
-    return stacked(X, form), np.concatenate(y), np.concatenate(qid), named
-
-
-def has_zero(block: Block) -> bool:
-    """Return whether a row of a block has a feature 0."""
-    lines = block.content.split(b"\n")
+def has_zero(content: bytes) -> bool:
+    """Return whether a row has a feature 0."""
+    lines = content.split(b"\n")
     return any(line.find(b"0:", 0, _START) >= 0 and _ZERO(line) for line in lines)
 
 
@@ -129,15 +110,6 @@ def refuse_bare(path: Path, X: Any) -> None:
             f"{path} has no features, as a judgment list: read it with "
             f"skcalrank.evaluation.load_qrels({str(path)!r}), on the command line --qrels {path}."
         )
-
-
-def _parse_or_name(path: Path, block: Block, form: Form) -> tuple[Any, ...]:
-    try:
-        X, y, qid = parse_block(block.content, form)
-        return X, y, qid, documents(block, len(y))
-    except ValueError as error:
-        rows = rows_of(block)
-        raise refusal(path, rows[first_bad(rows, form)], form) from error
 
 
 def first_bad(rows: list[tuple[int, bytes]], form: Form) -> int:
@@ -190,28 +162,27 @@ def document_of(line: bytes) -> bytes | None:
     return match and match[1]
 
 
-def docid_of(line: bytes) -> bytes | None:
-    """Return the docid in the comment of a line."""
-    match = _DOCID.search(line)
-    return match and match[1]
-
-
-def documents(block: Block, n_rows: int) -> list[bytes] | None:
-    """Return the documents that the comments of a block name, if all rows do."""
+def documents(block: Block, n_rows: int) -> tuple[list[bytes | None], list[bytes | None]]:
+    """Return the docids in comments, and the names there by which all rows can be told."""
+    nameless: list[bytes | None] = [None] * n_rows
     if b"#" not in block.content:
+        return nameless, nameless
+    has_docid = b"docid" in block.content
+    pattern = _DOCID if has_docid else _FIRST_WORD
+    names = pattern.findall(block.content)
+    if len(names) != n_rows or n_rows != block.n_lines:
+        names = [
+            match and match[1] for match in (pattern.search(line) for _, line in rows_of(block))
+        ]
+    return names if has_docid else nameless, names
+
+
+def ids_of(names: list[Any], qid: Ints) -> np.ndarray | None:
+    """Return documents as text; None if a row has none, or a query names one twice."""
+    if None in names:
         return None
-    pattern = _DOCID if b"docid" in block.content else _FIRST_WORD
-    found = pattern.findall(block.content)
-    if len(found) != n_rows or n_rows != block.n_lines:
-        lines = [line for _, line in rows_of(block)]
-        found = [match[1] for match in map(pattern.search, lines) if match]
-    return found if len(found) == n_rows else None
-
-
-def ids_of(named: Iterable[list[bytes] | None], qid: Ints) -> np.ndarray | None:
-    """Return documents of several blocks as text, unless a query names one twice."""
-    names = [name for of_block in named for name in of_block or ()]
-    if not names or len(set(zip(qid.tolist(), names))) < len(qid):
+    n_rows = len(qid)
+    if len(set(names)) < n_rows and len(set(zip(qid.tolist(), names))) < n_rows:
         return None
     with suppress(UnicodeDecodeError):
         return np.array(b"\n".join(names).decode().split("\n"), dtype=object)
