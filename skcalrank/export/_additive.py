@@ -77,14 +77,6 @@ class Additive(NamedTuple):
         term = value if is_exact else float(value) - self.constant
         return self._replace(missing={feature: term})
 
-    def line(self) -> tuple[Curve, float] | None:
-        """Return the curve and the slope of a straight line of one; None for other sums."""
-        if len(self.terms) != 1:
-            return None
-        [(curve, slope)] = self.terms.items()
-        is_line = isinstance(curve, Curve) and curve.kind in ("linear", "logs")
-        return (curve, slope) if slope and is_line else None
-
     def log(self) -> Additive | None:
         """Return the signed logarithm; None where it is not a sum of this kind."""
         feature = self._replace(missing={}).given()
@@ -95,10 +87,10 @@ class Additive(NamedTuple):
 
     def hinge(self, start: float, end: float) -> Additive | None:
         """Return a hinge of the sum; None where it is not a sum of this kind."""
-        line = self.line()
-        if line is None:
+        curve, slope = next(iter(self.terms.items()), (None, 0.0))
+        is_line = isinstance(curve, Curve) and curve.kind in ("linear", "logs")
+        if len(self.terms) != 1 or not is_line or not slope:
             return None
-        curve, slope = line
         ends = sorted((place - self.constant) / slope for place in (start, end))
         falls = float(slope < 0)
         missing = {
@@ -144,7 +136,12 @@ def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
             f"SimpleImputer must replace NaN or None to be exported, got missing_values="
             f"{step.missing_values!r}: mark missing values with NaN."
         )
-    features = [_only_feature(column) for column in columns]
+    features: list[Any] = [column.feature() for column in columns]
+    if None in features:
+        raise ValueError(
+            "SimpleImputer must fill columns of single features to be exported: put it before the "
+            "other steps."
+        )
     for feature, value in zip(features, step.statistics_):
         if value is None:
             _refuse_unfilled(feature)
@@ -166,16 +163,6 @@ def _refuse_unfilled(feature: str) -> NoReturn:
     )
 
 
-def _only_feature(column: Additive) -> str:
-    feature = column.feature()
-    if feature is None:
-        raise ValueError(
-            "SimpleImputer must fill columns of single features to be exported: put it before the "
-            "other steps."
-        )
-    return feature
-
-
 def indicators(step: OneHotEncoder, columns: list[Additive]) -> list[Additive]:
     """Return the columns that a OneHotEncoder makes of given ones."""
     nothing = [None] * len(columns)
@@ -189,9 +176,18 @@ def _of_feature(
     step: Any, column: Additive, known: Array, rare: Array | None, dropped: int | None
 ) -> list[Additive]:
     """Return the columns of one feature, one for each group of categories that is not dropped."""
-    feature, rare = _encoded_feature(column), [] if rare is None else list(rare)
+    feature, rare = column._replace(missing={}).given(), [] if rare is None else list(rare)
+    if feature is None:
+        raise ValueError(
+            "OneHotEncoder must encode features as they are, or filled by SimpleImputer, to be "
+            "exported: put it before the other steps."
+        )
+    if sum(map(is_missing, known)) > 1:
+        raise ValueError(
+            f"{feature} has both None and NaN among its categories, and no format tells them "
+            "apart: replace one by the other before fit."
+        )
     groups = [[c] for c in known if not _holds(rare, c)] + ([rare] if rare else [])
-    _check_missing(feature, groups)
     if feature in column.missing and _group_of(None, groups) is not None:
         _refuse_unfilled(feature)
     takes_unseen = rare and step.handle_unknown in ("infrequent_if_exist", "warn")
@@ -219,24 +215,6 @@ def _of_feature(
 def _group_of(value: float | str | None, groups: Any, otherwise: int | None = None) -> int | None:
     """Return the number of the group of categories that holds a value."""
     return next((n for n, group in enumerate(groups) if _holds(group, value)), otherwise)
-
-
-def _encoded_feature(column: Additive) -> str:
-    feature = column._replace(missing={}).given()
-    if feature is None:
-        raise ValueError(
-            "OneHotEncoder must encode features as they are, or filled by SimpleImputer, to be "
-            "exported: put it before the other steps."
-        )
-    return feature
-
-
-def _check_missing(feature: str, groups: list[list[Any]]) -> None:
-    if sum(map(is_missing, chain(*groups))) > 1:
-        raise ValueError(
-            f"{feature} has both None and NaN among its categories, and no format tells them "
-            "apart: replace one by the other before fit."
-        )
 
 
 def _holds(group: Sequence[Any], value: Any) -> bool:

@@ -26,7 +26,7 @@ from ._additive import (
     indicators,
     plain,
 )
-from ._score_tree import Score, Steps, Sum, Trees, refuse_queries, steps_of
+from ._score_tree import Score, Steps, Sum, refuse_queries, steps_of
 from ._trees import columns_of, forests_of, sources_of
 
 _STEPS = (
@@ -67,16 +67,16 @@ def _terms(tree: Any, columns: list[Additive]) -> Iterator[tuple[float, Additive
         for step in tree.transformers:
             columns = _columns(step, columns)
         yield from _terms(tree.score, columns)
-    elif isinstance(tree, (Sum, Trees)):
-        if isinstance(tree, Trees):
-            yield 1.0, _trees(tree.model, columns)
+    elif isinstance(tree, Sum):
+        if tree.trees is not None:
+            yield 1.0, _trees(tree.trees, columns)
         for weight, term in tree.terms:
             yield from ((weight * factor, inner) for factor, inner in _terms(term, columns))
-    elif getattr(tree.model, "coef_", None) is not None:
-        yield 1.0, _linear(tree.model, columns)
+    elif getattr(tree, "coef_", None) is not None:
+        yield 1.0, _linear(tree, columns)
     else:
         raise ValueError(
-            f"{type(tree.model).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
+            f"{type(tree).__name__} is not linear in its features (no coef_): {_OTHERWISE}, "
             "and to_json and to_elasticsearch take the trees of BoostedRanker, "
             "HistGradientBoostingRegressor, LightGBM and XGBoost."
         )
@@ -113,24 +113,20 @@ def _trees(model: Any, columns: list[Additive]) -> Grown:
     return Grown(forests, read)
 
 
-def _read_column(column: Any, score: Additive) -> Additive:
-    """Return a column of the matrix of an encoder; columns of codes are the features themselves."""
-    if column.kind == "category" or (column.kind in ("number", "flag") and not column.from_text):
-        return combined([(1.0, score)], -getattr(column, "offset", 0.0))
-    raise ValueError(
-        f"Column {column.name!r} is read as {column.kind}, and no format reads it so behind "
-        "other steps: make its columns where features are computed, or leave it out with "
-        f"TableEncoder(columns={{{column.name!r}: 'drop'}})."
-    )
-
-
 def _of_table(step: LinearColumns, columns: list[Additive]) -> list[Additive]:
     """Return the columns that a LinearColumns makes of given ones."""
     encoder: Any = step.encoder_
-    if encoder is not None:
-        read = encoder.sources_.tolist()
-        columns = [_read_column(encoder.columns_[source], columns[source]) for source in read]
-    out = []
+    read = []
+    for source in [] if encoder is None else encoder.sources_.tolist():
+        column = encoder.columns_[source]
+        if column.kind not in ("category", "number", "flag") or getattr(column, "from_text", False):
+            raise ValueError(
+                f"Column {column.name!r} is read as {column.kind}, and no format reads it so "
+                "behind other steps: make its columns where features are computed, or leave it out "
+                f"with TableEncoder(columns={{{column.name!r}: 'drop'}})."
+            )
+        read.append(combined([(1.0, columns[source])], -getattr(column, "offset", 0.0)))
+    out, columns = [], columns if encoder is None else read
     for coded in step.indicators_:
         levels = encoder.categories_[coded.column].levels
         out += _of_codes(columns[coded.column], levels, coded)
@@ -190,27 +186,21 @@ def _of_parts(step: Any, columns: list[Additive]) -> list[Additive]:
 
 
 def _beside(step: Any, columns: list[Additive]) -> list[Additive]:
-    """Return the columns of a FeatureUnion."""
-    _refuse_weights(step)
-    return [c for _, beside in step.transformer_list for c in _part_columns(beside, columns)]
-
-
-def _by_columns(step: Any, columns: list[Additive]) -> list[Additive]:
-    """Return the columns of a ColumnTransformer."""
-    _refuse_weights(step)
-    names = list(getattr(step, "feature_names_in_", range(len(columns))))
-    out = []
-    for _, transformer, chosen in step.transformers_:
-        picked = [columns[number] for number in _numbers(chosen, names)]
-        # Transformers without columns were not fitted.
-        out += _part_columns(transformer, picked) if picked else []
-    return out
-
-
-def _refuse_weights(step: Any) -> None:
+    """Return the columns of a ColumnTransformer, or of a FeatureUnion, of all columns each."""
     if step.transformer_weights:
         name = type(step).__name__
         raise ValueError(f"{name} has transformer_weights: scale the columns in its parts.")
+    names = list(getattr(step, "feature_names_in_", range(len(columns))))
+    is_union = isinstance(step, FeatureUnion)
+    out = []
+    for _, transformer, *chosen in step.transformer_list if is_union else step.transformers_:
+        numbers = range(len(columns)) if is_union else _numbers(*chosen, names)
+        picked = [columns[number] for number in numbers]
+        if transformer == "passthrough":
+            out += picked
+        elif transformer != "drop" and picked:  # those without columns were not fitted
+            out += _columns(transformer, picked)
+    return out
 
 
 def _numbers(chosen: Any, names: list[int | str]) -> Any:
@@ -227,38 +217,18 @@ def _numbers(chosen: Any, names: list[int | str]) -> Any:
     return [names.index(column) if isinstance(column, str) else int(column) for column in chosen]
 
 
-def _part_columns(transformer: Any, columns: list[Additive]) -> list[Additive]:
-    if transformer == "drop":
-        return []
-    return columns if transformer == "passthrough" else _columns(transformer, columns)
-
-
-def _standard(step: Any, columns: list[Additive]) -> list[Additive]:
-    scale = 1.0 if step.scale_ is None else 1.0 / step.scale_
-    return _affine(columns, scale, -step.mean_ * scale if step.with_mean else 0.0)
-
-
-def _robust(step: Any, columns: list[Additive]) -> list[Additive]:
-    scale = 1.0 if step.scale_ is None else 1.0 / step.scale_
-    return _affine(columns, scale, 0.0 if step.center_ is None else -step.center_ * scale)
-
-
-def _largest(step: Any, columns: list[Additive]) -> list[Additive]:
-    if getattr(step, "clip", False):
-        return _clipped(step, columns, -step.scale_, step.scale_, (-1.0, 1.0))
-    return _affine(columns, 1.0 / step.scale_, 0.0)
-
-
-def _min_max(step: Any, columns: list[Additive]) -> list[Additive]:
-    if step.clip:
-        low, high = ((np.asarray(end) - step.min_) / step.scale_ for end in step.feature_range)
-        return _clipped(step, columns, low, high, step.feature_range)
-    return _affine(columns, step.scale_, step.min_)
-
-
-def _clipped(step: Any, columns: Any, low: Floats, high: Floats, ends: Any) -> list[Additive]:
-    hinges = [_hinge(step, *column) for column in zip(columns, low, high)]
-    return _affine(hinges, ends[1] - ends[0], ends[0])
+def _scaled(step: Any, columns: list[Additive]) -> list[Additive]:
+    """Return the columns of a StandardScaler, RobustScaler, MaxAbsScaler or MinMaxScaler."""
+    if is_min_max := isinstance(step, preprocessing.MinMaxScaler):
+        (low, high), scale, shift = step.feature_range, step.scale_, step.min_
+    else:
+        low, high, scale = -1.0, 1.0, 1.0 if step.scale_ is None else 1.0 / step.scale_
+        center = step.mean_ if getattr(step, "with_mean", False) else getattr(step, "center_", None)
+        shift = 0.0 if center is None else -center * scale
+    if not getattr(step, "clip", False):
+        return _affine(columns, scale, shift)
+    ends = ((end - shift) / scale if is_min_max else end * step.scale_ for end in (low, high))
+    return _affine([_hinge(step, *column) for column in zip(columns, *ends)], high - low, low)
 
 
 def _affine(columns: list[Additive], scale: Any, shift: Any) -> list[Additive]:
@@ -282,18 +252,8 @@ def _hinge(step: Any, column: Additive, start: float, end: float) -> Additive:
     return hinge
 
 
-def _splines(step: Any, columns: list[Additive]) -> list[Additive]:
+def splines(step: Any, columns: list[Additive]) -> list[Additive]:
     """Return the columns of a SplineTransformer, curves that are straight between the knots."""
-    out = []
-    for column, knots in zip(columns, knots_of(step)):
-        pieces = [_hinge(step, column, *ends) for ends in pairwise(knots)]
-        for number, rise in enumerate(rises_of(step, knots)):
-            out.append(combined(zip(rise.tolist(), pieces), float(number == 0)))
-    return out
-
-
-def knots_of(step: preprocessing.SplineTransformer) -> list[Any]:
-    """Return the knots of each feature, or raise for curves that are not straight between them."""
     if step.degree != 1 or step.extrapolation != "constant":
         raise ValueError(
             f"SplineTransformer(degree={step.degree}, extrapolation={step.extrapolation!r}) has no "
@@ -306,16 +266,14 @@ def knots_of(step: preprocessing.SplineTransformer) -> list[Any]:
             "SplineTransformer has equal knots, as features with many equal values give: its "
             "curves jump there, and hinges do not. Use QuantileHinges, which keeps one of them."
         )
-    return knots
-
-
-def rises_of(step: preprocessing.SplineTransformer, knots: Any) -> Any:
-    """Return by how much each function of a feature rises from each knot to the next.
-
-    A function is 1 at its knot, and 0 at the others.
-    """
-    heights = np.eye(len(knots))[: None if step.include_bias else -1]
-    return np.diff(heights, axis=1)
+    out = []
+    for column, of_feature in zip(columns, knots):
+        pieces = [_hinge(step, column, *ends) for ends in pairwise(of_feature)]
+        # A function is 1 at its knot, and 0 at the others.
+        heights = np.eye(len(of_feature))[: None if step.include_bias else -1]
+        for number, rise in enumerate(np.diff(heights, axis=1).tolist()):
+            out.append(combined(zip(rise, pieces), float(number == 0)))
+    return out
 
 
 def _function(step: Any, columns: list[Additive]) -> list[Additive]:
@@ -333,14 +291,14 @@ def _function(step: Any, columns: list[Additive]) -> list[Additive]:
 _FOLDS: dict[Any, Callable[..., Any]] = {
     Pipeline: _of_parts,
     FeatureUnion: _beside,
-    ColumnTransformer: _by_columns,
-    preprocessing.StandardScaler: _standard,
-    preprocessing.RobustScaler: _robust,
-    preprocessing.MaxAbsScaler: _largest,
-    preprocessing.MinMaxScaler: _min_max,
+    ColumnTransformer: _beside,
+    preprocessing.StandardScaler: _scaled,
+    preprocessing.RobustScaler: _scaled,
+    preprocessing.MaxAbsScaler: _scaled,
+    preprocessing.MinMaxScaler: _scaled,
     LinearColumns: _of_table,
     QuantileHinges: _hinges,
-    preprocessing.SplineTransformer: _splines,
+    preprocessing.SplineTransformer: splines,
     preprocessing.FunctionTransformer: _function,
     SimpleImputer: filled,
     preprocessing.OneHotEncoder: indicators,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from scipy.linalg import block_diag
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 from sklearn.utils.validation import check_is_fitted
@@ -21,8 +19,9 @@ from ..linear_model import GramRidge
 from ..preprocessing import QuantileHinges, signed_log1p
 from ..rankers import RANKERS, MultiLabelRanker, is_ranker
 from ..stacking import StackingRanker, TabularRanker, scorer_of
+from ._additive import identity
 from ._document import compiled_document
-from ._folding import knots_of, rises_of
+from ._folding import splines
 from ._onnx_graph import (
     Graph,
     clipped,
@@ -34,7 +33,7 @@ from ._onnx_graph import (
     times,
     trees_of,
 )
-from ._score_tree import Score, Steps, Sum, Trees, score_tree, unwrapped
+from ._score_tree import Score, Steps, Sum, score_tree, unwrapped
 from ._trees import forests_of_numbers, sources_of
 
 _SCORERS = (BoostedRanker, ExternalRanker, StackingRanker, TabularRanker)
@@ -114,16 +113,6 @@ def register_converters() -> None:
     ImportError
         If ``skl2onnx`` is not installed.
     """
-    _required()
-    _register()
-
-
-def _required() -> Any:
-    return check.installed("skl2onnx", 'to_onnx needs skl2onnx: pip install "skcalrank[export]"')
-
-
-@cache
-def _register() -> None:
     skl2onnx = _required()
     rankers = (*RANKERS.values(), MultiLabelRanker, *_SCORERS, GramRidge)
     kinds: dict[Any, Callable[..., Any]] = dict.fromkeys(rankers, _ranker)
@@ -133,6 +122,10 @@ def _register() -> None:
     put = skl2onnx.update_registered_converter
     for cls, output_of in kinds.items():
         put(cls, f"Skcalrank{cls.__name__}", _shape, _converter(output_of))
+
+
+def _required() -> Any:
+    return check.installed("skl2onnx", 'to_onnx needs skl2onnx: pip install "skcalrank[export]"')
 
 
 def _shape(operator: Any) -> None:
@@ -169,17 +162,16 @@ def _ranker(ranker: Any, graph: Graph) -> Any:
 
 def _scores(score: Score, graph: Graph) -> Any:
     """Return the operator that computes a score."""
-    if isinstance(score, (Sum, Trees)):
+    if isinstance(score, Sum):
         scores = [times(_scores(term, graph), weight, graph) for weight, term in score.terms]
-        if isinstance(score, Trees):
-            forests, sources = forests_of_numbers(score.model), sources_of(score.model)
+        if score.trees is not None:
+            forests, sources = forests_of_numbers(score.trees), sources_of(score.trees)
             scores.insert(0, trees_of(graph.X, forests, graph, sources))
         return sum_of(scores, graph)
-    model: Any = score.pipeline if isinstance(score, Steps) else score.model
-    if isinstance(score, Steps):
-        model = Pipeline(model.steps)  # skl2onnx knows this class, but none of its subclasses
-    elif is_ranker(model) or type(model) is GramRidge:
-        return linear(graph.X, model.coef_, model.intercept_, graph)
+    if is_ranker(score) or type(score) is GramRidge:
+        return linear(graph.X, score.coef_, score.intercept_, graph)
+    # skl2onnx knows this class of pipelines, but none of its subclasses.
+    model = Pipeline(score.pipeline.steps) if isinstance(score, Steps) else score
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator
     shape = np.array([-1, graph.n_scores], dtype=np.int64)
     return graph.op("Reshape", sub(model, graph.X, op_version=graph.version), shape)
@@ -190,14 +182,12 @@ def _hinges(step: QuantileHinges, graph: Graph) -> Any:
 
 
 def _splines(step: Any, graph: Graph) -> Any:
-    knots = knots_of(step)
-    features = np.repeat(np.arange(len(knots)), [len(of_feature) - 1 for of_feature in knots])
-    starts = np.concatenate([of_feature[:-1] for of_feature in knots])
-    ends = np.concatenate([of_feature[1:] for of_feature in knots])
-    rises = [rises_of(step, of_feature) for of_feature in knots]
-    first = np.concatenate([np.arange(len(rise)) == 0 for rise in rises])
-    pieces = clipped(graph.X, features, starts, ends, graph)
-    return linear(pieces, block_diag(*rises), first, graph)
+    columns = splines(step, [identity(str(k)) for k in range(step.n_features_in_)])
+    hinges = list(dict.fromkeys(term for column in columns for term in column.terms))
+    features, starts, ends = np.transpose([(int(h.feature), h.start, h.end) for h in hinges])
+    coef = [[column.terms.get(hinge, 0.0) for hinge in hinges] for column in columns]
+    constants = [column.constant for column in columns]
+    return linear(clipped(graph.X, features, starts, ends, graph), coef, constants, graph)
 
 
 def _function(step: Any, graph: Graph) -> Any:

@@ -98,27 +98,23 @@ def _nodes(forests: list[Forest], sources: Any) -> dict[str, list[Any]]:
     names = [*fields.split(), "missing_value_tracks_true"]
     rows: list[tuple[Any, ...]] = []
     leaves: list[tuple[Any, ...]] = []
-
-    def add(tree_id: int, forest: Forest, node: int, number: int) -> int:
-        """Write a node and what is below it, and return the next number that is free."""
-        if node < 0:
-            rows.append((tree_id, number, 0, 0.0, "LEAF", 0, 0, 0))
-            leaves.append((tree_id, number, 0, forest.weight * forest.values[-1 - node]))
-            return number + 1
-        place, feature = len(rows), forest.features[node]
-        rows.append(())
-        above = add(tree_id, forest, forest.below[node], number + 1)
-        feature = feature if sources is None else int(sources[feature])
-        where = (tree_id, number, feature, single_above(forest.thresholds[node]), "BRANCH_LT")
-        rows[place] = (*where, number + 1, above, int(forest.missing_below[node]))
-        return add(tree_id, forest, forest.above[node], above)
-
     roots = [(forest, root) for forest in forests for root in forest.roots]
     for tree_id, (forest, root) in enumerate(roots):
-        add(tree_id, forest, root, 0)
-    nodes = {f"nodes_{name}": list(values) for name, values in zip(names, zip(*rows))}
+        nodes = [root]
+        for number, node in enumerate(nodes):  # which grow by what is below and above a split
+            if node < 0:
+                rows.append((tree_id, number, 0, 0.0, "LEAF", 0, 0, 0))
+                leaves.append((tree_id, number, 0, forest.weight * forest.values[-1 - node]))
+                continue
+            feature = forest.features[node]
+            feature = feature if sources is None else int(sources[feature])
+            where = (tree_id, number, feature, single_above(forest.thresholds[node]), "BRANCH_LT")
+            ways = len(nodes), len(nodes) + 1, int(forest.missing_below[node])
+            rows.append((*where, *ways))
+            nodes += [forest.below[node], forest.above[node]]
+    of_nodes = {f"nodes_{name}": list(values) for name, values in zip(names, zip(*rows))}
     of_leaves = zip(("treeids", "nodeids", "ids", "weights"), zip(*leaves))
-    return nodes | {f"target_{name}": list(values) for name, values in of_leaves}
+    return of_nodes | {f"target_{name}": list(values) for name, values in of_leaves}
 
 
 def scorer_graph(document: dict[str, Any], graph: Graph) -> Any:
@@ -151,20 +147,16 @@ def _matrix(document: dict[str, Any], graph: Graph) -> Any:
     what = "numbers, which are all that the graph reads"
     sources, offsets = [], []
     for source, column, is_used in matrix_columns(document, ("number", "flag"), what):
-        if is_used:
-            _check_number(column, dtype_of(graph.X) is np.float64)
+        if is_used and column["offset"] and dtype_of(graph.X) is not np.float64:
+            raise ValueError(
+                f"Column {column['name']!r} has numbers that single precision cannot tell apart: "
+                "subtract a number near them before, use inputs in double precision, or use "
+                "to_json."
+            )
         sources.append(source)
         offsets.append(column.get("offset", 0.0) if is_used else 0.0)
     matrix = graph.op("Gather", graph.X, np.array(sources, dtype=np.int64), axis=1)
     return graph.op("Sub", matrix, graph.numbers(offsets)) if any(offsets) else matrix
-
-
-def _check_number(column: dict[str, Any], is_double: bool) -> None:
-    if column["offset"] and not is_double:
-        raise ValueError(
-            f"Column {column['name']!r} has numbers that single precision cannot tell apart: "
-            "subtract a number near them before, use inputs in double precision, or use to_json."
-        )
 
 
 def _numbers(document: dict[str, Any], matrix: Any, graph: Graph) -> Any:

@@ -15,9 +15,11 @@ from ._trees import has_trees
 
 
 class Sum(NamedTuple):
-    """Scores of the rankers of a stack, with their weights."""
+    """Weighted scores of the rankers of a stack, or boosted trees and the scores they begin at."""
 
     terms: list[tuple[float, Score]]
+    trees: Any = None  # a model that adds up boosted trees
+    missing: tuple[int, ...] | None = None  # columns with missing values in its fit, if known
 
 
 class Steps(NamedTuple):
@@ -28,21 +30,8 @@ class Steps(NamedTuple):
     score: Score
 
 
-class Trees(NamedTuple):
-    """Boosted trees, and the weighted scores that they begin at."""
-
-    model: Any
-    terms: list[tuple[float, Score]]
-    missing: tuple[int, ...] | None  # columns with missing values in fit, None if not known
-
-
-class Regression(NamedTuple):
-    """Predictions of any other regressor, with coefficients or without."""
-
-    model: Any
-
-
-Score: TypeAlias = "Sum | Steps | Trees | Regression"
+# A sum, steps, or the predictions of any other regressor, with coefficients or without.
+Score: TypeAlias = Any
 
 
 def score_tree(model: Any, record: Any = None) -> Score:
@@ -87,8 +76,8 @@ def score_tree(model: Any, record: Any = None) -> Score:
                 "makes them: export trees of LightGBM or XGBoost, or fit it to an array."
             )
     if getattr(model, "coef_", None) is None and has_trees(model):
-        return Trees(model, _weighted(_starts_of(model)), getattr(record, "missing", None))
-    return Regression(model)
+        return Sum(_weighted(_starts_of(model)), model, getattr(record, "missing", None))
+    return model
 
 
 def _weighted(models: list[tuple[float, Any]]) -> list[tuple[float, Any]]:

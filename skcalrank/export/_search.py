@@ -12,7 +12,7 @@ from ..data.types import ArrayLike, Estimator
 from ..trees import Forest
 from ._additive import Category, Curve
 from ._folding import folded
-from ._score_tree import Score, Steps, Trees, names_of_features, score_tree, unwrapped
+from ._score_tree import Score, Steps, Sum, names_of_features, score_tree, unwrapped
 from ._trees import columns_of, forests_of_numbers, single_above, sources_of
 
 
@@ -69,15 +69,14 @@ def to_elasticsearch(
     """
     score = score_tree(ranker)
     names = names_of_features(ranker, feature_names)
-    trees = _trees_of(score)
-    if trees is None:
+    if (grown := _trees_of(score)) is None:
         kind, definition = "model/linear", _weights(score, names)
         used = set(definition)
     else:
-        kind, forests = "model/xgboost+json", forests_of_numbers(trees.model)
-        names = [names[source] for source in sources_of(trees.model)]
+        kind, forests = "model/xgboost+json", forests_of_numbers(grown.trees)
+        names = [names[source] for source in sources_of(grown.trees)]
         roots = [(forest, root) for forest in forests for root in forest.roots]
-        definition = [_tree(*root, names, trees.missing) for root in roots]
+        definition = [_tree(*root, names, grown.missing) for root in roots]
         used = {names[column] for column in columns_of(forests)}
     if feature_set is not None and (unknown := used - set(feature_set)):
         raise ValueError(
@@ -113,17 +112,17 @@ def to_opensearch(
     return to_elasticsearch(ranker, name, feature_names=feature_names, feature_set=feature_set)
 
 
-def _trees_of(score: Score) -> Trees | None:
+def _trees_of(score: Score) -> Sum | None:
     """Return the trees that are the score; None of other scores."""
     transformers: list[Any] = []
     while isinstance(score, Steps):
         transformers += score.transformers
         score = score.score
-    if not isinstance(score, Trees):
+    if not isinstance(score, Sum) or score.trees is None:
         return None
     if score.terms:
         raise ValueError(
-            f"{type(score.model).__name__} begins at the scores of a start, which are not trees: "
+            f"{type(score.trees).__name__} begins at the scores of a start, which are not trees: "
             "fit with start=None, or use to_json or to_onnx."
         )
     if transformers:

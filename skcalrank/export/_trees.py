@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import HistGradientBoostingRegressor
 
+from ..boosting import BoostedRanker, ExternalRanker
 from ..preprocessing import ScaledBeside
-from ..trees import Forest, forest_of
+from ..trees import Engine, Forest, forest_of, library_of
 
 
 def has_trees(model: Any) -> bool:
     """Return whether a fitted ranker or regressor adds up boosted trees."""
-    return next(_boosters(model), None) is not None
+    return bool(_boosters(model))
 
 
 def forests_of(model: Any) -> list[Forest]:
@@ -49,42 +48,32 @@ def forests_of_numbers(model: Any) -> list[Forest]:
     """Return the trees of a model; raise if they split anything but numbers as they are."""
     forests, sources = forests_of(model), sources_of(model)
     columns: Any = getattr(getattr(model, "encoder_", None), "columns_", ())
-    for number in columns_of(forests) if columns else []:
-        _check_number(model, columns[sources[number]])
+    for column in [columns[sources[place]] for place in columns_of(forests)] if columns else []:
+        if column.kind == "category":
+            raise ValueError(
+                f"{type(model).__name__} splits columns of categories, such as {column.name!r}, "
+                "and this format reads numbers alone: encode them before, by numbers or "
+                "indicators, or use to_json."
+            )
+        is_number = column.kind in ("number", "flag") and not column.from_text
+        if not is_number or column.offset:
+            how = "less an offset" if is_number else f"as {column.kind}"
+            raise ValueError(
+                f"Column {column.name!r} is read {how}, and this format reads numbers as they "
+                "are: make them where features are computed, leave the column out with columns="
+                f"{{{column.name!r}: 'drop'}}, or use to_json."
+            )
     return forests
 
 
-def _check_number(model: Any, column: Any) -> None:
-    if column.kind == "category":
-        raise ValueError(
-            f"{type(model).__name__} splits columns of categories, such as {column.name!r}, and "
-            "this format reads numbers alone: encode them before, by numbers or indicators, or use "
-            "to_json."
-        )
-    is_number = column.kind in ("number", "flag") and not column.from_text
-    if not is_number or column.offset:
-        how = "less an offset" if is_number else f"as {column.kind}"
-        raise ValueError(
-            f"Column {column.name!r} is read {how}, and this format reads numbers as they are: "
-            "make them where features are computed, leave the column out with columns="
-            f"{{{column.name!r}: 'drop'}}, or use to_json."
-        )
-
-
-def _boosters(model: Any) -> Iterator[tuple[Any, float]]:
-    """Yield the fitted boosters of a model, and their weights."""
-    if hasattr(model, "encoder_") and hasattr(model, "estimator_"):
-        yield from _boosters(model.estimator_)
-    elif hasattr(model, "model_weights_"):
-        many = len(model.model_weights_) > 1
-        boosters = model.booster_ if many else [model.booster_]
-        yield from zip(boosters, map(float, model.model_weights_))
-    elif isinstance(model, HistGradientBoostingRegressor):
-        yield model, 1.0
-    elif type(model).__module__.partition(".")[0] == "lightgbm" and hasattr(model, "booster_"):
-        yield model.booster_, 1.0
-    elif hasattr(model, "get_booster"):
-        yield model.get_booster(), 1.0
+def _boosters(model: Any) -> list[tuple[Any, float]]:
+    """Return the fitted boosters of a model, and their weights."""
+    model = model.estimator_ if isinstance(model, ExternalRanker) else model
+    if isinstance(model, BoostedRanker):
+        weights = model.model_weights_.tolist()
+        return list(zip(model.booster_ if len(weights) > 1 else [model.booster_], weights))
+    library = library_of(model)
+    return [(library.booster(model), 1.0)] if isinstance(library, Engine) else []
 
 
 def single_above(threshold: float) -> float:
