@@ -11,7 +11,7 @@ these forms, and errors name alternatives.
 Scores are those of `predict` up to a constant, which ranks nothing.
 """
 
-from ._json import to_json
+from ._document import to_json
 from ._onnx import register_converters, to_onnx
 from ._search import to_elasticsearch, to_engine, to_opensearch
 from ._sql import to_sql

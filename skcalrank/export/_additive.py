@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
@@ -18,8 +16,7 @@ from ..data.types import Array
 from ..preprocessing import signed_log1p
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """A feature, its signed logarithm, or a hinge of one of these.
 
     `kind` is that of a view: "linear", "logs", "hinges" or "log_hinges". A hinge is 0 up to a
@@ -39,8 +36,7 @@ class Curve:
         return min(max(-self.start / 2 / (self.end / 2 - self.start / 2), 0.0), 1.0)
 
 
-@dataclass(frozen=True)
-class Category:
+class Category(NamedTuple):
     """1 where a feature has a value, else 0."""
 
     feature: str
@@ -87,9 +83,10 @@ class Additive(NamedTuple):
 
     def hinge(self, start: float, end: float) -> Additive | None:
         """Return a hinge of the sum; None where it is not a sum of this kind."""
-        curve, slope = next(iter(self.terms.items()), (None, 0.0))
-        is_line = isinstance(curve, Curve) and curve.kind in ("linear", "logs")
-        if len(self.terms) != 1 or not is_line or not slope:
+        if len(self.terms) != 1:
+            return None
+        [(curve, slope)] = self.terms.items()
+        if not slope or not isinstance(curve, Curve) or curve.kind.endswith("hinges"):
             return None
         ends = sorted((place - self.constant) / slope for place in (start, end))
         falls = float(slope < 0)
@@ -115,18 +112,6 @@ def combined(summands: Iterable[tuple[float, Additive]], constant: float = 0.0) 
             for term, number in added.items():
                 sums[term] = sums.get(term, 0.0) + weight * number
     return Additive(float(constant), *both)
-
-
-def check_finite(score: Additive) -> None:
-    """Raise for numbers that no format can hold."""
-    numbers = [score.constant, *score.terms.values(), *score.missing.values()]
-    curves = [term for term in score.terms if isinstance(term, Curve)]
-    numbers += [end for curve in curves for end in (curve.start, curve.end)]
-    if not all(map(math.isfinite, numbers)):
-        raise ValueError(
-            "The coefficients, or the scales of steps before them, are not finite numbers: scale "
-            "the features, and fit again."
-        )
 
 
 def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.types import ArrayLike, Estimator
 from ..preprocessing import TableEncoder
 from ..stacking import scorer_of
 from ._additive import Additive, Category, Curve, plain
@@ -16,14 +18,72 @@ from ._score_tree import names_of_features, score_tree, unwrapped
 
 FORMAT = 2
 
+# Scores whose spread in a query is below this share of the largest count as equal.
+ROUNDING = 1e-9
+
+
+def to_json(ranker: Estimator, *, feature_names: ArrayLike | None = None) -> str:
+    """Write a ranker of a table, or a linear ranker with the steps before it, as JSON.
+
+    Parameters
+    ----------
+    ranker : estimator
+        A fitted :class:`~skcalrank.TabularRanker`, :class:`~skcalrank.BoostedRanker`, linear
+        ranker, stack of these, or a pipeline or search around one. Scalers, logarithms
+        (:func:`~skcalrank.preprocessing.signed_log1p`), hinges, splines of degree 1,
+        ``SimpleImputer``, ``OneHotEncoder`` and feature selection before a linear ranker are
+        written with it, as functions of the features of the pipeline; feature selection alone
+        before trees.
+    feature_names : list of str, default=None
+        Names of the features; None takes the names of the data frame of `fit`.
+
+    Returns
+    -------
+    text : str
+        An object, in format 2.
+
+    Raises
+    ------
+    ValueError
+        If the ranker is neither linear nor made of trees, a step before it cannot be written, or
+        names are missing.
+
+    Notes
+    -----
+    The object holds all that scores follow from: how the columns of a table are read, linear views
+    as vectors and tables of levels, trees as arrays, and weights. ``scorer.schema.json`` in the
+    package describes it, and :doc:`/exporting` has readers of a hundred lines in Python and
+    JavaScript. Scores are those of `predict`, for missing values and levels that `fit` has not seen
+    as well; where `predict` refuses a missing value they are NaN. Dates are ISO texts, durations
+    are seconds.
+
+    A linear ranker has a view for each kind of curve: numbers, logarithms, hinges. Steps before it
+    are folded into the coefficients. None and NaN are the same missing value, while
+    ``SimpleImputer`` and ``OneHotEncoder`` distinguish them in columns of objects: scores are those
+    of `predict` if it is given the one that `fit` was given.
+
+    Examples
+    --------
+    >>> import json
+    >>> import numpy as np
+    >>> from skcalrank import PrecisionRanker
+    >>> from skcalrank.export import to_json
+    >>> ranker = PrecisionRanker(k=1, alpha=0).fit([[0.0], [4.0]], [0, 1], [0, 0])
+    >>> found = json.loads(to_json(ranker, feature_names=["match"]))
+    >>> [column["name"] for column in found["columns"]]
+    ['match']
+    >>> [(view["kind"], np.round(view["coefficients"], 6).tolist()) for view in found["views"]]
+    [('linear', [0.25])]
+    """
+    return json.dumps(document_of(ranker, feature_names), allow_nan=False)
+
 
 def document_of(ranker: Any, feature_names: Any = None) -> dict[str, Any]:
     """Return what JSON holds of a ranker; raise if its score has no such form."""
     document = compiled_document(ranker, feature_names)
     if document is not None:
         return document
-    tree = score_tree(ranker)
-    score, trees = folded(tree, names_of_features(ranker, feature_names))
+    score, trees = folded(score_tree(ranker), names_of_features(ranker, feature_names))
     return {"format": FORMAT, **_Written(score, trees).document()}
 
 
@@ -33,8 +93,7 @@ def compiled_document(ranker: Any, feature_names: Any = None) -> dict[str, Any] 
     Columns have the names of features, and an array has columns of numbers.
     """
     check_is_fitted(ranker)
-    model = unwrapped(ranker)
-    scorer = scorer_of(model)
+    scorer = scorer_of(unwrapped(ranker))
     if scorer is None:
         return None
     document = scorer.to_dict()
@@ -54,48 +113,33 @@ class _Written:
     """A sum of functions of features, and trees, as the views and the trees of a scorer."""
 
     def __init__(self, score: Additive, trees: list[tuple[float, Grown]]) -> None:
-        self.score, self.columns = score, list[dict[str, Any]]()
+        self.score, self.trees, self.columns = score, trees, list[dict[str, Any]]()
         self.curves: dict[str, list[tuple[Curve, float]]] = {}
-        self.levels: dict[str, dict[Any, float]] = {name: {} for name in score.missing}
+        levels: dict[str, dict[Any, float]] = {name: {} for name in score.missing}
         for term, weight in score.terms.items():
             if isinstance(term, Category):
-                self.levels.setdefault(term.feature, {})[term.value] = weight
+                levels.setdefault(term.feature, {})[term.value] = weight
             else:
                 self.curves.setdefault(term.kind, []).append((term, weight))
-        tables = {name: self._table(name, levels) for name, levels in self.levels.items()}
-        self.tables = {name: of for name, of in tables.items() if any(x != 0 for x in of)}
+        tables = {name: (list(of), self._table(name, of)) for name, of in levels.items()}
+        self.tables = {name: of for name, of in tables.items() if any(x != 0 for x in of[1])}
         self.numbers = list(dict.fromkeys(curve.feature for curve, _ in self._all_curves()))
-        self.trees = [[forest.to_dict() for forest in grown.forests] for _, grown in trees]
-        self.weights = [weight for weight, _ in trees]
-        self.read = [grown.columns for _, grown in trees]
 
     def document(self) -> dict[str, Any]:
         """Return the scorer as lists, numbers, texts and dicts."""
-        numbers = [self._number(number_column(name)) for name in self.numbers]
-        categories = [
-            self._number({"name": name, "kind": "category", "levels": [*levels], "rare": []})
-            for name, levels in self.levels.items()
-            if name in self.tables
-        ]
-        read = [
-            {k: (self._number(column), output) for k, (column, output) in columns.items()}
-            for columns in self.read
-        ]
-        first = {k: place for place, k in reversed([*enumerate(_sources(self.columns))])}
-        for forests, columns in zip(self.trees, read):
-            places = {k: first[number] + output for k, (number, output) in columns.items()}
-            for forest in forests:
-                forest["features"] = [places[feature] for feature in forest["features"]]
         views = self._views()
-        weights = [1.0] * len(views) + self.weights
+        weights = [1.0] * len(views) + [weight for weight, _ in self.trees]
         return {
-            "columns": self.columns,
-            "numbers": [first[number] for number in numbers],
+            "columns": self.columns,  # which what follows adds, first those of one number each
+            "numbers": [self._number(number_column(name)) for name in self.numbers],
             "in_query": False,
             "means": [0.0 if name in self.score.missing else None for name in self.numbers],
-            "categories": [first[number] for number in categories],
+            "categories": [
+                self._number({"name": name, "kind": "category", "levels": levels, "rare": []})
+                for name, (levels, _) in self.tables.items()
+            ],
             "views": views,
-            "trees": self.trees,
+            "trees": [self._forests(grown) for _, grown in self.trees],
             "weights": weights,
             "spreads": [1.0] * len(weights),
             "by_query": False,
@@ -108,28 +152,34 @@ class _Written:
             self.columns.append(column)
         return self.columns.index(column)
 
+    def _forests(self, grown: Grown) -> list[dict[str, Any]]:
+        read = {k: (self._number(column), output) for k, (column, output) in grown.columns.items()}
+        sources = _sources(self.columns)
+        places = {k: sources.index(number) + output for k, (number, output) in read.items()}
+        return [
+            forest.to_dict() | {"features": [places[feature] for feature in forest.features]}
+            for forest in grown.forests
+        ]
+
     def _views(self) -> list[dict[str, Any]]:
         """Return a view for each kind of curve, the first with the constant and the categories."""
         is_needed = self.tables or self.score.constant or not self.trees
         kinds = list(self.curves) or (["linear"] if is_needed else [])
-        views, tables = [self._view(kind) for kind in kinds], list(self.tables.values())
-        for number, view in enumerate(views):
-            view["intercept"] = 0.0 if number else self.score.constant
-            view["levels"] = [[0.0] * len(table) for table in tables] if number else tables
+        views, tables = list[dict[str, Any]](), [table for _, table in self.tables.values()]
+        for kind in kinds:
+            curves, weights = zip(*self.curves[kind]) if self.curves else ((), ())
+            view: dict[str, Any] = {"kind": kind, "coefficients": list(weights)}
+            if "hinges" in kind:
+                view["features"] = [self.numbers.index(hinge.feature) for hinge in curves]
+                view["starts"] = [hinge.start for hinge in curves]
+                view["ends"] = [hinge.end for hinge in curves]
+            else:
+                of_features = dict(zip((curve.feature for curve in curves), weights))
+                view["coefficients"] = [of_features.get(name, 0.0) for name in self.numbers]
+            view["intercept"] = 0.0 if views else self.score.constant
+            view["levels"] = [[0.0] * len(table) for table in tables] if views else tables
+            views.append(view)
         return views
-
-    def _view(self, kind: str) -> dict[str, Any]:
-        terms = self.curves.get(kind, [])
-        if "hinges" not in kind:
-            weights = {term.feature: weight for term, weight in terms}
-            return {"kind": kind, "coefficients": [weights.get(name, 0.0) for name in self.numbers]}
-        return {
-            "kind": kind,
-            "coefficients": [weight for _, weight in terms],
-            "features": [self.numbers.index(hinge.feature) for hinge, _ in terms],
-            "starts": [hinge.start for hinge, _ in terms],
-            "ends": [hinge.end for hinge, _ in terms],
-        }
 
     def _table(self, name: str, levels: dict[Any, float]) -> list[float | None]:
         """Return what each level of a feature adds, then an unseen and a missing one.

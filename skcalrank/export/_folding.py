@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -13,20 +14,19 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
-from ..data.types import Floats
 from ..preprocessing import LinearColumns, QuantileHinges, signed_log1p
 from ..trees import Forest
 from ._additive import (
     Additive,
     Category,
-    check_finite,
+    Curve,
     combined,
     filled,
     identity,
     indicators,
     plain,
 )
-from ._score_tree import Score, Steps, Sum, refuse_queries, steps_of
+from ._score_tree import Score, Steps, Sum, steps_of
 from ._trees import columns_of, forests_of, sources_of
 
 _STEPS = (
@@ -52,7 +52,14 @@ def folded(tree: Score, names: list[str]) -> tuple[Additive, list[tuple[float, G
     terms = list(_terms(tree, [identity(name) for name in names]))
     trees = [(weight, term) for weight, term in terms if isinstance(term, Grown)]
     score = combined((weight, term) for weight, term in terms if isinstance(term, Additive))
-    check_finite(score)
+    numbers = [score.constant, *score.terms.values(), *score.missing.values()]
+    curves = [term for term in score.terms if isinstance(term, Curve)]
+    numbers += [end for curve in curves for end in (curve.start, curve.end)]
+    if not all(map(math.isfinite, numbers)):  # which no format holds
+        raise ValueError(
+            "The coefficients, or the scales of steps before them, are not finite numbers: scale "
+            "the features, and fit again."
+        )
     return score, trees
 
 
@@ -64,9 +71,7 @@ def number_column(name: str) -> dict[str, Any]:
 def _terms(tree: Any, columns: list[Additive]) -> Iterator[tuple[float, Additive | Grown]]:
     """Yield the weighted terms of a score of given columns."""
     if isinstance(tree, Steps):
-        for step in tree.transformers:
-            columns = _columns(step, columns)
-        yield from _terms(tree.score, columns)
+        yield from _terms(tree.score, _behind(tree.transformers, columns))
     elif isinstance(tree, Sum):
         if tree.trees is not None:
             yield 1.0, _trees(tree.trees, columns)
@@ -91,7 +96,18 @@ def _linear(model: Any, columns: list[Additive]) -> Additive:
             f"and this format has one: {_OTHERWISE}."
         )
     intercept = float(np.ravel(model.intercept_)[0])
-    _check_linear(model, coef.ravel(), intercept)
+    # A link, such as the exponential function of PoissonRegressor, is not linear.
+    points = np.random.default_rng(0).normal(size=(8, coef.size))
+    with warnings.catch_warnings():
+        # A model that was fitted to a data frame warns of rows without names.
+        warnings.simplefilter("ignore")
+        predicted = np.ravel(model.predict(points))
+    expected = points @ coef.ravel() + intercept
+    if not np.allclose(predicted, expected, rtol=0.0, atol=_TOLERANCE * np.abs(expected).max()):
+        raise ValueError(
+            f"{type(model).__name__} predicts a function of a sum that is linear in the features: "
+            f"{_OTHERWISE}."
+        )
     return combined(zip(coef.ravel().tolist(), columns), intercept)
 
 
@@ -149,24 +165,8 @@ def _of_codes(column: Additive, levels: list[str], coded: Any) -> list[Additive]
     return out
 
 
-def _check_linear(model: Any, coef: Floats, intercept: float) -> None:
-    """Raise for a link, such as the exponential function of PoissonRegressor."""
-    points = np.random.default_rng(0).normal(size=(8, len(coef)))
-    with warnings.catch_warnings():
-        # A model that was fitted to a data frame warns of rows without names.
-        warnings.simplefilter("ignore")
-        predicted = np.ravel(model.predict(points))
-    expected = points @ coef + intercept
-    if not np.allclose(predicted, expected, rtol=0.0, atol=_TOLERANCE * np.abs(expected).max()):
-        raise ValueError(
-            f"{type(model).__name__} predicts a function of a sum that is linear in the features: "
-            f"{_OTHERWISE}."
-        )
-
-
 def _columns(step: Any, columns: list[Additive]) -> list[Additive]:
     """Return the columns that a transformer makes of given ones."""
-    refuse_queries(step)
     if hasattr(step, "get_support"):
         return [columns[number] for number in step.get_support(indices=True)]
     for kinds, fold in _FOLDS.items():
@@ -178,10 +178,10 @@ def _columns(step: Any, columns: list[Additive]) -> list[Additive]:
     )
 
 
-def _of_parts(step: Any, columns: list[Additive]) -> list[Additive]:
-    """Return the columns of a pipeline of transformers."""
-    for transformer in steps_of(step):
-        columns = _columns(transformer, columns)
+def _behind(steps: list[Any], columns: list[Additive]) -> list[Additive]:
+    """Return the columns that several steps make, one after the other."""
+    for step in steps:
+        columns = _columns(step, columns)
     return columns
 
 
@@ -194,7 +194,7 @@ def _beside(step: Any, columns: list[Additive]) -> list[Additive]:
     is_union = isinstance(step, FeatureUnion)
     out = []
     for _, transformer, *chosen in step.transformer_list if is_union else step.transformers_:
-        numbers = range(len(columns)) if is_union else _numbers(*chosen, names)
+        numbers = range(len(columns)) if is_union else _numbers(chosen[0], names)
         picked = [columns[number] for number in numbers]
         if transformer == "passthrough":
             out += picked
@@ -227,8 +227,10 @@ def _scaled(step: Any, columns: list[Additive]) -> list[Additive]:
         shift = 0.0 if center is None else -center * scale
     if not getattr(step, "clip", False):
         return _affine(columns, scale, shift)
-    ends = ((end - shift) / scale if is_min_max else end * step.scale_ for end in (low, high))
-    return _affine([_hinge(step, *column) for column in zip(columns, *ends)], high - low, low)
+    # Of MaxAbsScaler exactly the scales.
+    ends: Any = ((x - shift) / scale if is_min_max else x * step.scale_ for x in (low, high))
+    hinges = [_hinge(step, *column) for column in zip(columns, *ends)]
+    return _affine(hinges, high - low, low)
 
 
 def _affine(columns: list[Additive], scale: Any, shift: Any) -> list[Additive]:
@@ -276,7 +278,8 @@ def splines(step: Any, columns: list[Additive]) -> list[Additive]:
     return out
 
 
-def _function(step: Any, columns: list[Additive]) -> list[Additive]:
+def functions(step: Any, columns: list[Additive]) -> list[Additive]:
+    """Return the columns of a FunctionTransformer; raise unless it has signed_log1p or none."""
     if step.func is None:
         return columns
     logs: list[Any] = [column.log() for column in columns] if step.func is signed_log1p else [None]
@@ -289,7 +292,7 @@ def _function(step: Any, columns: list[Additive]) -> list[Additive]:
 
 
 _FOLDS: dict[Any, Callable[..., Any]] = {
-    Pipeline: _of_parts,
+    Pipeline: lambda step, columns: _behind(steps_of(step), columns),
     FeatureUnion: _beside,
     ColumnTransformer: _beside,
     preprocessing.StandardScaler: _scaled,
@@ -299,7 +302,7 @@ _FOLDS: dict[Any, Callable[..., Any]] = {
     LinearColumns: _of_table,
     QuantileHinges: _hinges,
     preprocessing.SplineTransformer: splines,
-    preprocessing.FunctionTransformer: _function,
+    preprocessing.FunctionTransformer: functions,
     SimpleImputer: filled,
     preprocessing.OneHotEncoder: indicators,
 }

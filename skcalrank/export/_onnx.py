@@ -16,12 +16,12 @@ from ..boosting import BoostedRanker, ExternalRanker
 from ..data import check
 from ..data.types import Estimator
 from ..linear_model import GramRidge
-from ..preprocessing import QuantileHinges, signed_log1p
+from ..preprocessing import QuantileHinges
 from ..rankers import RANKERS, MultiLabelRanker, is_ranker
 from ..stacking import StackingRanker, TabularRanker, scorer_of
 from ._additive import identity
 from ._document import compiled_document
-from ._folding import splines
+from ._folding import functions, splines
 from ._onnx_graph import (
     Graph,
     clipped,
@@ -35,8 +35,6 @@ from ._onnx_graph import (
 )
 from ._score_tree import Score, Steps, Sum, score_tree, unwrapped
 from ._trees import forests_of_numbers, sources_of
-
-_SCORERS = (BoostedRanker, ExternalRanker, StackingRanker, TabularRanker)
 
 
 def to_onnx(ranker: Estimator, *, initial_types: Any = None, target_opset: Any = None) -> Any:
@@ -78,12 +76,12 @@ def to_onnx(ranker: Estimator, *, initial_types: Any = None, target_opset: Any =
     --------
     register_converters : Lets ``skl2onnx.to_onnx`` itself convert rankers.
     """
-    skl2onnx = _required()
+    register_converters()
+    skl2onnx = import_module("skl2onnx")
     check_is_fitted(ranker)
     model = unwrapped(ranker)
     if scorer_of(model) is None:
         score_tree(model)
-    register_converters()
     floats = skl2onnx.common.data_types.FloatTensorType
     if initial_types is None:
         initial_types = [("X", floats([None, model.n_features_in_]))]
@@ -113,8 +111,10 @@ def register_converters() -> None:
     ImportError
         If ``skl2onnx`` is not installed.
     """
-    skl2onnx = _required()
-    rankers = (*RANKERS.values(), MultiLabelRanker, *_SCORERS, GramRidge)
+    remedy = 'to_onnx needs skl2onnx: pip install "skcalrank[export]"'
+    skl2onnx = check.installed("skl2onnx", remedy)
+    stacks = (BoostedRanker, ExternalRanker, StackingRanker, TabularRanker)
+    rankers = (*RANKERS.values(), MultiLabelRanker, *stacks, GramRidge)
     kinds: dict[Any, Callable[..., Any]] = dict.fromkeys(rankers, _ranker)
     kinds |= {QuantileHinges: _hinges, FunctionTransformer: _function}
     if SplineTransformer not in skl2onnx.supported_converters():
@@ -122,10 +122,6 @@ def register_converters() -> None:
     put = skl2onnx.update_registered_converter
     for cls, output_of in kinds.items():
         put(cls, f"Skcalrank{cls.__name__}", _shape, _converter(output_of))
-
-
-def _required() -> Any:
-    return check.installed("skl2onnx", 'to_onnx needs skl2onnx: pip install "skcalrank[export]"')
 
 
 def _shape(operator: Any) -> None:
@@ -191,11 +187,5 @@ def _splines(step: Any, graph: Graph) -> Any:
 
 
 def _function(step: Any, graph: Graph) -> Any:
-    if step.func is signed_log1p:
-        return logs_of(graph.X, graph)
-    if step.func is None:
-        return graph.X
-    raise ValueError(
-        f"FunctionTransformer({step.func!r}) cannot be written out: use signed_log1p of "
-        "skcalrank.preprocessing, or choose to_json."
-    )
+    functions(step, [])  # which raises for others
+    return graph.X if step.func is None else logs_of(graph.X, graph)

@@ -9,11 +9,8 @@ import numpy as np
 
 from ..data.types import ArrayLike
 from ..trees import Forest
-from ._document import matrix_columns
+from ._document import ROUNDING, matrix_columns
 from ._trees import single_above
-
-# Scores whose spread in a query is below this share of the largest count as equal.
-_ROUNDING = 1e-9
 
 
 class Graph(NamedTuple):
@@ -125,18 +122,19 @@ def scorer_graph(document: dict[str, Any], graph: Graph) -> Any:
 
     Raises ValueError if a column is read as anything but a number that single precision holds.
     """
-    matrix = _matrix(document, graph)
-    members = []
+    matrix, members = _matrix(document, graph), []
+    picked = graph.op("Gather", matrix, np.array(document["numbers"], dtype=np.int64), axis=1)
     if document["views"]:
-        numbers = _numbers(document, matrix, graph)
+        means = graph.numbers(document["means"])
+        numbers = graph.op("Where", graph.op("IsNaN", picked), means, picked)
         members += [_view(view, numbers, graph) for view in document["views"]]
     if document["in_query"]:
-        matrix = graph.op("Concat", matrix, _beside(document["numbers"], matrix, graph), axis=1)
+        matrix = graph.op("Concat", matrix, _beside(picked, graph), axis=1)
     for written in document["trees"]:
         members.append(trees_of(matrix, list(map(Forest.from_dict, written)), graph))
     weights = document["weights"]
     if document["by_query"]:
-        members = [_scaled(member, graph, _ROUNDING) for member in members]
+        members = [_scaled(member, graph, ROUNDING) for member in members]
     else:
         weights = [weight / spread for weight, spread in zip(weights, document["spreads"])]
     return sum_of([times(member, weight, graph) for member, weight in zip(members, weights)], graph)
@@ -159,14 +157,6 @@ def _matrix(document: dict[str, Any], graph: Graph) -> Any:
     return graph.op("Sub", matrix, graph.numbers(offsets)) if any(offsets) else matrix
 
 
-def _numbers(document: dict[str, Any], matrix: Any, graph: Graph) -> Any:
-    """Return the numbers of the views, with means in place of missing ones."""
-    places = np.array(document["numbers"], dtype=np.int64)
-    numbers = graph.op("Gather", matrix, places, axis=1)
-    means = graph.numbers(document["means"])
-    return graph.op("Where", graph.op("IsNaN", numbers), means, numbers)
-
-
 def _view(view: dict[str, Any], numbers: Any, graph: Graph) -> Any:
     """Return the score of a linear view."""
     curves, kind = numbers, view["kind"]
@@ -180,9 +170,8 @@ def _view(view: dict[str, Any], numbers: Any, graph: Graph) -> Any:
     return linear(curves, view["coefficients"], view["intercept"], graph)
 
 
-def _beside(numbers: list[int], matrix: Any, graph: Graph) -> Any:
-    """Return what trees read to the right of the matrix."""
-    picked = graph.op("Gather", matrix, np.array(numbers, dtype=np.int64), axis=1)
+def _beside(picked: Any, graph: Graph) -> Any:
+    """Return what trees read to the right of the matrix, of the numbers in it."""
     rounded = graph.op("Round", times(_scaled(picked, graph), 1e4, graph))
     scaled = graph.op("Div", rounded, graph.numbers([1e4]))
     return graph.op("Where", graph.op("IsNaN", picked), graph.numbers([np.nan]), scaled)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import handed_to, inside
 from ..rankers import NDCGRanker, is_ranker
-from ._trees import has_trees
+from ._trees import boosters_of
 
 
 class Sum(NamedTuple):
@@ -45,7 +45,12 @@ def score_tree(model: Any, record: Any = None) -> Score:
     if isinstance(model, Pipeline):
         *transformers, last = steps_of(model)
         for step in transformers:
-            refuse_queries(step)
+            if handed_to(step, "transform", qid="any"):
+                raise ValueError(
+                    f"{type(_reader(step)).__name__} reads all documents of the query, and what is "
+                    "exported sees one document at a time: compute its columns where features are "
+                    "computed, and export the steps behind it."
+                )
         return Steps(model, transformers, score_tree(last, None if transformers else record))
     if hasattr(model, "expected_loss"):
         raise ValueError(
@@ -70,12 +75,12 @@ def score_tree(model: Any, record: Any = None) -> Score:
         reads_codes = getattr(model, "encoder_", None) is not None
         if inner is not None and (not reads_codes or isinstance(inner, Pipeline)):
             return score_tree(inner, record)
-        if inner is not None and not has_trees(model):
+        if inner is not None and not boosters_of(model):
             raise ValueError(
                 f"{type(inner).__name__} reads codes of the columns of a table, and no format "
                 "makes them: export trees of LightGBM or XGBoost, or fit it to an array."
             )
-    if getattr(model, "coef_", None) is None and has_trees(model):
+    if getattr(model, "coef_", None) is None and boosters_of(model):
         return Sum(_weighted(_starts_of(model)), model, getattr(record, "missing", None))
     return model
 
@@ -95,16 +100,6 @@ def steps_of(model: Any) -> list[Any]:
     return [step for step in before if step not in (None, "passthrough")] + [last]
 
 
-def refuse_queries(step: Any) -> None:
-    """Raise for a step that sees whole queries."""
-    if handed_to(step, "transform", qid="any"):
-        raise ValueError(
-            f"{type(_reader(step)).__name__} reads all documents of the query, and what is "
-            "exported sees one document at a time: compute its columns where features are "
-            "computed, and export the steps behind it."
-        )
-
-
 def _reader(step: Any) -> Any:
     """Return the part of a step that sees whole queries, or the step itself."""
     lists = ("transformers_", "transformer_list", "steps")
@@ -117,23 +112,19 @@ def _reader(step: Any) -> Any:
 def _members_of(stack: Any) -> list[tuple[float, Any]]:
     """Return the weight and the ranker of each score that a stack adds up."""
     if stack.normalize_ == "query":
+        names = []  # of its rankers that see one document
+        for name, ranker in stack.named_rankers_.items():
+            with suppress(ValueError):
+                score_tree(ranker)
+                names.append(f"named_rankers_[{name!r}]")
+        others = f"export one of its rankers, {', '.join(names)}, or " if names else ""
         raise ValueError(
             f"{type(stack).__name__} was fitted with normalize='query', which divides scores by "
             "their spread in the query, and what is exported sees one document at a time: "
-            f"{_exportable_members(stack)}fit a StackingRanker with normalize='pooled'."
+            f"{others}fit a StackingRanker with normalize='pooled'."
         )
     weights = stack.weights_ / stack.spreads_
     return [(weight, ranker) for weight, ranker in zip(weights, stack.rankers_) if weight > 0]
-
-
-def _exportable_members(stack: Any) -> str:
-    """Return the advice to export a ranker of a stack, if there are any that see one document."""
-    names = []
-    for name, ranker in stack.named_rankers_.items():
-        with suppress(ValueError):
-            score_tree(ranker)
-            names.append(f"named_rankers_[{name!r}]")
-    return f"export one of its rankers, {', '.join(names)}, or " if names else ""
 
 
 def _starts_of(model: Any) -> list[tuple[float, NDCGRanker]]:

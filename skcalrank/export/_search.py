@@ -67,11 +67,24 @@ def to_elasticsearch(
     >>> body["model"]["model"]["type"]
     'model/linear'
     """
-    score = score_tree(ranker)
-    names = names_of_features(ranker, feature_names)
-    if (grown := _trees_of(score)) is None:
+    score, names = score_tree(ranker), names_of_features(ranker, feature_names)
+    transformers, grown = [], score
+    while isinstance(grown, Steps):
+        transformers += grown.transformers
+        grown = grown.score
+    if not isinstance(grown, Sum) or grown.trees is None:
         kind, definition = "model/linear", _weights(score, names)
         used = set(definition)
+    elif grown.terms:
+        raise ValueError(
+            f"{type(grown.trees).__name__} begins at the scores of a start, which are not trees: "
+            "fit with start=None, or use to_json or to_onnx."
+        )
+    elif transformers:
+        raise ValueError(
+            "Boosted trees split the columns that the steps before them make, and the plugin has "
+            "the features alone: fit the trees without these steps, or use to_onnx."
+        )
     else:
         kind, forests = "model/xgboost+json", forests_of_numbers(grown.trees)
         names = [names[source] for source in sources_of(grown.trees)]
@@ -110,27 +123,6 @@ def to_opensearch(
         The body of ``POST _ltr/_featureset/<feature set>/_createmodel``.
     """
     return to_elasticsearch(ranker, name, feature_names=feature_names, feature_set=feature_set)
-
-
-def _trees_of(score: Score) -> Sum | None:
-    """Return the trees that are the score; None of other scores."""
-    transformers: list[Any] = []
-    while isinstance(score, Steps):
-        transformers += score.transformers
-        score = score.score
-    if not isinstance(score, Sum) or score.trees is None:
-        return None
-    if score.terms:
-        raise ValueError(
-            f"{type(score.trees).__name__} begins at the scores of a start, which are not trees: "
-            "fit with start=None, or use to_json or to_onnx."
-        )
-    if transformers:
-        raise ValueError(
-            "Boosted trees split the columns that the steps before them make, and the plugin has "
-            "the features alone: fit the trees without these steps, or use to_onnx."
-        )
-    return score
 
 
 def _weights(tree: Score, names: list[str]) -> dict[str, float]:

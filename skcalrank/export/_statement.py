@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._document import matrix_columns, scaled_columns
+from ._document import ROUNDING, matrix_columns, scaled_columns
 
 # Name of the steps, which should not be that of a table.
 _STEP = "skcalrank_"
 
 # Codes of an unseen and of a missing level, which come before those of known levels.
 _UNSEEN, _MISSING = -1, -2
-
-# Scores whose spread in a query is below this share of the largest count as equal.
-_ROUNDING = 1e-9
 
 # In texts of MySQL, BigQuery and Spark. BigQuery has no doubled quotes, and texts of one line.
 _ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\n": r"\n", "\r": r"\r"})
@@ -136,7 +133,7 @@ class Statement(Expression):
         members = [f"s{k}" for k in range(len(scores))]
         if document["by_query"]:
             scaled = {f"v{member}": member for member in members}
-            self._scale(scaled, _ROUNDING)
+            self._scale(scaled, ROUNDING)
             members = list(scaled)
         selected = [f"o{k} AS {name_of(column, self.quote)}" for k, column in enumerate(returned)]
         selected.append(f"{self.score(members)} AS score")
@@ -221,7 +218,7 @@ def number(value: float) -> str:
     # An exponent makes a number one in floating point, and not a decimal.
     text = repr(float(value))
     text = text if "e" in text else f"{text}e0"
-    return f"({text})" if text.startswith("-") else text
+    return f"({text})" if text[0] == "-" else text
 
 
 def sum_of(terms: Sequence[str]) -> str:

@@ -6,14 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..boosting import BoostedRanker, ExternalRanker
 from ..preprocessing import ScaledBeside
 from ..trees import Engine, Forest, forest_of, library_of
-
-
-def has_trees(model: Any) -> bool:
-    """Return whether a fitted ranker or regressor adds up boosted trees."""
-    return bool(_boosters(model))
 
 
 def forests_of(model: Any) -> list[Forest]:
@@ -30,7 +24,7 @@ def forests_of(model: Any) -> list[Forest]:
     categories, n_columns = {}, int(model.n_features_in_)
     if encoder is not None:
         categories, n_columns = encoder.categories_, len(encoder.sources_)
-    return [forest_of(b, n_columns, categories, weight) for b, weight in _boosters(model)]
+    return [forest_of(b, n_columns, categories, weight) for b, weight in boosters_of(model)]
 
 
 def columns_of(forests: list[Forest]) -> list[int]:
@@ -66,10 +60,10 @@ def forests_of_numbers(model: Any) -> list[Forest]:
     return forests
 
 
-def _boosters(model: Any) -> list[tuple[Any, float]]:
-    """Return the fitted boosters of a model, and their weights."""
-    model = model.estimator_ if isinstance(model, ExternalRanker) else model
-    if isinstance(model, BoostedRanker):
+def boosters_of(model: Any) -> list[tuple[Any, float]]:
+    """Return the fitted boosters that a ranker or regressor adds up, if any, and their weights."""
+    model = model.estimator_ if {"encoder_", "estimator_"} <= vars(model).keys() else model
+    if hasattr(model, "model_weights_"):
         weights = model.model_weights_.tolist()
         return list(zip(model.booster_ if len(weights) > 1 else [model.booster_], weights))
     library = library_of(model)

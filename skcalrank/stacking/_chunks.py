@@ -116,9 +116,27 @@ class _Chunks:
         return [fit.fitted(of) for fit, of in zip(self._fits, learned)], list(scores)
 
     def _read(self, scorers: list[Any] | None, scores: Floats, *, learns: bool) -> None:
-        """Read the rows once, to learn from them and to score them."""
+        """Read the rows once, whole queries at a time, to learn from them and to score them."""
+
+        def of_chunk(X: Any, numbers: Ints, first: int, chunk: Any) -> list[Any]:
+            _, rows, queries = chunk
+            pick = slice(first + rows.start, first + rows.stop)
+            curves, moments = partial(curve_of, queries=queries), []
+            columns = transform_together(self._columns, X[numbers[rows]], curves)
+            for number, made in enumerate(columns):
+                if learns:
+                    with naming_columns([self._columns[number]]):
+                        moments.append(self._fits[number].moments_of(made, queries, pick))
+                if scorers is not None:
+                    scores[number, pick] = scorers[number].predict(made)
+            return moments
+
+        def add(moments: list[Any]) -> None:
+            for fit, of_fit in zip(self._fits, moments):
+                fit.add(of_fit)
+
         for X, numbers, first, queries in self._blocks():
-            self._read_block(X, numbers, first, queries, scorers, scores, learns)
+            each(partial(of_chunk, X, numbers, first), list(queries.parts(_ROWS)), add)
 
     def _blocks(self) -> Iterator[tuple[Floats, Any, int, Queries]]:
         """Yield features, the numbers of rows in them, the first of the rows, and their queries."""
@@ -132,37 +150,3 @@ class _Chunks:
             if first < last:
                 ptr = queries.ptr[first : last + 1] - ends[0]
                 yield X, numbers[ends[0] : ends[1]] - start, int(ends[0]), Queries(ptr)
-
-    def _read_block(
-        self,
-        X: Any,
-        numbers: Ints,
-        first: int,
-        queries: Queries,
-        scorers: list[Any] | None,
-        scores: Floats,
-        learns: bool,
-    ) -> None:
-        """Learn and score whole queries, which begin with a row."""
-
-        def of_chunk(chunk: tuple[Any, Any, Queries]) -> list[Any]:
-            _, rows, queries = chunk
-            pick = slice(first + rows.start, first + rows.stop)
-            moments = []
-            for number, made in enumerate(self._made(X[numbers[rows]], queries)):
-                if learns:
-                    with naming_columns([self._columns[number]]):
-                        moments.append(self._fits[number].moments_of(made, queries, pick))
-                if scorers is not None:
-                    scores[number, pick] = scorers[number].predict(made)
-            return moments
-
-        def add(moments: list[Any]) -> None:
-            for fit, of_fit in zip(self._fits, moments):
-                fit.add(of_fit)
-
-        each(of_chunk, list(queries.parts(_ROWS)), add)
-
-    def _made(self, X: Floats, queries: Queries) -> Any:
-        """Return the columns of each view of some rows."""
-        return transform_together(self._columns, X, partial(curve_of, queries=queries))

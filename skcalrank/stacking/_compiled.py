@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from operator import is_
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from ._members import scaled, units_within
 from ._views import LinearView, kind_of, trees_behind
 
 
+@dataclass(eq=False)
 class CompiledScorer:
     """Scores of fitted linear views and trees, computed from one matrix.
 
@@ -39,30 +41,27 @@ class CompiledScorer:
       Those of the numbers of the views, if there are any; None if no trees read any.
     """
 
-    def __init__(
-        self,
-        views: list[View],
-        trees: Sequence[TreeScores | Forests],
-        weights: Floats,
-        spreads: Floats,
-        by_query: bool,
-        encoder: TableEncoder | None = None,
-        beside: Ints | None = None,
-    ) -> None:
-        self.views, self.trees, self.encoder = views, trees, encoder
-        self.weights, self.spreads, self.by_query = weights, spreads, by_query
+    views: list[View]
+    trees: Sequence[TreeScores | Forests]
+    weights: Floats
+    spreads: Floats
+    by_query: bool
+    encoder: TableEncoder | None = None
+    beside: Ints | None = None
+
+    def __post_init__(self) -> None:
         # Levels of all categories stand one below the other, with a column for each view.
         self.categories: Ints = np.zeros(0, dtype=np.intp)
-        self.numbers: Ints = self.categories if beside is None else beside
+        self.numbers: Ints = self.categories if self.beside is None else self.beside
         self.in_query = len(self.numbers) > 0
         self.means: Any = None
-        if views:
-            self.numbers, self.means = views[0].numbers, views[0].means
-            self.categories = views[0].categories
-            sizes = list(map(len, views[0].tables))
+        if self.views:
+            first = self.views[0]
+            self.numbers, self.means, self.categories = first.numbers, first.means, first.categories
+            sizes = list(map(len, first.tables))
             self.last: Ints = np.cumsum(sizes, dtype=np.intp) - 1
             self.first: Ints = self.last - np.array(sizes, dtype=np.intp) + 1
-            columns = [np.hstack([np.zeros(0), *view.tables]) for view in views]
+            columns = [np.hstack([np.zeros(0), *view.tables]) for view in self.views]
             self.table: Floats = np.column_stack(columns)
 
     @property
@@ -77,7 +76,7 @@ class CompiledScorer:
         for row, view in zip(out, self.views):
             row[:] = view.of_numbers(block)
         if len(self.categories):
-            out[: len(self.views)] += self._of_categories(matrix)
+            out[: len(self.views)] += self._levels(matrix).sum(axis=1).T
         for row, trees, threads in zip(out[len(self.views) :], self.trees, n_jobs):
             row[:] = trees.of_rows(block.columns(trees.n_columns), threads)
         return out
@@ -161,11 +160,6 @@ class CompiledScorer:
                 out[:, self.numbers] += parts[:, n_columns:]
         return queries.centered(out)
 
-    def _of_categories(self, matrix: Floats) -> Floats:
-        """Return what the categories add to the views."""
-        parts: Floats = self._levels(matrix).sum(axis=1).T
-        return parts
-
     def _levels(self, matrix: Floats) -> Floats:
         """Return what each category adds to each view, of shape (n_rows, n_categories, n_views)."""
         codes = matrix[:, self.categories]
@@ -214,6 +208,7 @@ class Block:
         return self._wide if n_columns > self.matrix.shape[1] else self.matrix
 
 
+@dataclass(eq=False)
 class View:
     """A linear ranker of curves of the numbers, and of the levels of categories.
 
@@ -225,39 +220,22 @@ class View:
     * `hinges`: which of the numbers each of the curves belongs to, and where it starts and ends.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        numbers: Ints,
-        means: Any,
-        categories: Ints,
-        tables: list[Floats],
-        coef: Floats,
-        intercept: float,
-        hinges: Sequence[Any] = (),
-    ) -> None:
-        self.kind, self.numbers, self.means = kind, numbers, means
-        self.categories, self.tables = categories, tables
-        self.coef, self.intercept, self.hinges = coef, intercept, hinges
-        # Which of the numbers each of the curves belongs to.
-        self.features: Ints = hinges[0] if hinges else np.arange(len(coef))
-        if hinges:
-            # Differences of halved values cannot overflow.
-            self._halves, self._widths = hinges[1] / 2, hinges[2] / 2 - hinges[1] / 2
+    kind: str
+    numbers: Ints
+    means: Any
+    categories: Ints
+    tables: list[Floats]
+    coef: Floats
+    intercept: float
+    hinges: Sequence[Any] = ()
 
-    @classmethod
-    def of(cls, kind: str, columns: LinearColumns, ranker: Any) -> Self:
-        """Return the view of fitted columns and of the linear ranker behind them."""
-        coef, start = np.ravel(ranker.coef_), 0
-        tables = []
-        for indicators in columns.indicators_:
-            tables.append(_levels_of(indicators, coef[start : start + indicators.width]))
-            start += indicators.width
-        hinges = [getattr(columns.curve_, f"{name}_") for name in _HINGES if kind == "hinges"]
-        places = np.array([indicators.column for indicators in columns.indicators_], dtype=np.intp)
-        intercept = float(np.ravel(ranker.intercept_)[0])
-        shared = columns.numbers_, columns.means_, places
-        return cls(kind, *shared, tables, coef[start:], intercept, hinges)
+    def __post_init__(self) -> None:
+        # Which of the numbers each of the curves belongs to.
+        self.features: Ints = np.arange(len(self.coef))
+        if self.hinges:
+            self.features, starts, ends = self.hinges
+            # Differences of halved values cannot overflow.
+            self._halves, self._widths = starts / 2, ends / 2 - starts / 2
 
     def to_dict(self) -> dict[str, Any]:
         """Return the view as plain Python types, but for what it shares with others."""
@@ -400,4 +378,14 @@ def view_of(ranker: Any) -> View | None:
         return None
     columns, last = (step for _, step in ranker.steps)
     kind = kind_of(columns.curve_) if type(columns) is LinearColumns else None
-    return None if kind is None or not hasattr(last, "coef_") else View.of(kind, columns, last)
+    if kind is None or not hasattr(last, "coef_"):
+        return None
+    coef, start, tables = np.ravel(last.coef_), 0, []
+    for indicators in columns.indicators_:
+        tables.append(_levels_of(indicators, coef[start : start + indicators.width]))
+        start += indicators.width
+    hinges = [getattr(columns.curve_, f"{name}_") for name in _HINGES if kind == "hinges"]
+    places = np.array([indicators.column for indicators in columns.indicators_], dtype=np.intp)
+    intercept = float(np.ravel(last.intercept_)[0])
+    shared = columns.numbers_, columns.means_, places
+    return View(kind, *shared, tables, coef[start:], intercept, hinges)

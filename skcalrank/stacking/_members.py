@@ -26,11 +26,11 @@ from ..data import (
     workers_of_fit,
 )
 from ..data.types import Bools, Floats, Ints
-from ..rankers import with_held_out
+from ..rankers import is_ranker, with_held_out
 from ._chunks import fit_views
 from ._mixing import ROUNDING, Plan
 from ._streamed import Streamed
-from ._views import LinearView, fit_in_two, fit_stopped, fits_in_two, rows_for, table_for
+from ._views import LinearView, fit_in_two, fit_stopped, ranker_behind, rows_for, table_for
 
 # Held-out scores are rounding errors, too, if they vary by less than this share of what the ranker
 # of all rows gives, and those of linear views if they do by less than that of the targets.
@@ -84,8 +84,7 @@ def fit_members(
         fits = [*fits[:-1], *fits[-1]]
     if plan.sample is not None:
         fits = [(ranker, _of_all(scores, plan)) for ranker, scores in fits]
-    by_number = dict(zip([*alone, *views], fits))
-    ordered = [by_number[number] for number in range(len(members))]
+    ordered = (fits[place] for place in np.argsort([*alone, *views]))
     return [(ranker, *_scaled(ranker, scores, plan, by_query)) for ranker, scores in ordered]
 
 
@@ -173,8 +172,9 @@ def _fit_in_parts(
     Scores are NaN for rows that no split holds out.
     """
     scores = np.full(rows.n_rows, np.nan)
+    last = ranker_behind(ranker)
     in_two = len(splits) == 1 and _is_cut_between_queries(rows.codes, *splits[0])
-    if in_two and fits_in_two(ranker):
+    if in_two and last is not ranker and is_ranker(last) and has_method(last, "merge"):
         train, test = splits[0]
         fitted, scores[test] = fit_in_two(ranker, rows, train, method)
         return fitted, scores

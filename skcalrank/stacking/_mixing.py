@@ -83,19 +83,19 @@ def make_plan(
         splits = [_masks(split, rows) for split in make_splits(cv, given, qid)]
         of_member = [(0, 0)] * len(members)
         return Plan(rows, targets, None, of_member, splits, evals, method, given.X, together)
-    counts = [
+    n_models = [
         0 if alone or evals or not stops_early(ranker) else ranker_behind(ranker).n_models
         for _, ranker in members
     ]
     most_rows = np.inf if streamed is None else streamed.most_rows
-    folds, sampled = _folds(rows, measure, max(sum(counts), 1), seed, most_rows)
-    all_held_out, any_held_out = _amount_of(folds)
-    if all_held_out and sum(counts) > 1:
-        # Of so few queries, one fold is held out of all rankers, which stop early within the rest.
-        counts = [0] * len(members)
-        folds, sampled = _folds(rows, measure, 1, seed, most_rows)
-        all_held_out, any_held_out = _amount_of(folds)
-    if all_held_out or not any_held_out:
+    # Of few queries, one fold is held out of all rankers, which stop early within the rest.
+    for counts in (n_models, [0] * len(members)):
+        folds, sampled = _folds(rows, measure, max(sum(counts), 1), seed, most_rows)
+        of_workers = workers_of_fit().gather(((folds >= 0).all(), (folds >= 0).any()))
+        all_held_out, any_held_out = zip(*of_workers)
+        if not all(all_held_out) or sum(counts) <= 1:
+            break
+    if all(all_held_out) or not any(any_held_out):
         raise ValueError(
             f"n_samples={len(folds)} rows of n_queries={rows.queries.n_queries} are too few to "
             "hold some out for the weights of the mixture. Pass more queries, or fit one ranker "
@@ -168,20 +168,11 @@ def _folds(
     return folds, np.logical_or.reduce(drawn) | (of_sample == 1.0)
 
 
-def _amount_of(folds: Ints) -> tuple[bool, bool]:
-    """Return whether all rows of all workers are held out, and whether any is."""
-    all_of, any_of = zip(*workers_of_fit().gather(((folds >= 0).all(), (folds >= 0).any())))
-    return all(all_of), any(any_of)
-
-
 def _masks(split: Any, rows: Rows) -> tuple[Bools, Bools]:
     """Return masks of the rows to train on and of the rows to score."""
-    test = np.zeros(rows.n_rows, dtype=bool)
+    train, test = np.zeros((2, rows.n_rows), dtype=bool)
     test[split.test] = True
-    train = ~test
-    if split.train is not None:
-        train[:] = False
-        train[split.train] = True
+    train[~test if split.train is None else split.train] = True
     return train[rows.numbers], test[rows.numbers]
 
 

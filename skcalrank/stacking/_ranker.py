@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import isclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import Bunch, get_tags
@@ -36,7 +36,7 @@ from ..losses import Loss, get_loss
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded, fit_encoded
 from ..rankers import BaseRanker
-from ._compiled import compiled
+from ._compiled import CompiledScorer, compiled
 from ._explained import contributions_of_members, importances_of, settle_views
 from ._members import fit_members, scaled
 from ._mixing import FEW_QUERIES, HeldOut, make_plan
@@ -48,9 +48,6 @@ from ._views import (
     trees_behind,
     without_encoder,
 )
-
-if TYPE_CHECKING:
-    from ._compiled import CompiledScorer
 
 
 class StackingRanker(BaseRanker, _BaseComposition):
@@ -235,8 +232,6 @@ class StackingRanker(BaseRanker, _BaseComposition):
         params : dict
             Values by name.
         """
-        if self.rankers is None:
-            return super().get_params(deep=deep)
         return self._get_params("rankers", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
@@ -251,11 +246,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         -------
         self : StackingRanker
         """
-        if self.rankers is None and "rankers" not in params:
-            super().set_params(**params)
-        else:
-            self._set_params("rankers", **params)
-        return self
+        return self._set_params("rankers", **params)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -111,13 +111,10 @@ class Streamed:
                 matrix = check.features(self._checker, X, reset=not number, **checks)
             else:
                 matrix = encoded(X, self.encoder).matrix
-            y, queries = np.asarray(y), check.queries(qid, len(matrix))
-            weight = None if weight is None else np.asarray(weight)
-            if queries.order is not None:
-                order = queries.order
-                matrix, y = matrix[order], y[order]
-                weight = None if weight is None else weight[order]
-            yield matrix, y, queries, weight
+            queries = check.queries(qid, len(matrix))
+            order = slice(None) if queries.order is None else queries.order
+            weight = None if weight is None else np.asarray(weight)[order]
+            yield matrix[order], np.asarray(y)[order], queries, weight
 
     def _learn(self) -> None:
         """Read everything once: labels, queries and weights."""

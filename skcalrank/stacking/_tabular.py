@@ -19,8 +19,6 @@ from ._ranker import StackingRanker
 from ._streamed import Streamed
 from ._views import linear_views
 
-_TREES = ("auto", "lightgbm", "xgboost", "sklearn")
-
 # Losses of the two boosted rankers: that of the given trees, and squares of the grades, which make
 # other errors.
 _BOOSTED = {"by_targets": {}, "by_grades": {"loss": "pairwise_squared", "targets": "grades"}}
@@ -138,7 +136,7 @@ class TabularRanker(StackingRanker):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": limits.OWN_ERROR,
-        "trees": [limits.one_of(*_TREES), BoostedRanker, None],
+        "trees": [limits.one_of("auto", "lightgbm", "xgboost", "sklearn"), BoostedRanker, None],
         "normalize": [limits.one_of("pooled", "query")],
         "loss": limits.OWN_ERROR,
         "columns": [Mapping, None],
@@ -213,7 +211,17 @@ class TabularRanker(StackingRanker):
         return self._checked_members()
 
     def _members(self) -> list[tuple[str, Any]]:
-        return _members(self.measure, self.trees, self.random_state, self.n_jobs)
+        members, trees = linear_views(self.measure), self.trees
+        if trees is None:
+            return members
+        if not isinstance(trees, BoostedRanker):
+            trees = BoostedRanker(engine=None if trees == "auto" else trees)
+        shared = {"measure": self.measure, "columns": None, "query_weight": "documents"}
+        for name in ("random_state", "n_jobs"):
+            if getattr(trees, name) is None:
+                shared[name] = getattr(self, name)
+        boosted = [(k, clone(trees).set_params(**shared, **loss)) for k, loss in _BOOSTED.items()]
+        return members + boosted
 
     def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
         # Whether a score reads the query depends on the weights, and what a call takes must not.
@@ -284,19 +292,3 @@ class TabularRanker(StackingRanker):
         """The fitted boosted rankers by name."""
         members = self.named_rankers_
         return Bunch(**{name: members[name] for name in members if name.startswith("by_")})
-
-
-def _members(measure: Any, trees: Any, random_state: Any, n_jobs: Any) -> list[tuple[str, Any]]:
-    """Return the linear rankers and the boosted ones, as (name, ranker) pairs."""
-    members = linear_views(measure)
-    if trees is None:
-        return members
-    if not isinstance(trees, BoostedRanker):
-        trees = BoostedRanker(engine=None if trees == "auto" else trees)
-    shared = {"measure": measure, "columns": None, "query_weight": "documents"}
-    for name, value in {"random_state": random_state, "n_jobs": n_jobs}.items():
-        if getattr(trees, name) is None:
-            shared[name] = value
-    for name, loss in _BOOSTED.items():
-        members.append((name, clone(trees).set_params(**shared, **loss)))
-    return members

@@ -1,5 +1,6 @@
 """Linear views of a table: transformed columns and a linear ranker in closed form."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from ..boosting import BoostedRanker, encodes, fit_held_out
-from ..data import Rows, has_method
+from ..data import Rows
 from ..data.tables import EncodedTable
 from ..data.types import Bools, Ints
 from ..measures import Measure
@@ -35,7 +36,7 @@ from ..preprocessing import (
     TableEncoder,
     signed_log1p,
 )
-from ..rankers import LeastSquaresRanker, is_ranker, with_held_out
+from ..rankers import LeastSquaresRanker, with_held_out
 
 
 class LinearView(QueryPipeline):
@@ -128,12 +129,6 @@ def ranker_behind(ranker: Any) -> Any:
     return ranker
 
 
-def fits_in_two(ranker: Any) -> bool:
-    """Return whether a pipeline has a ranker with `merge`, after steps that ignore labels."""
-    last = ranker_behind(ranker)
-    return last is not ranker and is_ranker(last) and has_method(last, "merge")
-
-
 def stops_early(ranker: Any) -> bool:
     """Return whether a ranker, or the one behind steps that ignore labels, holds out queries."""
     last = ranker_behind(ranker)
@@ -162,18 +157,16 @@ def fit_in_two(pipe: Any, rows: Rows, kept: Bools, method: str) -> Any:
     The transformers, which do not read labels, are fitted once, to all rows. The ranker is fitted
     to the rows of the mask `kept`, scores the others, and learns these.
     """
-    fitted, rows = _fitted_before(pipe, rows)
-    (name, last), steps = fitted.steps[-1], [step for _, step in fitted.steps[:-1]]
 
-    def fit(part: Rows) -> Any:
-        return getattr(clone(last), method)(part.X, part.y, part.qid, sample_weight=part.weight)
+    def fit_last(last: Any, rows: Rows) -> Any:
+        def fit(part: Rows) -> Any:
+            return getattr(clone(last), method)(part.X, part.y, part.qid, sample_weight=part.weight)
 
-    with naming_columns(steps):
         first, test = fit(rows.take(kept)), rows.take(~kept)
         scores = first.predict(test.X)
-        whole = with_held_out(first, partial(fit, test), partial(fit, rows))
-    fitted.steps = [*fitted.steps[:-1], (name, whole)]
-    return fitted, scores
+        return with_held_out(first, partial(fit, test), partial(fit, rows)), scores
+
+    return _fit_behind_steps(pipe, rows, fit_last)
 
 
 def fit_stopped(ranker: Any, rows: Rows, folds: Ints, method: str) -> Any:
@@ -182,24 +175,29 @@ def fit_stopped(ranker: Any, rows: Rows, folds: Ints, method: str) -> Any:
     Steps before it, which do not read labels, are fitted to all rows. `folds` are the numbers of
     the models from which rows are held out, -1 for none.
     """
+
+    def fit_last(last: Any, rows: Rows) -> Any:
+        return fit_held_out(last, rows.X, rows.y, rows.qid, rows.weight, folds, method)
+
     if isinstance(ranker, BoostedRanker):
-        X = rows_for(ranker, rows)
-        return fit_held_out(ranker, X, rows.y, rows.qid, rows.weight, folds, method)
-    fitted, rows = _fitted_before(ranker, rows)
-    name, last = fitted.steps[-1]
-    with naming_columns([step for _, step in fitted.steps[:-1]]):
-        last, scores = fit_held_out(last, rows.X, rows.y, rows.qid, rows.weight, folds, method)
-    fitted.steps = [*fitted.steps[:-1], (name, last)]
-    return fitted, scores
+        return fit_last(ranker, replace(rows, X=rows_for(ranker, rows)))
+    return _fit_behind_steps(ranker, rows, fit_last)
 
 
-def _fitted_before(pipe: Any, rows: Rows) -> tuple[Any, Rows]:
-    """Return a pipeline whose steps before the last are fitted to all rows, and what these make."""
+def _fit_behind_steps(pipe: Any, rows: Rows, fit_last: Callable[[Any, Rows], Any]) -> Any:
+    """Return a pipeline whose steps before the last are fitted to all rows, and scores.
+
+    The fitted last step and the scores are what `fit_last` returns of it and of the rows that
+    these steps make.
+    """
     fitted, X = clone(pipe), rows_for(pipe, rows)
-    before = [step for step in fitted.steps[:-1] if not isinstance(step[1], str)]
+    *steps, (name, last) = fitted.steps
+    before = [step for step in steps if not isinstance(step[1], str)]
     X = QueryPipeline(before).fit_transform(X, None, rows.qid) if before else X
-    fitted.has_qid_ = True
-    return fitted, replace(rows, X=X, table=None)
+    with naming_columns([step for _, step in steps]):
+        last, scores = fit_last(last, replace(rows, X=X, table=None))
+    fitted.steps, fitted.has_qid_ = [*steps, (name, last)], True
+    return fitted, scores
 
 
 def without_encoder(ranker: Any, encoder: TableEncoder) -> Any:

@@ -1,6 +1,5 @@
 """Other members of TabularRanker, as one mixes them by hand in a StackingRanker."""
 
-import sys
 from contextlib import contextmanager
 
 from skcalrank import TabularRanker
@@ -19,18 +18,17 @@ RECIPES = {
 @contextmanager
 def recipe(name):
     """Let TabularRanker be fitted with other members."""
-    module, (without, in_query) = sys.modules[TabularRanker.__module__], RECIPES[name]
-    usual = module._members
+    usual, (without, in_query) = TabularRanker._members, RECIPES[name]
 
-    def members(*options):
-        for key, ranker in usual(*options):
+    def members(self):
+        for key, ranker in usual(self):
             if key in in_query:
                 ranker = make_query_pipeline(QueryScaler(append=True), ranker)
             if key not in without:
                 yield key, ranker
 
-    module._members = lambda *options: list(members(*options))
+    TabularRanker._members = lambda self: list(members(self))
     try:
         yield
     finally:
-        module._members = usual
+        TabularRanker._members = usual
