@@ -52,7 +52,8 @@ def complete_file(path: str | Path, mode: str, **options: Any) -> Iterator[IO[An
             os.fsync(file.fileno())
         os.replace(unfinished, final)
     except OSError as error:
-        if error.errno in _OF_DISKS and error.filename in (None, str(unfinished)):
+        of_disk = error.errno in _OF_DISKS and error.filename is None
+        if of_disk or error.filename == str(unfinished):
             raise type(error)(error.errno, error.strerror, str(path)) from error
         raise
     finally:

@@ -235,8 +235,8 @@ def load_model(
     numpy and scikit-learn, such as ``f_regression``. No constructor is called with what the file
     holds, except a few that were read for it. Trees of LightGBM and XGBoost are read from their
     text, whose counts and depth are checked before. Other numbers in a file are not checked: a
-    forged file can contain trees that crash the process, in their library when they are read or
-    in ``predict``.
+    forged file can contain trees and distances that crash the process, in their library when they
+    are read or in ``predict``.
 
     Parameters
     ----------

@@ -33,9 +33,12 @@ _WITH_NAMES = {"ObjectNode", "FunctionNode"}
 # Most memory of a value in a set or an array of objects: a pointer, a hash, and a number of Python.
 _VALUE = 128
 
-# Most values in a set, and most keys of a dict that are no text: numbers with equal hashes take
-# quadratic time.
+# Most values in a set, and most keys of a dict that are no text, or as many comparisons in several:
+# numbers with equal hashes take quadratic time.
 _MOST_HASHED = 10_000
+
+# Most values and bytes of a seed, each of which is mixed with all of the pool.
+_MOST_OF_SEED = 1_000
 
 # Copies of a byte that bytes are made of; bytearrays are made of a list.
 _COPIES = {"BytesNode": 2, "BytearrayNode": 12}
@@ -85,8 +88,11 @@ def memory_needed(path: Any, limit: int) -> tuple[int, IO[bytes]]:
 def _of_text(archive: ZipFile) -> int:
     """Return the memory of the parsed text, and of the texts in it that are parsed again."""
     text = archive.read(SCHEMA)
-    wide = b"\\u" in text or not text.isascii()
-    parts = _DICT * _n(text, b"{") + _PART * (_n(text, b",") + _n(text, b"["))
+    # Other encodings of JSON than UTF-8 have null bytes.
+    wide = b"\\u" in text or b"\0" in text or not text.isascii()
+    # Trees of LightGBM are lines, which its text within this one ends by a backslash and an n.
+    n_parts = _n(text, b",") + _n(text, b"[") + text.count(b"\\n")
+    parts = _DICT * _n(text, b"{") + _PART * n_parts
     return parts + len(text) * (_WIDE if wide else _NARROW)
 
 
@@ -98,13 +104,17 @@ def _n(text: bytes, mark: bytes) -> int:
 
 def _of_objects(archive: ZipFile) -> int:
     """Return the memory of objects, of arrays and bytes packed and unpacked, and of copies."""
-    contents = _Contents(archive)
+    contents, comparisons = _Contents(archive), 0
     for state in contents.states:
         hashed = state.get("__class__") in ("set", "frozenset") and contents.n_values(state)
         if "key_types" in state and any(k["__class__"] != "str" for k in kinds_of_keys(state)):
             hashed = len(state["content"])
-        if hashed > _MOST_HASHED:
-            raise ValueError(f"it has a set or a dict of more than {_MOST_HASHED:,} numbers")
+        comparisons += hashed**2
+        seed = state.get("__loader__") == "RandomGeneratorNode" and state["content"]["seed_seq"]
+        if seed and contents.n_values(seed) > _MOST_OF_SEED:
+            raise ValueError("a random generator has a long seed")
+    if comparisons > _MOST_HASHED**2:
+        raise ValueError(f"it has sets or dicts of more than {_MOST_HASHED:,} numbers")
     loaders = [state["__loader__"] for state in contents.states if "__loader__" in state]
     objects = sum(_OBJECT_WITH_NAMES if loader in _WITH_NAMES else _OBJECT for loader in loaders)
     files = {
@@ -149,7 +159,7 @@ class _Contents:
         with self._archive.open(state["file"]) as file:
             if loader == "NdArrayNode":
                 return size + _declared(file)
-            with ZipFile(file) as arrays:
+            with checked(ZipFile(file)) as arrays:
                 # A sparse matrix may convert its arrays.
                 return size + 2 * sum(map(_declared, map(arrays.open, arrays.infolist())))
 
@@ -168,11 +178,12 @@ class _Contents:
         inside = state.get("content")
         inside = [inside] if isinstance(inside, dict) and "__loader__" in inside else inside
         inside = list(inside.values()) if isinstance(inside, dict) else inside
-        return sum(map(self.n_values, inside)) if isinstance(inside, list) else 1
+        n_in_text = 1 + str(inside).count(",")
+        return sum(map(self.n_values, inside)) if isinstance(inside, list) else n_in_text
 
 
 def _declared(file: IO[bytes]) -> int:
     """Return the size of the array that the header of a file describes."""
     with file:
         shape, _, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
-    return abs(prod(shape)) * dtype.itemsize
+    return abs(prod(shape)) * max(dtype.itemsize, 1)  # values of no bytes are converted

@@ -29,8 +29,8 @@ _APART = re.compile(
 # are made without a call of theirs. The function of a partial, a scorer or a metric is checked by
 # its own name. Masked arrays have two names in versions of skops. Of boosters see `_boosters.py`.
 _WRITTEN = re.compile(
-    r"(Bytearray|Bytes|Dict|List|Set|Slice|Tuple)Node builtins\.(bytearray|bytes|dict|list|set"
-    r"|slice|tuple)|DictNode (collections\.OrderedDict|sklearn\.utils\._bunch\.Bunch)"
+    r"(?i:(bytearray|bytes|dict|list|set|slice|tuple)Node builtins\.\1)"
+    r"|DictNode (collections\.OrderedDict|sklearn\.utils\._bunch\.Bunch)"
     r"|JsonNode builtins\.str|TypeNode collections\.OrderedDict"
     r"|DefaultDictNode collections\.defaultdict|PartialNode functools\.partial"
     r"|DTypeNode numpy\.dtype|NdArrayNode numpy\.ndarray"
@@ -57,6 +57,18 @@ _WRITTEN = re.compile(
 # Nodes whose own list of types in skops is trusted: ufuncs, types of numbers, and Python's own.
 _LISTED = {"FunctionNode", "NdArrayNode", "TypeNode"}
 
+# Of them those that take a number for their size.
+_SIZED = {("NdArrayNode", "numpy.bytes_"), ("NdArrayNode", "numpy.void")}
+
+# Classes whose state is a tuple; that of others is a dict of attributes.
+_WITH_TUPLES = re.compile(
+    r"sklearn\.\w+\._(dist_metrics\.\w+(Distance|Metric)|(kd|ball)_tree\.\w+Tree)\d*"
+)
+
+# Most words in the pool of a random generator and outputs of a tree, and characters that describe
+# the arguments of a partial.
+_MOST, _MOST_TEXT = 1 << 8, 1 << 12
+
 _KEYS = re.compile(r"builtins\.(str|int|float|bool)|numpy\.(str_|bool_?|(u?int|float)\d+)")
 
 
@@ -79,7 +91,7 @@ def strange_types(
         for loader, name in found
         if name not in trusted
         and not _WRITTEN.fullmatch(f"{loader} {name}")
-        and not (loader in _LISTED and name not in listed)
+        and not (loader in _LISTED and name not in listed and (loader, name) not in _SIZED)
         and not (loader in ("ObjectNode", "TupleNode") and _is_class_of_rankers(name))
     }
     return {name for _, name in found}, strange
@@ -117,7 +129,9 @@ def _check_ids(node: Any, known: dict[Any, int]) -> int:
         return hash(tuple([_check_ids(inner, known) for inner in node]))
     if not isinstance(node, dict):
         return hash((type(node), node))
-    inside = [(k, _check_ids(v, known)) for k, v in node.items() if k not in ("__id__", "file")]
+    if type(node.get("file")) is str:
+        node = {**node, "file": None}
+    inside = [(k, _check_ids(v, known)) for k, v in node.items() if k != "__id__"]
     found = hash(frozenset(inside))
     if (name := node.get("__id__")) and known.setdefault(name, found) != found:
         raise ValueError(f"two different objects have the id {name!r}")
@@ -125,15 +139,36 @@ def _check_ids(node: Any, known: dict[Any, int]) -> int:
 
 
 def _check_calls(state: dict[str, Any]) -> None:
-    """Raise for arguments of a call that take time or that run what is no type of keys."""
+    """Raise for arguments of a call that take time or memory or that run what is in the file."""
     if "key_types" in state:
         for kind in kinds_of_keys(state):
             if kind["__loader__"] != "TypeNode" or not _KEYS.fullmatch(_name(kind)):
                 raise ValueError(f"{_name(kind)} is no type of keys")
-    if state.get("__loader__") == "RandomGeneratorNode":
-        pool = state["content"]["seed_seq"]["content"]["pool_size"]["content"]
-        if json.loads(pool) > 1 << 8:  # mixed in quadratic time
-            raise ValueError(f"a random generator has a pool of {pool:.20}")
+    counts: list[Any] = []
+    loader, content = state.get("__loader__"), state.get("content", {})
+    if loader == "RandomGeneratorNode":
+        counts = [_content(content["seed_seq"], "DictNode")["pool_size"]]  # mixed with all others
+    elif loader == "TreeNode":
+        counts = [_content(state["__reduce__"]["args"], "TupleNode")[2]]
+    elif loader == "PartialNode":
+        text = json.dumps([content["args"], _content(content["kwds"], "DictNode")])
+        is_function = content["func"]["__loader__"] == "FunctionNode"
+        if not is_function or len(text) > _MOST_TEXT or '"file"' in text or '"n_jobs"' in text:
+            raise ValueError("a partial is not of a function with a few numbers and words")
+    elif loader == "ObjectNode" and content and content["__loader__"] != "JsonNode":
+        tuples = _WITH_TUPLES.fullmatch(_name(state)) and content["__loader__"] == "TupleNode"
+        if not tuples and any(k.startswith("__") for k in _content(content, "DictNode")):
+            raise ValueError(f"{_name(state)} has attributes that replace those of Python")
+    for count in counts:
+        if not 0 <= int(json.loads(_content(count, "JsonNode"))) <= _MOST:
+            raise ValueError(f"it has a count of {count['content']:.20}")
+
+
+def _content(state: dict[str, Any], loader: str) -> Any:
+    """Return the content of a node; raise for another kind, which may read other entries."""
+    if state["__loader__"] != loader:
+        raise ValueError(f"it has a {state['__loader__']} in place of a {loader}")
+    return state["content"]
 
 
 def _is_class_of_rankers(name: str) -> bool:

@@ -39,7 +39,7 @@ _CELLS = 5e6
 # What trees of LightGBM and XGBoost declare and take memory for, in their texts; texts within; and
 # more levels than they have.
 _COUNTS = re.compile(
-    r"\b(?:num_(?:leaves|cat|class|target|nodes|trees|parallel_tree|tree_per_iteration)"
+    r"\b(?:num_(?:leaves|cat|class|features|target|nodes|trees|parallel_tree|tree_per_iteration)"
     r"|size_leaf_vector|tree_sizes|cat_boundaries)(?:=|\"\s*:)[\s\"]*([+-]?\d[\d ]*)"
 )
 _QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)

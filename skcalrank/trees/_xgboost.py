@@ -26,6 +26,11 @@ from ._shap import summing_to
 # many values as XGBoost has bins may lose some.
 _MOST_ROWS, _BINS = 2000, 256
 
+# Nodes that split categories and the codes of these, in texts; and most bits for each character,
+# of which a node has one for each code up to its largest.
+_CATEGORIES = [re.compile(rf'"categories{end}"\s*:\s*\[([^]]*)') for end in ("_nodes", "")]
+_MOST_BITS = 256
+
 # Relative difference up to which values are taken for one value with rounding errors.
 _ROUNDING = 2.0**-44
 
@@ -72,7 +77,7 @@ def _unknown_with_most(model: Any) -> Any:
 
     XGBoost has no direction for them: it keeps the first one, that of the larger scores.
     """
-    written = json.loads(model.save_raw("json"))
+    written = json.loads(apart(model.save_raw, "json"))
     grown = written["learner"]["gradient_booster"]
     for tree in grown.get("gbtree", grown)["model"].get("trees", ()):
         left, right, rows = tree["left_children"], tree["right_children"], tree["sum_hessian"]
@@ -278,10 +283,13 @@ class XGBoost(Engine):
         return isinstance(callback, self.module.callback.TrainingCallback)
 
     def dump(self, model: Any) -> str:
-        return model.save_raw("json").decode()
+        return apart(model.save_raw, "json").decode()
 
     def load(self, dumped: Any) -> Any:
         text = checked_text(dumped, '{"')
+        nodes, codes = (re.findall(r"\d+", " ".join(p.findall(text))) for p in _CATEGORIES)
+        if len(nodes) * max(map(int, codes), default=0) > _MOST_BITS * len(text):
+            raise ValueError("its trees are not what their library writes")
         return apart(self.module.Booster, model_file=bytearray(text, "utf-8"))
 
     def takes(self, estimator: Any) -> Any:
@@ -346,5 +354,5 @@ class XGBoost(Engine):
             ways = child[node["yes"]], child[node["no"]]
             return Split(feature, below_if, *ways, node["missing"] == node["yes"])
 
-        roots = list(map(json.loads, model.get_dump(dump_format="json")))
+        roots = list(map(json.loads, apart(model.get_dump, dump_format="json")))
         return grown(roots, read, categories, is_single=True)

@@ -303,6 +303,13 @@ def test_errors_name_the_file(tmp_path, name):
     assert names(tmp_path) == []
 
 
+def test_an_empty_name_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError) as caught:  # noqa: PT011
+        write("", "after")
+    assert caught.value.filename == ""
+
+
 @needs_posix
 def test_the_null_device():
     write(os.devnull, "after")

@@ -93,11 +93,11 @@ RIDGE = node("ObjectNode", "sklearn.linear_model._ridge.Ridge", content=table({}
 NONE = number(None)
 
 
-def generator(pool):
-    """A random generator whose seed has a pool of so many numbers."""
+def generator(pool, **entries):
+    """A random generator whose seed has a pool of so many numbers, and other entries."""
     state = {"bit_generator": number("PCG64")}
-    seed = table({"entropy": number(1), "pool_size": number(pool)})
-    content = {"bit_generator": table(state), "seed_seq": seed}
+    seed = table({"entropy": number(1), "pool_size": number(pool), **entries})
+    content = {"bit_generator": table(state), "seed_seq": entries.pop("seed", seed)}
     return node("RandomGeneratorNode", "numpy.random._generator.Generator", content=content)
 
 
@@ -106,8 +106,14 @@ def loss(name, *args):
     return node("LossNode", name, __reduce__={"args": row(*args)}, content=table({}))
 
 
-def partial(function, *args):
-    content = {"func": function, "args": row(*args), "kwds": table({}), "namespace": NONE}
+def tree(*args, **entries):
+    """A tree of scikit-learn, which is called with arguments."""
+    of_call = {"args": row(*args) | entries}
+    return node("TreeNode", "sklearn.tree._tree.Tree", __reduce__=of_call, content=table({}))
+
+
+def partial(function, *args, **kwds):
+    content = {"func": function, "args": row(*args), "kwds": table(kwds), "namespace": NONE}
     return node("PartialNode", "functools.partial", content=content)
 
 
@@ -115,7 +121,19 @@ def method(name, function, owner):
     return node("MethodNode", name, content={"func": function, "obj": owner})
 
 
-ZEROS = npy(np.zeros(3))
+def attributes(content):
+    return node("ObjectNode", "sklearn.linear_model._ridge.Ridge", content=content)
+
+
+ZEROS, LONG = npy(np.zeros(3)), npy(np.zeros(1000, dtype=np.uint32))
+MEAN = node("FunctionNode", "numpy.mean")
+# What numpy makes an array of, at any place in memory.
+INTERFACE = {
+    "data": row(number(4096), number(False)),
+    "shape": row(number(9)),
+    "typestr": number("|u1"),
+    "version": number(3),
+}
 UNTRUSTED = {
     # Of the report.
     "ftp": call(READER, number("ftp://127.0.0.1:9/name/x.csv"), RIDGE),
@@ -127,9 +145,11 @@ UNTRUSTED = {
     "nested": listed([row(table({"a": call(LIGHTGBM, NONE, NONE, number(MARK))}))]),
     "list": node("ListNode", XGBOOST, content=[number(MARK)]),
     "set": node("SetNode", READER, content=[number(MARK)]),
+    "list as a dict": node("ListNode", "builtins.dict", content=[row(number(1), NONE)]),
     "dict": node("DictNode", READER, content={}, key_types=listed([])),
     "array": array(XGBOOST),
     "memmap": array("numpy.memmap"),
+    "bytes of a size": array("numpy.bytes_"),
     "list of an estimator": node("ListNode", "sklearn.linear_model._ridge.Ridge", content=[]),
     "array of an estimator": array("skcalrank.rankers._positional.NDCGRanker"),
     "loss": loss(LIGHTGBM, NONE, NONE, number(MARK)),
@@ -149,7 +169,6 @@ UNTRUSTED = {
     "function as a class": node("TypeNode", "posix.system"),
     "builtin": node("TypeNode", "builtins.eval"),
     "partial": partial(node("FunctionNode", "numpy.load"), number(MARK)),
-    "partial of a class": partial(node("TypeNode", LIGHTGBM), NONE, NONE, number(MARK)),
     "method": method("sklearn.linear_model._ridge.Ridge", "fit", RIDGE),
     "property": method("sklearn.linear_model._ridge.Ridge", "_repr_html_", RIDGE),
     "methodcaller": node("OperatorFuncNode", "operator.methodcaller", attrs=row(number("fit"))),
@@ -159,6 +178,8 @@ UNTRUSTED = {
         content={"main": table({}), "default_factory": node("FunctionNode", "os.getpid")},
     ),
 }
+FOUR = number(4) | {"__id__": 5}
+FACTORY = {"main": table({"pool_size": number(9**9)}), "default_factory": NONE, "pool_size": FOUR}
 DAMAGED = {
     # Calls of what makes keys.
     "keys by a class": (table({MARK: NONE}, ("TypeNode", READER)), "no type of keys"),
@@ -181,7 +202,34 @@ DAMAGED = {
         listed([listed([], __id__=5)], __id__=5),
         "two different objects have the id 5",
     ),
-    "generator": (generator(1 << 20), "a pool of 1048576"),
+    "twins in the name of a file": (
+        listed([table({"file": number(1 << 20) | {"__id__": 5}}), generator(4, pool_size=FOUR)]),
+        "two different objects have the id 5",
+    ),
+    # Counts of calls, also where the check would look for another one.
+    "generator": (generator(1 << 20), "a count of 1048576"),
+    "pool in an array": (generator(4, pool_size=array(content="4")), "in place of a JsonNode"),
+    "seed with a factory": (
+        generator(4, seed=node("DefaultDictNode", "collections.defaultdict", content=FACTORY)),
+        "in place of a DictNode",
+    ),
+    "seed in an array": (generator(4, entropy=array(file="long.npy")), "a long seed"),
+    "long seed": (generator(4, entropy=number([1] * 9999)), "a long seed"),
+    "outputs": (tree(number(1), array(), number(10**9)), "a count of 1000000000"),
+    "outputs, below 0": (tree(number(1), array(), number(-1)), "a count of -1"),
+    "outputs in an array": (tree(number(1), array(), array(content="1")), "of a JsonNode"),
+    "outputs in a list": (tree(__loader__="ListNode"), "in place of a TupleNode"),
+    # Calls of a function with what the file holds, and attributes that Python or numpy call.
+    "argument of a partial": (partial(MEAN, array()), "numbers and words"),
+    "partial of a class": (partial(node("TypeNode", LIGHTGBM), number(MARK)), "numbers and words"),
+    "list for a partial": (partial(MEAN, a=number([1] * 9999)), "numbers and words"),
+    "processes of a partial": (partial(MEAN, n_jobs=number(2)), "numbers and words"),
+    "twin without a file": (
+        listed([array(__id__=5), {k: v for k, v in array(__id__=5).items() if k != "file"}]),
+        "two different objects have the id 5|'file'",
+    ),
+    "place in memory": (attributes(table({"__array_interface__": table(INTERFACE)})), "replace"),
+    "pairs": (attributes(row(row(number("__array__"), MEAN))), "in place of a DictNode"),
     "cached": (node("CachedNode", "a.b", __id__=99), ""),
     "array as an archive": (array(file="schema.json"), ""),
     "no loader": ({"__class__": "x", "__module__": "y"}, ""),
@@ -197,7 +245,7 @@ DAMAGED["deep"] = (DEEP, "recursion")
 
 @pytest.mark.parametrize("name", UNTRUSTED)
 def test_what_is_not_trusted(name, path):
-    forge(path, UNTRUSTED[name], zeros_npy=ZEROS)
+    forge(path, UNTRUSTED[name], zeros_npy=ZEROS, long_npy=LONG)
     with nothing_else(path), pytest.raises(ValueError, match=r"not trusted|does not have"):
         load_model(path)
 
@@ -205,7 +253,7 @@ def test_what_is_not_trusted(name, path):
 @pytest.mark.parametrize("name", DAMAGED)
 def test_what_is_damaged(name, path):
     state, words = DAMAGED[name]
-    forge(path, state, zeros_npy=ZEROS)
+    forge(path, state, zeros_npy=ZEROS, long_npy=LONG)
     with nothing_else(path), pytest.raises(ValueError, match=f"{path} is damaged: .*{words}"):
         load_model(path)
 
@@ -232,9 +280,11 @@ def texts(engine):
     X, y = np.arange(80.0).reshape(-1, 2), np.arange(40.0)
     if engine == "lightgbm":
         data = module.Dataset(X, y)
-        trees = module.train({"verbose": -1, "num_threads": 1, "min_data_in_leaf": 1}, data, 2)
+        params = {"verbose": -1, "num_threads": 1, "min_data_in_leaf": 1, "linear_tree": True}
+        trees = module.train(params, data, 2)
         text = trees.model_to_string()
-        for name in ("num_leaves", "num_cat", "num_tree_per_iteration", "tree_sizes"):
+        names = "num_leaves", "num_cat", "num_features", "num_tree_per_iteration", "tree_sizes"
+        for name in names:
             for value in ("=999999999", "= 999999999", "=-2"):
                 yield text.replace(f"{name}=", f"{name}{value} ", 1)
     else:
@@ -243,6 +293,9 @@ def texts(engine):
         for name in ("num_class", "num_trees", "size_leaf_vector", "num_nodes", "num_target"):
             for value in ('"999999999"', "999999999", ' "999999999"', '"-2"'):
                 yield text.replace(f'"{name}":"', f'"{name}":{value},"x":"', 1)
+        for name, value in (("", 2**31 - 2), ("_nodes", 0), ("_segments", 0), ("_sizes", 1)):
+            text = text.replace(f'"categories{name}":[]', f'"categories{name}":[{value}]', 1)
+        yield text
         yield '{"learner":' + "[" * 100_000
         yield '{"a":' * 100_000
         yield "{L" + "\0" * 7 + "\1a[$d#L" + "\0" * 4 + "\x7f\0\0\0"

@@ -50,10 +50,10 @@ def npz(values):
     return content.getvalue()
 
 
-def header(n_values):
+def header(n_values, kind="<f8"):
     """The beginning of an array that is larger than its file."""
     content = io.BytesIO()
-    about = {"descr": "<f8", "fortran_order": False, "shape": (n_values,)}
+    about = {"descr": kind, "fortran_order": False, "shape": (n_values,)}
     np.lib.format.write_array_header_1_0(content, about)
     return content.getvalue()
 
@@ -74,6 +74,7 @@ BOMBS = {
         node("SparseMatrixNode", "scipy.sparse._csr.csr_matrix", type="scipy", file="zeros.npz"),
         {"zeros_npz": npz(np.ones((1 << 10, 1 << 12)))},
     ),
+    "text without bytes": (array("numpy.object_"), {"zeros_npy": header(LIMIT, "|S0")}),
     "bytes": (node("BytesNode", "builtins.bytes", file="zeros.bin"), {"zeros_bin": bytes(LIMIT)}),
     "bytearray": (
         node("BytearrayNode", "builtins.bytearray", file="zeros.bin"),
@@ -151,7 +152,13 @@ def escaped(schema):
     return schema.replace(b'"junk"', b'"[[]' + b"\\u002c\\u005B\\u005d" * 400_000 + b']"', 1)
 
 
-@pytest.mark.parametrize(("change", "times"), [(wide, 8), (escaped, 4)])
+def other_encoding(schema):
+    """A text whose escape is not that of UTF-8."""
+    text = schema.decode().replace("junk", '\\"\\ud83d\\ude00' + "a" * 4_000_000 + '\\"')
+    return text.encode("utf-16-le")
+
+
+@pytest.mark.parametrize(("change", "times"), [(wide, 8), (escaped, 4), (other_encoding, 3)])
 def test_texts_count_at_their_size_in_memory(change, times, path):
     forge(path, node("JsonNode", "builtins.str", content="junk"))
     contents = contents_of(path)
@@ -173,6 +180,8 @@ HASHED = {
     "set": node("SetNode", "builtins.set", content=EQUAL),
     "frozenset": call("builtins.frozenset", listed(EQUAL)),
     "array": call("builtins.frozenset", array()),
+    "text": call("builtins.frozenset", number([k * (2**61 - 1) for k in range(10_001)])),
+    "many sets": listed([node("SetNode", "builtins.set", content=EQUAL[:2_501])] * 16),
     "dict": table(dict.fromkeys(map(str, range(10_001)), number(1)), ("TypeNode", "builtins.int")),
 }
 
@@ -180,7 +189,7 @@ HASHED = {
 @pytest.mark.parametrize("name", HASHED)
 def test_equal_hashes_take_no_time(name, path):
     forge(path, HASHED[name], zeros_npy=npy(np.arange(10_001)))
-    with pytest.raises(ValueError, match="a set or a dict of more than 10,000 numbers"):
+    with pytest.raises(ValueError, match="sets or dicts of more than 10,000 numbers"):
         load_model(path)
 
 
@@ -235,6 +244,13 @@ def test_other_compressions_are_refused(method, path):
                 archive.writestr(name, content, compress_type=method if name == changed else None)
         with pytest.raises(ValueError, match="its compression is not that of save_model"):
             load_model(path)
+    with ZipFile(inner := io.BytesIO(), "w", method) as archive:
+        archive.writestr("data.npy", npy(np.zeros(1)))
+    write(path, contents)
+    sparse = node("SparseMatrixNode", "scipy.sparse._csr.csr_matrix", type="scipy", file="a.npz")
+    forge(path, sparse, a_npz=inner.getvalue())
+    with pytest.raises(ValueError, match="its compression is not that of save_model"):
+        load_model(path)
 
 
 @pytest.mark.parametrize(
