@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Rows
+from ..data import Rows, apart
 from ..data.types import Floats, Ints, Matrix
 
 
@@ -26,7 +26,7 @@ class KnownOutputs:
 
     def predict(self, X: Matrix) -> Floats:
         """Return the predictions of all outputs, of shape (n_rows, n_outputs)."""
-        predicted = [np.asarray(model.predict(X)) for model in self.models]
+        predicted = [np.asarray(apart(model.predict, X)) for model in self.models]
         out = np.zeros((len(predicted[0]), self.n_outputs))
         for values, columns in zip(predicted, self.columns):
             out[:, columns] = values.reshape(len(out), -1)

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
-from ..data import CHUNK_ROWS, MOST_CELLS, Queries, Rows, check, has_method
+from ..data import CHUNK_ROWS, MOST_CELLS, Queries, Rows, apart, check, has_method
 from ..data.types import Floats, Ints, Self
 from ._bilinear import fit_bilinear
 from ._least_squares import fit_pooled, fit_rows, is_closed_form
@@ -124,7 +124,7 @@ class PairRegression:
             return
         ready, query = [], 0
         for first, second in _pairs(queries):
-            ready.append(self.regressor.predict(_build(self.features, X, first, second)))
+            ready.append(apart(self.regressor.predict, _build(self.features, X, first, second)))
             flat = np.concatenate(ready)
             while query < queries.n_queries and len(flat) >= queries.sizes[query] ** 2:
                 r = queries.sizes[query]

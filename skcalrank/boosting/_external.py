@@ -326,7 +326,8 @@ def tree_scores(ranker: Any) -> TreeScores | None:
         return None
     trees = TreeScores(library, [library.booster(estimator)], [1.0], ranker)
     rows = np.zeros((1, trees.n_columns))
-    scores = np.asarray(estimator.predict(library.columns(estimator, rows, trees.categories)))
+    rows_read = library.columns(estimator, rows, trees.categories)
+    scores = np.asarray(apart(estimator.predict, rows_read))
     if not np.allclose(trees.of_rows(rows, None), scores, rtol=1e-5, atol=1e-6):
         raise ValueError(
             f"{type(estimator).__name__} predicts a function of the sum of its trees: fit it with "

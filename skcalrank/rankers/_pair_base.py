@@ -27,6 +27,7 @@ from ..data import (
     Queries,
     Rows,
     all_or_nothing,
+    apart,
     check,
     each,
     first_equal_rows,
@@ -343,7 +344,7 @@ class PairRanker(ScoreRanker):
             numbers = np.split(number, queries.ptr[1:-1])
             matrices = zip(self.estimator_.matrices(X, distinct), numbers)
             return (self._as_read(matrix[n[:, None], n]) for matrix, n in matrices), number
-        u = self.estimator_.predict(X).reshape(X.shape[0], -1)[:, self._first_alike]
+        u = apart(self.estimator_.predict, X).reshape(X.shape[0], -1)[:, self._first_alike]
         return self._matrices_of_items(u, self.n_items_), np.zeros(u.shape[0] * self.n_items_)
 
     def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:

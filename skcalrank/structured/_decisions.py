@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fit_outputs, fit_regressor, fit_rows, is_closed_form, takes_nan, takes_sparse
-from ..data import check, refuse_lazy
+from ..data import apart, check, refuse_lazy
 from ..data.types import Array, Floats, Matrix
 
 
@@ -91,7 +91,7 @@ class LeastSquaresDecisions(BaseEstimator):
         X = check.features(self, X, reset=False, **self._reads().checks())
         if self.estimator_ is None:
             return np.zeros((X.shape[0], 0))
-        return np.reshape(self.estimator_.predict(X), (X.shape[0], self._n_means))
+        return np.reshape(apart(self.estimator_.predict, X), (X.shape[0], self._n_means))
 
     def _set_factors(
         self, alpha: Floats, beta: Floats, offset: Floats, codes: Array, weight: Floats | None

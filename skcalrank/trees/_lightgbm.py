@@ -115,7 +115,7 @@ class _GrowingLightGBM(Growing):
 
     def cut(self, n_rounds: int) -> Any:
         # The copy does not hold the training rows.
-        text = self.model.model_to_string(num_iteration=n_rounds)
+        text = apart(self.model.model_to_string, num_iteration=n_rounds)
         text = _IN_MODEL.sub("", text) if self._is_part else text
         return apart(self._module.Booster, model_str=text)
 
@@ -260,7 +260,7 @@ class LightGBM(Engine):
         return callable(callback)
 
     def dump(self, model: Any) -> str:
-        return model.model_to_string(num_iteration=-1)
+        return apart(model.model_to_string, num_iteration=-1)
 
     def load(self, dumped: Any) -> Any:
         return apart(self.module.Booster, model_str=checked_text(dumped, "tree"))
@@ -300,5 +300,5 @@ class LightGBM(Engine):
             return Split(feature, _apart_from_zero(threshold), *ways, missing_below)
 
         best = model.best_iteration if model.best_iteration > 0 else None
-        trees = model.dump_model(num_iteration=best)["tree_info"]
+        trees = apart(model.dump_model, num_iteration=best)["tree_info"]
         return grown([tree["tree_structure"] for tree in trees], read, categories)

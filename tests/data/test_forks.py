@@ -29,7 +29,7 @@ def test_forks_use_trees(tmp_path):
     pytest.importorskip("skops")
     *wrong, last = ran(PROGRAM, ",".join(ENGINES), tmp_path, "boosted of two threads")
     assert wrong == []
-    assert last == f"{7 * len(ENGINES)} uses"
+    assert last == f"{9 * len(ENGINES)} uses"
 
 
 @needs_fork
@@ -39,7 +39,7 @@ def test_forks_use_all_rankers_of_an_engine(engine, tmp_path):
     pytest.importorskip("skops")
     *wrong, last = ran(PROGRAM, engine, tmp_path)
     assert wrong == []
-    assert last == "43 uses"
+    assert last == "62 uses"
 
 
 USED = """

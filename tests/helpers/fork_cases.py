@@ -15,9 +15,11 @@ from skcalrank import (
     BoostedRanker,
     ExternalRanker,
     NDCGRanker,
+    PairwiseDisagreementRanker,
     StackingRanker,
     TabularRanker,
 )
+from skcalrank.export import to_json
 from skcalrank.persistence import load_model, save_model
 
 SECONDS = 30  # for what takes less than one
@@ -51,6 +53,7 @@ def rankers(engine):
         "external": ExternalRanker(external(engine)),
         "external of two threads": ExternalRanker(external(engine, n_jobs=2)),
         "regressor": NDCGRanker(external(engine)),
+        "pairs": PairwiseDisagreementRanker(external(engine)),
     }
 
 
@@ -96,10 +99,13 @@ def uses(name, ranker, file, X, y, qid):
     yield "predict, fork, predict", lambda: predict(ranker)
     yield "load in the child", lambda: predict(load_model(file))
     yield "fit in the child", fit
+    yield "save in the child", lambda: save_model(ranker, file)
     yield "fork of a fork", nested
     if hasattr(ranker, "contributions"):
         parts = {} if "boosted" in name else {"qid": qid}
         yield "contributions", lambda: None if len(ranker.contributions(X, **parts)) else "none"
+        columns = [*"abcde"]
+        yield "export", lambda: None if to_json(ranker, feature_names=columns) else "none"
     if hasattr(ranker, "staged_predict"):
         yield "staged", lambda: None if len(list(ranker.staged_predict(X, qid))) else "none"
 
