@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any, TypeVar
 
+import numpy as np
 from sklearn import config_context, get_config
 
 from ._threads import openmp
@@ -28,10 +29,10 @@ def apart(call: Callable[..., Result], *args: Any, **options: Any) -> Result:
     """Call a function of a library; in a forked process in a thread of its own, and with one."""
     if not is_forked():
         return call(*args, **options)
-    config = get_config()  # of each thread
+    config, errors = get_config(), np.geterr()  # of each thread, until numpy 2
 
     def configured() -> Result:
-        with config_context(**config), openmp().limit(limits=1):
+        with config_context(**config), np.errstate(**errors), openmp().limit(limits=1):
             return call(*args, **options)
 
     with ThreadPoolExecutor(1) as pool:

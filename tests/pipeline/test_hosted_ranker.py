@@ -105,6 +105,8 @@ def test_every_ranker_can_be_hosted(name):
 def test_a_column_of_a_table_has_a_name(problem, make):
     X, y, qid = problem
     library = pytest.importorskip(make)
+    if make == "pyarrow":  # of whose tables earlier versions take no columns
+        pytest.importorskip("sklearn", minversion="1.7")
     columns = {f"f{k}": X[:, k] for k in range(D)}
     query = np.array([f"q{number}" for number in qid])
     make = library.table if make == "pyarrow" else library.DataFrame
@@ -180,6 +182,7 @@ def test_lists_of_sets_stop_as_an_eval_set_does(ranker, problem):
 
 
 def test_the_last_of_several_sets_stops(problem):
+    pytest.importorskip("matplotlib")
     (X, y, qid), (X_val, y_val, qid_val) = halves(problem)
     sets, qids = [(X_val[::-1], y_val[::-1]), (X_val, y_val)], [qid_val[::-1], qid_val]
     hosted = HostedRanker(small_boosted()).fit(X, y, qid=qid, eval_set=sets, eval_qid=qids)
@@ -378,7 +381,8 @@ def test_exports_are_those_of_the_ranker(problem):
             assert to_json(fitted, feature_names=[*"abcdefg"]) == to_json(
                 alone, feature_names=[*"acdefg"]
             )
-    assert to_engine(hosted) == to_engine(alone)
+    if ENGINES != ["sklearn"]:  # whose trees have no text
+        assert to_engine(hosted) == to_engine(alone)
     linear = HostedRanker(NDCGRanker(), qid_column="search").fit(table, y)
     assert to_sql(linear) == to_sql(linear.ranker_)
 

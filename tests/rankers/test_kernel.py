@@ -307,6 +307,7 @@ def test_squares_that_overflow(curved):
 
 
 def test_a_kernel_is_neither_exported_nor_explained(curved):
+    pytest.importorskip("skl2onnx")
     X, y = curved
     ranker = SpearmanRanker(kernel="gaussian").fit(X, y)
     for export in (to_json, to_onnx, to_sql):
