@@ -73,7 +73,7 @@ class Rows:
 
     @property
     def missing(self) -> tuple[int, ...] | None:
-        """Numbers of the columns with a missing value; None where X is no array of numbers."""
+        """Numbers of the columns with a missing value; None if X is not an array of numbers."""
         if not isinstance(self.X, np.ndarray) or self.X.dtype.kind not in "biuf":
             return None
         return tuple(np.flatnonzero(np.isnan(self.X.min(axis=0))).tolist())

@@ -17,7 +17,7 @@ _PAIRS = 50
 # Rows of whole queries on which most columns are seen to make an error.
 _FIRST_ROWS = 200
 
-#: Consecutive integers of fewer rows are no numbers of rows.
+#: Consecutive integers count the rows if there are at least so many.
 SHORTEST_RUN = 20
 
 

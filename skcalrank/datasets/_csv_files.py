@@ -96,8 +96,8 @@ def csv_frames(
     except pyarrow.ArrowInvalid as error:
         if "straddl" in str(error):
             raise ValueError(
-                f"{path} has a row of more than {_BLOCK_BYTES:,} bytes: a quotation mark is not "
-                "closed, or pass load_table(pandas.read_csv(path), ...)."
+                f"{path} has a row of more than {_bytes_of(chunk_rows):,} bytes: a quotation mark "
+                "is not closed, or pass load_table(pandas.read_csv(path), ...)."
             ) from error
         right = _without_last_separators(path, header, separator, encoding)
         if right is None or n_read:
@@ -135,14 +135,18 @@ def _told(path: Any, columns: Columns, separator: str) -> tuple[str, str, list[s
     return encoding, separator, []
 
 
+def _bytes_of(chunk_rows: int | None) -> int:
+    """Return the largest number of bytes of a row."""
+    return _BLOCK_BYTES * (1 if chunk_rows else _N_BLOCKS)
+
+
 def _tables(file: Any, header: list[str], separator: str, encoding: str, chunk_rows: Any) -> Any:
     """Return tables of text, of all rows or of blocks of them."""
     from pyarrow import Table, string
     from pyarrow import csv as arrow
 
-    n_bytes = _BLOCK_BYTES * (1 if chunk_rows else _N_BLOCKS)
     options = {
-        "read_options": arrow.ReadOptions(block_size=n_bytes, encoding=encoding),
+        "read_options": arrow.ReadOptions(block_size=_bytes_of(chunk_rows), encoding=encoding),
         "parse_options": arrow.ParseOptions(delimiter=separator, newlines_in_values=True),
         "convert_options": arrow.ConvertOptions(
             column_types=dict.fromkeys(header, string()),

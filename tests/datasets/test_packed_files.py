@@ -90,6 +90,8 @@ def test_quotation_marks_that_are_not_closed(file, monkeypatch):
     with pytest.raises(ValueError, match=r"has a row of more than 262,144 bytes.*not closed"):
         list(load_table(path, chunk_rows=1))
     assert peak_of(lambda: list(load_table(path, chunk_rows=1))) < MOST
+    with pytest.raises(ValueError, match=r"has a row of more than 2,097,152 bytes.*not closed"):
+        load_table(path)
 
 
 def test_group_sizes_beyond_the_rows(file, tmp_path):

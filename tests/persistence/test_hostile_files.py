@@ -138,7 +138,7 @@ UNTRUSTED = {
     # Of the report.
     "ftp": call(READER, number("ftp://127.0.0.1:9/name/x.csv"), RIDGE),
     "LightGBM, device": call(LIGHTGBM, NONE, NONE, number(MARK)),
-    "LightGBM, path": call(LIGHTGBM, NONE, NONE, number("/tmp/fifo")),
+    "LightGBM, path": call(LIGHTGBM, NONE, NONE, number("/a/fifo")),
     "XGBoost, device": call(XGBOOST, NONE, row(), number(MARK)),
     "XGBoost, path": call(XGBOOST, NONE, row(), number("/etc/passwd")),
     # Other nodes that call a class.
