@@ -15,6 +15,7 @@ from ._conditions import (
 )
 from ._context import ContextReport, context_report
 from ._curve import regret_curve
+from ._dimension import CalibrationDimension, calibration_dimension
 from ._distribution import LabelDistribution
 from ._function import calibration_function, inconsistency_level
 from ._gap import CalibrationGap, calibration_gap, find_counterexample
@@ -26,6 +27,7 @@ __all__ = [
     "CONDITIONS",
     "SURROGATES",
     "Calibration",
+    "CalibrationDimension",
     "CalibrationGap",
     "Condition",
     "ContextReport",
@@ -33,6 +35,7 @@ __all__ = [
     "NoiseReport",
     "SharedRows",
     "c_phi",
+    "calibration_dimension",
     "calibration_function",
     "calibration_gap",
     "calibration_of",

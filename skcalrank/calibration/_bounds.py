@@ -293,7 +293,7 @@ def _factor(measure: Measure, loss: Any, r: int, max_target: float | None) -> fl
     if measure.shape is None:
         raise ValueError(
             f"measure must have a surrogate that is calibrated under every distribution, got "
-            f"{measure.name}, for which none is known."
+            f"{measure.name}, for which none is known: see calibration_dimension."
         )
     if loss.name != "squared":
         raise ValueError(

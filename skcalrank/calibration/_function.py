@@ -167,7 +167,7 @@ class _Family:
     def __init__(self, surrogate: Any, pred: Any, measure: Any, r: int, labels: Any) -> None:
         check.count("r", r, least=2, most=6)
         measure = get_measure(measure)
-        whole = LabelDistribution(_labels(measure, r) if labels is None else labels)
+        whole = LabelDistribution(all_labels(measure, r) if labels is None else labels)
         if whole.n_documents != r:
             raise ValueError(f"labels must be of r={r} documents, got {whole.n_documents}.")
         self.measure: Any = whole.resolve(measure)
@@ -291,7 +291,7 @@ class _Family:
         return [self._risk_of(law) for law in self.outcomes]
 
 
-def _labels(measure: Measure, r: int) -> Array:
+def all_labels(measure: Measure, r: int) -> Array:
     """Return all possible labels: relevances 0 and 1, or preferences of full orders."""
     if not measure.reads_preferences:
         return np.array(list(product((0, 1), repeat=r)))

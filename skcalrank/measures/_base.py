@@ -359,7 +359,8 @@ class Measure(ABC):
             If no score targets are known for this measure.
         """
         raise ValueError(
-            f"{self.name} has no score-based surrogate: no theorem states which targets to regress."
+            f"{self.name} has no score-based surrogate: no theorem states which targets to regress. "
+            "skcalrank.calibration.calibration_dimension says how many values a surrogate needs."
         )
 
     def separable_targets(self, y: Floats) -> Floats:
