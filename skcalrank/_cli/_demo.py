@@ -20,12 +20,12 @@ from .. import (
     load_digits_queries,
 )
 from ..data.types import Floats
-from ..evaluation import cross_compare
+from ..evaluation import Cell, Table, cross_compare
 from ..measures import get_measure
 from ..trees import LIBRARIES
 from . import _options as options
 from ._report import references, summary
-from ._text import format_table, paragraphs, say
+from ._text import paragraphs, say, width
 
 MEASURES = {
     "P@10": get_measure("precision@10"),
@@ -135,10 +135,12 @@ def _compared(aims: Floats, ends: dict[str, dict[str, Floats]]) -> tuple[str, st
         values = [*aims[:, number], ends["constant"][measure], ends["ideal"][measure]]
         means = [summary(of_queries)[0] for of_queries in values]
         best = int(np.argmax(means[: len(aims)]))
-        marks = [" *" if row == best else "  " for row in range(len(means))]
-        columns[measure + "  "] = [f"{mean:.3f}{mark}" for mean, mark in zip(means, marks)]
+        columns[measure] = [
+            Cell(f"{mean:.3f}", marks=" *" * (row == best)) for row, mean in enumerate(means)
+        ]
         gains.append(_estimate(*summary(values[best] - values[ridge])))
-    return format_table([*AIMS, "random order", "best possible"], columns), (
+    table = Table.of_columns([*AIMS, "random order", "best possible"], columns)
+    return table.to_text(width()), (
         f"* is the best of its column. Gain over Ridge on the grades: {gains[0]}, {gains[1]} and "
         f"{gains[2]}, the mean difference over queries, ± its standard error."
     )
@@ -158,7 +160,7 @@ def _table_of_models(models: dict[str, tuple[Floats, float]], ridge: Floats) -> 
         "gain over Ridge": [_estimate(*summary(of_queries - ridge)) for of_queries in values],
         "seconds": [f"{second:.2f}" for second in seconds],
     }
-    return format_table(list(models), columns)
+    return Table.of_columns(models, columns).to_text(width())
 
 
 def _estimate(mean: float, error: float) -> str:

@@ -8,13 +8,14 @@ import numpy as np
 
 from ..data import check, texts
 from ..data.types import Floats
+from ..evaluation import Table
 from ..metrics import evaluate
 from . import _options as options
 from ._compare_runs import ABOUT_DOCUMENTS, about_queries, conventions, measure_runs
 from ._files import output, read_labels, read_scores, refuse_overwriting, score_rows
 from ._rankers import MEASURES, RUN_MEASURES, TREC_MEASURES, make_measures
 from ._report import summary
-from ._text import format_table, paragraphs, say
+from ._text import paragraphs, say, width
 
 
 def add_options(parser: Any) -> None:
@@ -106,7 +107,7 @@ def _table(values: Any) -> str:
         "std. error": [_number(error) for error in errors],
         "queries": [str(np.sum(~np.isnan(v))) for v in values.values()],
     }
-    return format_table(list(values), columns)
+    return Table.of_columns(values, columns).to_text(width())
 
 
 def _number(value: float) -> str:

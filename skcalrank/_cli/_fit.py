@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from ..data.types import Array, Floats
+from ..evaluation import Cell, Table
 from ..persistence import require_skops, save_model
 from ..preds import preds_for
 from ..rankers import BaseRanker, DCGRanker, LeastSquaresRankerCV, measure_of
@@ -19,7 +20,7 @@ from . import _options as options
 from . import _rankers as choices
 from ._columns import columns_of, of_table
 from ._files import Reader, refuse_overwriting
-from ._text import format_table, paragraphs, say
+from ._text import paragraphs, say, width
 
 
 def add_options(parser: Any) -> None:
@@ -201,12 +202,10 @@ def _penalties(ranker: BaseRanker, folds: int) -> list[str]:
     results = getattr(ranker, "cv_results_", None)
     if results is None:
         return []
-    cells = [f"{score:.4f}" for score in results["mean_test_score"]]
-    cells[ranker.best_index_] += " *"
-    room = max(map(len, cells))
-    score = {measure_of(ranker).full_name: [cell.ljust(room) for cell in cells]}
+    cells = [Cell(f"{score:.4f}") for score in results["mean_test_score"]]
+    cells[ranker.best_index_] = cells[ranker.best_index_]._replace(marks=" *")
     labels = [f"alpha {alpha:g}" for alpha in results["param_alpha"]]
     return [
-        format_table(labels, score),
+        Table.of_columns(labels, {measure_of(ranker).full_name: cells}).to_text(width()),
         f"Mean over {folds} folds of whole queries; * is the best penalty, which is fitted.",
     ]

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from ..evaluation import Table
 from ..persistence import load_model, read_header
 from ..rankers import calibration_of, measure_of
 from . import _options as options
 from ._columns import columns_of
 from ._rankers import ranker_in
-from ._text import format_table, printable
+from ._text import printable, width
 
 
 def add_options(parser: Any) -> None:
@@ -95,7 +96,7 @@ def _coefficients(ranker: Any, n_shown: int) -> str:
     return (
         f"\n\nLargest of {len(coef)} coefficients "
         f"(change of the score per unit of the {feature}):\n\n"
-        + format_table([names[i] for i in largest], column)
+        + Table.of_columns([names[i] for i in largest], column).to_text(width())
     )
 
 

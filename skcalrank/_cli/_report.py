@@ -16,11 +16,21 @@ import numpy as np
 from .. import __version__
 from ..data import check, texts
 from ..data.types import Floats
-from ..evaluation import ABOUT_JUDGED, Comparison, are_corrected, numbers_of, p_text
+from ..evaluation import (
+    ABOUT_JUDGED,
+    Cell,
+    Comparison,
+    Table,
+    are_corrected,
+    names_and_marks,
+    numbers_of,
+    of_systems,
+    p_text,
+)
 from ..metrics import evaluate
 from ._files import output, refuse_overwriting
 from ._rankers import ALWAYS, CONDITIONALLY, calibration_mark
-from ._text import format_table, paragraphs
+from ._text import paragraphs, width
 
 _CALIBRATED = (
     f"{ALWAYS} the ranker is calibrated for the measure of the row, {CONDITIONALLY} under a "
@@ -217,14 +227,11 @@ def _differences(comparison: Comparison) -> str:
 
 def _table(compared: Compared) -> str:
     """Return a table of measures by systems; marks of calibration and of the test are in it."""
-    comparison, timed = compared.comparison, bool(compared.seconds)
-    signs = {
-        (row.system, row.measure): "+" if row.difference > 0 else "-"
-        for row in comparison.differences
-        if row.p_adjusted < 1 - comparison.confidence_level
-    }
+    comparison = compared.comparison
+    _, signs = names_and_marks(comparison)
     rows = dict(zip(comparison.systems, comparison.values))
     rows |= {name: list(values.values()) for name, values in compared.references.items()}
+    more = {"fit seconds": compared.seconds} if compared.seconds else {}
     columns = {}
     for name, values in rows.items():
         marks = [
@@ -232,16 +239,12 @@ def _table(compared: Compared) -> str:
             + signs.get((name, measure), "")
             for measure in comparison.measures
         ]
-        room = max(map(len, marks))
-        cells = [_estimate(*summary(v)) + mark.ljust(room) for v, mark in zip(values, marks)]
-        if timed:
-            seconds = compared.seconds.get(name)
-            cells.append("" if seconds is None else f"{seconds:#.3g}" + " " * room)
-        if comparison.judged_:
-            cells.append(_estimate(comparison.judged_[name], np.nan) + " " * room)
-        columns[name] = cells
-    more = ["fit seconds"] * timed + ["judged docs"] * bool(comparison.judged_)
-    return format_table([*comparison.measures, *more], columns)
+        cells = [Cell(_estimate(*summary(v)), marks=mark) for v, mark in zip(values, marks)]
+        cells += [Cell(f"{of[name]:#.3g}" if name in of else "") for of in more.values()]
+        shares = of_systems(comparison).values()
+        columns[name] = cells + [Cell(_estimate(of[name], np.nan)) for of in shares]
+    names = [*comparison.measures, *more, *of_systems(comparison)]
+    return Table.of_columns(names, columns).to_text(width())
 
 
 def summary(values: Floats) -> tuple[float, float]:
@@ -342,17 +345,14 @@ def _svg(comparison: Comparison, size: tuple[int, float], measure: str, **which:
 
 def _numbers(comparison: Comparison) -> str:
     """Return the frame of the comparison as a table."""
-    head, *rows = numbers_of(comparison)
-    heads = "".join(f"<th>{texts.html(name)}</th>" for name in head)
-    lines = ("".join(f"<td>{texts.html(_short(cell))}</td>" for cell in row) for row in rows)
-    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    heads, *rows = numbers_of(comparison)
+    return Table(heads, [(name, list(map(_short, cells))) for name, *cells in rows]).to_html()
 
 
-def _short(cell: str | float | None) -> str:
-    if cell is None or cell != cell:
-        return ""
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+def _short(value: str | float | None) -> Cell:
+    if value is None or value != value:
+        return Cell("")
+    return Cell(f"{value:.4g}" if isinstance(value, float) else str(value))
 
 
 #: How a report is written, by the suffix of its file.

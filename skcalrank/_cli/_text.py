@@ -40,31 +40,3 @@ def paragraphs(*blocks: str) -> str:
     return "\n\n".join(
         text if "\n" in text else textwrap.fill(text, columns) for text in blocks if text.strip()
     )
-
-
-def format_table(labels: list[str], columns: Any, n_characters: int | None = None) -> str:
-    """Format columns, cells by head, beside their labels; in blocks if the width demands it."""
-    n_characters = n_characters or width()
-    labels = list(map(one_line, labels))
-    room = max(map(len, labels))
-    blocks: list[list[list[str]]] = []
-    used = n_characters + 1
-    for head, cells in columns.items():
-        head = one_line(head)
-        needed = 1 + max(map(len, (head, *cells)))
-        if used + needed > n_characters:
-            blocks.append([["", *labels]])
-            used = room
-        blocks[-1].append([head, *cells])
-        used += needed
-    return "\n\n".join(map(_block, blocks))
-
-
-def _block(texts: list[list[str]]) -> str:
-    widths = [max(map(len, text)) for text in texts]
-    lines = [
-        " ".join([first.ljust(widths[0]), *(c.rjust(w) for c, w in zip(rest, widths[1:]))])
-        for first, *rest in zip(*texts)
-    ]
-    lines.insert(1, "-" * len(lines[0].rstrip()))
-    return "\n".join(line.rstrip() for line in lines)

@@ -7,7 +7,7 @@ report, a name is a line of text, and neither a formula, markup nor mathematics.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -52,6 +52,13 @@ def printable(text: str) -> str:
 def others(count: int) -> str:
     """Return how many others are not named."""
     return f"{count} other{'s' * (count != 1)}"
+
+
+def aligned(rows: Iterable[Sequence[str]], gap: str) -> list[str]:
+    """Return rows as lines: first cells begin, and the others end, at one place in all lines."""
+    rows = list(rows)
+    first, *others = (max(map(len, column)) for column in zip(*rows))
+    return [gap.join([row[0].ljust(first), *map(str.rjust, row[1:], others)]) for row in rows]
 
 
 def html(text: Any) -> str:

@@ -9,10 +9,10 @@ from ._choose import ClickChoice
 from ._click_ranker import ClickReport, click_ranker
 from ._compare import compare, compare_values
 from ._comparison import ABOUT_JUDGED, Comparison, are_corrected, numbers_of
+from ._comparison_tables import names_and_marks, of_systems, p_text
 from ._cross import cross_compare
 from ._evaluate_run import JUDGED_MEASURES, RunValues, evaluate_run, run_measures, trec_name
 from ._judged_run import JudgedRun
-from ._layout import p_text
 from ._names import name_of
 from ._offline import OfflineEstimate, Safety, Sensitivity, offline_evaluate
 from ._options import Policies
@@ -20,6 +20,7 @@ from ._rank_frame import rank_frame
 from ._run_files import load_qrels, load_run, to_qrels, to_run
 from ._run_sources import Qrels, Run
 from ._statistics import TESTS, Methods
+from ._table import Cell, Table
 
 __all__ = [
     "ClickChoice",

@@ -21,6 +21,7 @@ from ._compare import query_names
 from ._comparison import Comparison
 from ._made import made
 from ._statistics import Methods
+from ._table import Cell, Table
 
 # Name of the criterion in tables.
 _CRITERION = "explained clicks"
@@ -74,13 +75,12 @@ class ClickChoice:
     lost: dict[str, float]
 
     def __str__(self) -> str:
-        width = max(map(len, self.comparison.systems))
-        lines = [
-            f"{row.system:{width}}  {self.lost[row.system]:10.4f}  {row.mean:9.4g}  "
-            f"[{row.low:.4g}, {row.high:.4g}]" + "  chosen" * (row.system == self.name)
-            for row in self.comparison.estimates
-        ]
-        return "\n".join([f"{'candidate':{width}}  worst loss  {_CRITERION}", *lines])
+        rows = []
+        for row in self.comparison.estimates:
+            explained = Cell(f"{row.mean:.4g}", f"[{row.low:.4g}, {row.high:.4g}]")
+            chosen = Cell("chosen" * (row.system == self.name))
+            rows.append((row.system, [Cell(f"{self.lost[row.system]:.4f}"), explained, chosen]))
+        return Table(["candidate", "worst loss", _CRITERION, ""], rows).to_text()
 
 
 def default_candidates(X: Any, theta: Floats, prior: Any = None) -> dict[str, AggregatedRanker]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data import check, texts
 from ..data.types import Array, Axes, Floats
-from ._layout import TABLES, Layout, to_html, to_latex, to_markdown
+from ._comparison_tables import TABLES, table_of
 from ._rank_frame import pandas_for
 from ._statistics import check_share, n_needed, snapped
 
@@ -301,7 +301,7 @@ class Comparison:
             significantly better and worse than the baseline; with ``pairs="all"`` letters name the
             systems that a system is significantly better than.
         """
-        return to_markdown(Layout.of(self, digits, interval, table))
+        return table_of(self, digits, interval, table).to_markdown()
 
     def to_latex(self, *, digits: int = 4, interval: bool = True, table: str = "means") -> str:
         """Return the table in LaTeX, which needs the package booktabs.
@@ -316,7 +316,7 @@ class Comparison:
         text : str
             A ``tabular`` in a ``table`` with a caption.
         """
-        return to_latex(Layout.of(self, digits, interval, table))
+        return table_of(self, digits, interval, table).to_latex()
 
     def to_html(self, *, digits: int = 4, interval: bool = True, table: str = "means") -> str:
         """Return the table in HTML, the form shown in notebooks.
@@ -331,7 +331,7 @@ class Comparison:
         text : str
             A ``table`` element with a caption.
         """
-        return to_html(Layout.of(self, digits, interval, table))
+        return table_of(self, digits, interval, table).to_html()
 
     _repr_html_ = to_html
 

@@ -124,12 +124,9 @@ class Explanation:
         cells.append(["difference of scores", "", "", "", f"{self.total:+.4g}"])
         if self.parts is not None:
             cells = [row[:3] + row[4:] for row in cells]
-        widths = [max(map(len, column)) for column in zip(*cells)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-            for row in cells
-        ]
-        return "\n".join([texts.line(f"{self.first} against {self.second}"), *lines])
+        return "\n".join(
+            [texts.line(f"{self.first} against {self.second}"), *texts.aligned(cells, "  ")]
+        )
 
     __str__ = to_string
 

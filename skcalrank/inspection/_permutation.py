@@ -50,12 +50,11 @@ class PermutationImportance(NamedTuple):
 
     def __repr__(self) -> str:
         """Return the losses and their errors as a table in text, largest first."""
-        names = [texts.line(name) for name in ("feature", *(self.names[k] for k in self._order()))]
-        width = max(map(len, names))
-        lines = [f"{names[0]:<{width}}  importance     error"]
-        for name, k in zip(names[1:], self._order()):
-            lines.append(f"{name:<{width}}  {self.importances[k]:>+10.4f}  {self.errors[k]:>8.4f}")
-        return "\n".join(lines)
+        rows = [["feature", "importance", "error"]]
+        for k in self._order():
+            numbers = f"{self.importances[k]:>+10.4f}", f"{self.errors[k]:>8.4f}"
+            rows.append([texts.line(self.names[k]), *numbers])
+        return "\n".join(texts.aligned(rows, "  "))
 
     def _order(self) -> Ints:
         return np.argsort(-self.importances, kind="stable")

@@ -26,7 +26,7 @@ from skcalrank import (
 )
 from skcalrank._cli import main
 from skcalrank._cli._rankers import RANKERS, calibration_mark, make_measure, make_ranker
-from skcalrank._cli._text import format_table
+from skcalrank.evaluation import Table
 from skcalrank.measures import MEASURES as ALL_MEASURES
 from skcalrank.metrics import evaluate, measure_score
 
@@ -240,7 +240,7 @@ def test_progress_on_a_terminal_only(capsys, monkeypatch, files):
 
 def test_table_is_cut_to_the_width():
     columns = {f"ranker{i}": ["1.000", ".5"] for i in range(6)}
-    text = format_table(["ndcg", "auc"], columns, 30)
+    text = Table.of_columns(["ndcg", "auc"], columns).to_text(30)
     assert max(map(len, text.split("\n"))) <= 30
     assert len(text.split("\n\n")) == 2
     assert all(f"ranker{i}" in text for i in range(6))
