@@ -16,8 +16,8 @@ import numpy as np
 from .arrays import is_missing, safe_indexing
 from .types import Array, Ints
 
-# Up to so many rows, a list of values is faster to make than levels with codes.
-_FEW = 500
+#: Up to so many rows, a list of values is faster to make than levels with codes.
+FEW = 500
 
 # With so many levels for each row, it is faster to look up the levels of the rows than to list all.
 _MANY = 10
@@ -86,7 +86,8 @@ def column_names(X: Any) -> list[Any] | None:
     if hasattr(type(X), "column_names"):  # pyarrow
         return list(X.column_names)
     if hasattr(X, "columns"):
-        return list(X.columns)
+        # To iterate over an Index of pandas takes ten times as long.
+        return X.columns.tolist() if hasattr(X.columns, "tolist") else list(X.columns)
     if is_records(X):
         return list(dict.fromkeys(name for row in X for name in row))
     return None
@@ -181,7 +182,7 @@ def _arrays_of(X: Any) -> Iterator[Any]:
 
 
 def _columns_of_array(X: Any) -> Iterator[Any]:
-    if len(X) <= _FEW or X.flags.f_contiguous or X.dtype.kind not in "biuf":
+    if len(X) <= FEW or X.flags.f_contiguous or X.dtype.kind not in "biuf":
         yield from X.T
         return
     # A copy of neighboring columns reads every row once.
@@ -206,7 +207,7 @@ def _of_pandas(values: Any) -> Values:
         return _of_pandas(values.to_timestamp())
     if not hasattr(dtype, "storage"):  # not text
         return _of_numpy(np.asarray(values))
-    if len(values) <= _FEW:
+    if len(values) <= FEW:
         return listed(values)
     codes, levels = values.factorize()
     return Coded(listed(levels), codes)
@@ -226,9 +227,9 @@ def _of_polars(series: Any) -> Values:
         return _exact(numbers, series.to_list, series.n_unique)
     if kind.startswith(("Date", "Duration")):
         return series.to_numpy()
-    if len(series) > _FEW and kind in ("String", "Utf8"):
+    if len(series) > FEW and kind in ("String", "Utf8"):
         return _of_categories(series.cast(_new_categories()))
-    if len(series) > _FEW and kind.startswith(("Categorical", "Enum")):
+    if len(series) > FEW and kind.startswith(("Categorical", "Enum")):
         return _of_categories(series)
     return series.to_list()
 
@@ -268,7 +269,7 @@ def _of_arrow(column: Any) -> Values:
         levels = chunk.dictionary.to_pylist()
         missing = [number for number, level in enumerate(levels) if is_missing(level)]
         return Coded(levels, np.where(np.isin(codes, missing), -1, codes) if missing else codes)
-    if len(column) > _FEW and "string" in kind:
+    if len(column) > FEW and "string" in kind:
         return _of_arrow(column.dictionary_encode())
     return column.to_pylist()
 
@@ -277,7 +278,7 @@ def _of_numpy(values: Any) -> Values:
     if values.dtype.kind in "biufMm":
         return np.asarray(values)
     pandas = sys.modules.get("pandas")
-    if pandas is None or len(values) <= _FEW or values.dtype.kind != "O":
+    if pandas is None or len(values) <= FEW or values.dtype.kind != "O":
         return np.asarray(values).tolist()
     kind = pandas.api.types.infer_dtype(values)
     if kind in ("floating", "integer", "mixed-integer-float"):

@@ -44,7 +44,7 @@ MANY_ROWS = 20
 
 # Types of numbers that are not converted, and options of checks that :class:`Reads` sets.
 _FLOATS = (np.float64, np.float32)
-_OF_READS = {"accept_sparse", "dtype", "ensure_all_finite", "reset"}
+_OF_READS = {"accept_sparse", "as_it_is", "dtype", "ensure_all_finite", "reset"}
 
 # Size of a request up to which the checks take longer than its scores.
 _FEW_CELLS = 1 << 16
@@ -532,8 +532,9 @@ def features(
     With ``as_it_is``, a table is checked and returned unchanged, for a regressor that reads tables.
     With ``takes_records``, numbers are returned for a list of dicts, which tell its rows apart.
     """
-    if not y and _is_as_expected(estimator, X, checks):
-        return X
+    expected = None if y else _as_expected(estimator, X, checks | {"as_it_is": as_it_is})
+    if expected is not None:
+        return expected
     if takes_records and tables.is_records(X):
         names = tables.column_names(X) or []
         if checks.get("reset", True):
@@ -565,20 +566,26 @@ def features(
             raise
 
 
-def _is_as_expected(estimator: Any, X: Any, checks: dict[str, Any]) -> bool:
-    """Return whether X is an array of few rows in which the checks would find nothing.
+def _as_expected(estimator: Any, X: Any, checks: dict[str, Any]) -> Array | None:
+    """Return few rows of numbers as an array if the checks would find nothing in them, else None.
 
     They cost a request for one query several times what its scores do.
     """
     fitted, others = vars(estimator), checks.keys() - _OF_READS
-    if type(X) is not np.ndarray or others or checks.get("reset", True):
-        return False
-    is_read = X.ndim == 2 and X.dtype in _FLOATS and checks.get("dtype") == _FLOATS
-    if not is_read or not 0 < X.size <= _FEW_CELLS or "feature_names_in_" in fitted:
-        return False
+    if others or checks.get("reset", True) or checks.get("dtype") != _FLOATS:
+        return None
+    names = fitted.get("feature_names_in_")
+    if names is not None and not checks["as_it_is"] and tables.column_names(X) == names.tolist():
+        X = tables.few_numbers(X)
+    elif names is not None:
+        return None
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in _FLOATS:
+        return None
     takes_nan = checks.get("ensure_all_finite") == "allow-nan"
+    if not 0 < X.size <= _FEW_CELLS or X.shape[1] != fitted.get("n_features_in_"):
+        return None
     strange = np.isinf(X) if takes_nan else ~np.isfinite(X)
-    return X.shape[1] == fitted.get("n_features_in_") and not strange.any()
+    return None if strange.any() else X
 
 
 def _encoded_table(estimator: Any, X: tables.EncodedTable, *y: Any, reset: bool) -> Any:

@@ -1,5 +1,6 @@
 """Tables that are read column by column, or passed to a regressor unchanged."""
 
+import re
 import sys
 import warnings
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ._columns import (
+    FEW,
     Coded,
     EncodedTable,
     Values,
@@ -25,6 +27,9 @@ from ._columns import (
 from ._row_order import index_of
 from .types import Array, Floats, Ints
 
+# Names of types of numbers without a missing value of their own.
+_NUMBER = re.compile("[Uu]?[Ii]nt(8|16|32|64)|[Ff]loat(32|64)").fullmatch
+
 __all__ = ["Coded", "EncodedTable", "Values", "as_array", "coded", "column_names", "columns_of"]
 __all__ += ["has_columns", "is_empty", "is_records", "listed", "n_rows_of", "take_rows"]
 
@@ -36,6 +41,17 @@ def is_frame(X: object) -> bool:
         if library is not None and isinstance(X, library.DataFrame):
             return True
     return False
+
+
+def few_numbers(X: Any) -> Array | None:
+    """Return a frame of few rows that holds floats and integers alone as an array, else None.
+
+    To read its columns one by one would cost a request for one query several times what this does.
+    """
+    if not is_frame(X) or len(X) > FEW or not all(map(_NUMBER, map(str, set(X.dtypes)))):
+        return None
+    numbers = X.to_numpy()
+    return None if numbers.dtype == object else numbers
 
 
 def is_table(X: object) -> bool:

@@ -36,7 +36,7 @@ from ._table_matrix import TableMatrix, joined
 from ._written import column_from_dict, column_to_dict
 
 # Attributes that follow from the columns.
-_PREPARED = {"_is_used", "_used", "_sizes", "_categories"}
+_PREPARED = {"_is_used", "_used", "_are_numbers", "_sizes", "_categories"}
 
 
 @lazy_transformer
@@ -258,6 +258,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Set what every call reads of the columns."""
         self._is_used = [column.n_outputs > 0 for column in self.columns_]
         self._used = list(compress(self.columns_, self._is_used))
+        self._are_numbers = all(type(column) in (Number, Flag) for column in self._used)
         self._sizes = [column.n_outputs for column in self._used]
         readers = zip(accumulate(self._sizes, initial=0), self._used)
         self._categories = {k: of.category for k, of in readers if of.category is not None}
@@ -338,6 +339,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if issparse(X):
             X = X.toarray()  # columns were read, and some left out
         if names is None or names == self.names_:
+            few = tables.few_numbers(X) if self._are_numbers else None
+            X = X if few is None else few
             return self._read(X, tables.columns_of(X, wanted=self._is_used))
         used = [column.name for column in self._used]
         self._refuse_names(X, names, used)
@@ -365,7 +368,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, values: Iterable[Any]) -> Floats:
         """Return the matrix, from the values of the columns of X that have a place in it."""
-        if _is_numeric(X) and all(type(column) in (Number, Flag) for column in self._used):
+        if _is_numeric(X) and self._are_numbers:
             out = self._of_numbers(X)
         else:
             parts = (column.read(of_column) for column, of_column in zip(self._used, values))

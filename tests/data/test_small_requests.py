@@ -1,69 +1,90 @@
-"""A request for one query skips checks that would find nothing, and no others."""
+"""A frame of few rows, which is read at once, gives what a frame of many rows gives."""
 
-import warnings
+import datetime
+import decimal
 
 import numpy as np
 import pytest
 
 from skcalrank import BoostedRanker, NDCGRanker
-from skcalrank.preprocessing import QueryScaler
+from skcalrank.data import tables
 
-RNG = np.random.default_rng(0)
-X, QID = RNG.normal(size=(200, 3)), np.repeat(np.arange(20), 10)
-Y = np.digitize(X[:, 0], [0.5, 1.0])
+N, MANY = 20, 40  # rows of a request, and how often they are repeated to be many
+WHOLE = list(range(N))
+HALVES = [k / 2 for k in WHOLE]
 
-ESTIMATORS = {
-    "linear": NDCGRanker(),
-    "trees": BoostedRanker(engine="sklearn", n_estimators=3, validation_fraction=None),
-    "scaler": QueryScaler(),
+
+def of_pandas(kind):
+    pandas = pytest.importorskip("pandas")
+    made = {
+        "categories of numbers": lambda: pandas.Categorical(HALVES),
+        "missing": lambda: [None, *HALVES[1:]],
+        "nullable": lambda: pandas.array(HALVES, dtype="Float64"),
+        "missing of its own": lambda: pandas.array([None, *WHOLE[1:]], dtype="Int64"),
+        "sparse": lambda: pandas.arrays.SparseArray(HALVES),
+        "dates": lambda: pandas.date_range("2024-01-01", periods=N),
+        "objects": lambda: pandas.Series(HALVES, dtype=object),
+    }
+    values = OF_BOTH[kind] if kind in OF_BOTH else made[kind]()
+    frame = pandas.DataFrame({"a": HALVES[::-1], "b": values})
+    return frame, pandas.concat([frame] * MANY, ignore_index=True)
+
+
+def of_polars(kind):
+    polars = pytest.importorskip("polars")
+    made = {
+        "missing": lambda: [None, *HALVES[1:]],
+        "missing of its own": lambda: [None, *WHOLE[1:]],
+        "dates": lambda: [datetime.date(2024, 1, 1 + k) for k in WHOLE],
+        "durations": lambda: [datetime.timedelta(k) for k in WHOLE],
+        "decimals": lambda: [decimal.Decimal(k) / 10 for k in WHOLE],
+        "nothing": lambda: [None] * N,
+    }
+    values = OF_BOTH[kind] if kind in OF_BOTH else made[kind]()
+    frame = polars.DataFrame({"a": HALVES[::-1], "b": values})
+    return frame, polars.concat([frame] * MANY)
+
+
+OF_BOTH = {
+    "floats": HALVES,
+    "integers": WHOLE,
+    "singles": np.array(HALVES, dtype=np.float32),
+    "bytes": np.array(WHOLE, dtype=np.uint8),
+    "truth values": [k % 2 == 0 for k in WHOLE],
+    "text": ["x", "y"] * (N // 2),
+    "text of numbers": [str(k) for k in WHOLE],
+    "large integers": [2**53 + k for k in WHOLE],
+    "infinite": [np.inf, *HALVES[1:]],
 }
+ONE = ["categories of numbers", "nullable", "sparse", "objects"]
+BOTH = [*OF_BOTH, "missing", "missing of its own", "dates"]
+CASES = [(of_pandas, kind) for kind in (*BOTH, *ONE)]
+CASES += [(of_polars, kind) for kind in (*BOTH, "durations", "decimals", "nothing")]
+
+Y, QID = np.arange(N) % 3, np.repeat(np.arange(4), 5)
+few = {"n_jobs": 1, "n_estimators": 3, "min_samples_leaf": 1, "validation_fraction": None}
+RANKERS = {"linear": NDCGRanker(), "trees": BoostedRanker(engine="sklearn", **few)}
 
 
-def with_cell(value):
-    rows = X[:10].copy()
-    rows[3, 1] = value
-    return rows
+def outcome(ranker, rows):
+    try:
+        return ranker.predict(rows)[:N]
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
 
 
-REQUESTS = {
-    "doubles": X[:10],
-    "singles": X[:10].astype(np.float32),
-    "columns in memory": np.asfortranarray(X[:10]),
-    "every second row": X[:20:2],
-    "other bytes": X[:10].astype(">f8"),
-    "integers": X[:10].astype(int),
-    "a list": X[:10].tolist(),
-    "objects": X[:10].astype(object),
-    "complex": X[:10] + 0j,
-    "missing": with_cell(np.nan),
-    "infinite": with_cell(np.inf),
-    "one column too few": X[:10, :2],
-    "one column too many": np.hstack([X[:10], X[:10, :1]]),
-    "one row": X[0],
-    "three axes": X[:10, :, None],
-    "no columns": X[:10, :0],
-    "masked": np.ma.masked_greater(X[:10], 1.0),
-}
-
-
-def result(call):
-    """What a call returns, warns of and raises."""
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        try:
-            value = repr(call().tolist())  # NaN is not equal to itself
-        except (ValueError, TypeError) as error:
-            value = type(error), str(error)
-    return value, [str(warning.message) for warning in told]
-
-
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_small_requests_are_read_as_large_ones(name, monkeypatch):
-    estimator = ESTIMATORS[name].fit(X, Y, QID)
-    method = estimator.transform if name == "scaler" else estimator.predict
-    calls = [lambda rows=rows: method(rows, qid=np.zeros(len(rows))) for rows in REQUESTS.values()]
-    small = list(map(result, calls))
-    monkeypatch.setattr("skcalrank.data.check._FEW_CELLS", 0)
-    assert dict(zip(REQUESTS, small)) == dict(zip(REQUESTS, map(result, calls)))
-    assert isinstance(small[0][0], str)
-    assert isinstance(small[list(REQUESTS).index("infinite")][0], tuple)
+@pytest.mark.every_case
+@pytest.mark.filterwarnings("ignore")  # rows without a query, columns of one value
+@pytest.mark.parametrize("ranker", RANKERS)
+@pytest.mark.parametrize(("library", "kind"), CASES, ids=lambda of: getattr(of, "__name__", of))
+def test_few_rows_are_read_as_many(library, kind, ranker):
+    frame, _ = library("floats")
+    asked, many = library(kind)
+    assert len(asked) <= tables.FEW < len(many)
+    fitted = RANKERS[ranker].fit(frame, Y, QID)
+    assert tables.few_numbers(frame) is not None
+    expected, found = outcome(fitted, many), outcome(fitted, asked)
+    if isinstance(expected, str):
+        assert found == expected
+    else:
+        np.testing.assert_array_equal(found, expected)

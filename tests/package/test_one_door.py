@@ -19,7 +19,7 @@ DOORS = {
 }
 
 # Tells whether a small request is read as it is, without the others.
-SMALL = check._is_as_expected.__code__
+SMALL = check._as_expected.__code__
 
 # Why an argument is validated again: trees of scikit-learn and rankers of any library read X by
 # themselves, and a qid is compared with the one that y carries.
@@ -45,7 +45,7 @@ def checks_of(call, **arguments):
     counts, open_frames = Counter(), []
 
     def trace(frame, event, value):
-        if event == "return" and frame.f_code is SMALL and value:
+        if event == "return" and frame.f_code is SMALL and value is not None:
             counts[names.get(id(frame.f_locals["X"]))] += not open_frames
         if event == "call" and frame.f_code in DOORS:
             first = frame.f_locals[frame.f_code.co_varnames[0]]
