@@ -1,6 +1,8 @@
 """What a release needs: versions that agree, and what a report of a bug prints."""
 
 import re
+import shutil
+import subprocess
 from importlib import metadata
 from pathlib import Path
 
@@ -23,6 +25,23 @@ def test_versions_agree():
     assert cited == skcalrank.__version__
     # What is not released yet stands above.
     assert re.search(r"^## (\d\S*)", changes, flags=re.M)[1] == skcalrank.__version__
+
+
+def test_links_of_the_package_index_are_absolute(tmp_path):
+    bash = shutil.which("bash") or pytest.skip("no bash")
+    (tmp_path / ".ci").mkdir()
+    for name in (".ci/address", "README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    address = "https://host.example/owner/skcalrank"
+    subprocess.run([bash, tmp_path / ".ci/address", address], check=True)
+    before, after = (
+        re.findall(r"(!?)\[[^]]*\]\(([^#)][^)]*)\)", (folder / "README.md").read_text())
+        for folder in (ROOT, tmp_path)
+    )
+    assert len(before) > 20
+    for (picture, link), (_, absolute) in zip(before, after, strict=True):
+        assert (ROOT / link).exists()
+        assert absolute == f"{address}/{'raw' if picture else 'blob'}/main/{link}"
 
 
 def upgrades():
