@@ -254,3 +254,31 @@ def test_keys_of_papers_are_in_the_bibliography():
     }
     assert cited
     assert cited <= keys
+
+
+def title_of(page):
+    return re.search(r"^(.+)\n(=+)$", (DOC / f"{page}.rst").read_text(), flags=re.M)[1]
+
+
+def content_words(text):
+    return {word.lower() for word in re.findall(r"[A-Za-z]\w{3,}", text)}
+
+
+def test_the_user_guide_says_what_titles_do_not():
+    text = (DOC / "user_guide.rst").read_text()
+    lines = re.findall(r"^:doc:`(\w+)`\n    (.+)$", text, flags=re.M)
+    pages = [page for page, _ in lines]
+    assert sorted(pages) == sorted(set(pages))
+    assert set(pages) | {"glossary", "references"} == {
+        Path(e).name for e in entries(DOC / "user_guide.rst")
+    }
+    for page, line in lines:
+        said = content_words(line)
+        assert len(said & content_words(title_of(page))) <= len(said) / 3, (page, line)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_rendered_title_repeats_a_word(page):
+    for name, after in re.findall(r":doc:`(\w+)`,?[ \n]((?:\w+\s+){1,4})", page.read_text()):
+        if (DOC / f"{name}.rst").exists():
+            assert not content_words(title_of(name)) & content_words(after), (name, after)
