@@ -13,13 +13,7 @@ from ._version import __version__, show_versions
 
 if TYPE_CHECKING:
     from .boosting import BoostedRanker, ExternalRanker
-    from .data import (
-        ClickCounts,
-        ClickSessions,
-        MultiLabelTarget,
-        PreferenceTarget,
-        RankingTarget,
-    )
+    from .data import RankingTarget
     from .datasets import (
         load_digits_queries,
         load_letor,
@@ -30,6 +24,7 @@ if TYPE_CHECKING:
         sample_comparisons,
         sample_sessions,
     )
+    from .judgments import ClickCounts, ClickSessions, MultiLabelTarget, PreferenceTarget
     from .metrics import get_scorer, get_scorer_names
     from .model_selection import QueryKFold, QueryShuffleSplit, train_test_query_split
     from .rankers import (
@@ -110,11 +105,12 @@ _ROOMS = {
 # The other public names are those of rankers.
 _NAMES = {
     "boosting": "BoostedRanker ExternalRanker",
-    "data": "ClickCounts ClickSessions MultiLabelTarget PreferenceTarget RankingTarget",
+    "data": "RankingTarget",
     "datasets": (
         "load_digits_queries load_letor load_table make_label_ranking make_offers "
         "make_subset_ranking sample_comparisons sample_sessions"
     ),
+    "judgments": "ClickCounts ClickSessions MultiLabelTarget PreferenceTarget",
     "metrics": "get_scorer get_scorer_names",
     "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",
     "reliability": "CalibratedRankerCV GuaranteedCutoff",
@@ -122,7 +118,9 @@ _NAMES = {
 }
 
 
-ROOMS |= {room: partial(import_module, f".{room}", __name__) for room in ("boosting", "dask")}
+ROOMS |= {
+    room: partial(import_module, f".{room}", __name__) for room in ("boosting", "dask", "judgments")
+}
 
 if not TYPE_CHECKING:  # A type checker would believe that every name exists.
 

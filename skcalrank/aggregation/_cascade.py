@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import ClickSessions, arrays
+from ..data import arrays
 from ..data.types import Floats, Ints
+from ..judgments import ClickSessions
 
 # Clicks and examinations more that standard errors are taken at, so that those of rare clicks hold.
 MORE_CLICKS, MORE_EXAMINATIONS = 2, 4

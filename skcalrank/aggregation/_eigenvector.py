@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import PreferenceTarget
 from ..data.types import Bools, Floats
+from ..judgments import PreferenceTarget
 from ._judgments import tally_of
 from ._tally import Tally, check_iteration, solve_in_batches
 

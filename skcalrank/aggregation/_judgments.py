@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ClickSessions, OneQueryWarning, PreferenceTarget, Queries, is_settled
+from ..data import OneQueryWarning, Queries, is_settled
 from ..data.types import Array, Floats, Ints
+from ..judgments import ClickSessions, PreferenceTarget
 from ._tally import Tally, warn_of
 
 

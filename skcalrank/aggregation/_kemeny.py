@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import PreferenceTarget, arrays, check
+from ..data import arrays, check
 from ..data.types import Array, ArrayLike, Floats
+from ..judgments import PreferenceTarget
 from ..preds import TIME_LIMIT, feedback_arc_positions
 
 # What an entry of an order may be instead of a name: a group of tied names.

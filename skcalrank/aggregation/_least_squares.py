@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit, ndtri_exp
 
-from ..data import PreferenceTarget, check
+from ..data import check
 from ..data.types import Bools, Floats
+from ..judgments import PreferenceTarget
 from ._graph import components, solve_laplacian
 from ._judgments import tally_of
 from ._tally import Tally, check_iteration, solve_in_batches, warn_of

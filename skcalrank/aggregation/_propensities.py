@@ -11,17 +11,15 @@ from scipy.sparse import csr_matrix, diags, issparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.isotonic import isotonic_regression
 
-from ..data import (
+from ..data import arrays, check, warn
+from ..data.types import Array, Floats, Ints, Matrix
+from ..judgments import (
     ClickCounts,
     ClickSessions,
-    arrays,
-    check,
     check_clicks,
     refuse_clicks_alone,
-    warn,
     warn_of_cut_lists,
 )
-from ..data.types import Array, Floats, Ints, Matrix
 
 # Steps of least squares by turns, which take about 20, and the largest change of the last one.
 _MOST_STEPS, _TOLERANCE = 1000, 1e-7

@@ -2,12 +2,15 @@
 
 Names in ``__all__`` are public. The others, and the modules ``arrays``, ``check``, ``limits``,
 ``tables`` and ``types``, are for use within skcalrank: subpackages import them from here, and
-never from a private module of this subpackage.
+never from a private module of this subpackage. Targets of other judgments than grades
+are public here and live in `skcalrank.judgments`, which is loaded when one of them is asked for.
 """
 
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .._above import ROOMS
 from .._dask import in_memory, is_lazy, lazy_aware, lazy_transformer, refuse_lazy, results_of_blocks
-from ._click_counts import ClickCounts, check_clicks
-from ._clicks import ClickSessions, refuse_clicks_alone, warn_of_cut_lists
 from ._equality import are_alike
 from ._eval_sets import EvalSet, eval_sets, naming_eval_set, takes_eval_set
 from ._exceptions import (
@@ -32,16 +35,22 @@ from ._failed_fit import all_or_nothing
 from ._forks import apart, is_forked
 from ._hash import first_equal_rows, hash_cells, hash_keys, hash_names, hash_rows, is_repeatable
 from ._memory import CACHE_CELLS, CHUNK_ROWS, KEPT_CELLS, MOST_CELLS, PART_CELLS, WHOLE_BYTES
-from ._multilabel import MultiLabelTarget
-from ._position_model import PositionModel, check_probabilities
-from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights, is_acyclic
 from ._progress import say, timed
 from ._properties import available_if, lazy_property
-from ._queries import Bucket, Queries, check_own_qid, check_qid, join_qids, plain, qid_array
+from ._queries import (
+    Bucket,
+    Queries,
+    check_own_qid,
+    check_qid,
+    factorized,
+    join_qids,
+    plain,
+    qid_array,
+)
 from ._query_sizes import QuerySizes
 from ._ranked import TIES, Block, Ranked, positions
-from ._ranked_items import RankedItems
 from ._routing import call_step, handed_to, has_method, inside, transform_rows
+from ._row_order import index_of, row_order
 from ._rows import QUERY_WEIGHTS, Rows, query_factors, seed_of
 from ._suspects import (
     SHORTEST_RUN,
@@ -52,7 +61,7 @@ from ._suspects import (
     warn_of_leaks,
     warn_of_row_numbers,
 )
-from ._targets import Judgments, RankingTarget, Target
+from ._targets import Judgments, Origin, RankingTarget, Target, chosen_rows
 from ._threads import each, one_blas_thread, openmp, openmp_threads
 from ._workers import ALONE, Workers, among, workers_of_fit
 from .arrays import is_missing
@@ -72,3 +81,20 @@ __all__ = [
     "SingleDocumentsWarning",
     "UnseenLevelsWarning",
 ]
+
+# Pickles name the modules that these targets were in before they had a room of their own.
+for _module in ("_click_counts", "_clicks", "_multilabel", "_preferences"):
+    sys.modules[f"{__name__}.{_module}"] = sys.modules[__name__]
+
+if TYPE_CHECKING:
+    from ..judgments import ClickCounts, ClickSessions, MultiLabelTarget, PreferenceTarget
+else:  # A type checker would believe that every name exists.
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(ROOMS["judgments"](), name)
+        return value
+
+    def __dir__() -> Any:
+        return sorted({*globals(), *__all__})

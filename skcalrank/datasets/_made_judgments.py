@@ -9,17 +9,9 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from ..data import (
-    CHUNK_ROWS,
-    ClickSessions,
-    PositionModel,
-    PreferenceTarget,
-    Queries,
-    arrays,
-    check,
-    check_qid,
-)
+from ..data import CHUNK_ROWS, Queries, arrays, check, check_qid
 from ..data.types import ArrayLike, Floats, Ints, Seed
+from ..judgments import ClickSessions, PositionModel, PreferenceTarget
 
 
 def sample_comparisons(

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
-from ..data import PreferenceTarget, check
+from ..data import check
 from ..data.types import ArrayLike, Axes, Estimator, Floats, Ints, Labels, Matrix
+from ..judgments import PreferenceTarget
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries, warn_of_queries
 from ._base import Display, draw_line, drawn, literal, name_band, styled

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import ClickSessions
 from ..data.types import Bools, Floats
+from ..judgments import ClickSessions
 
 # Perplexities of this difference or less are equal: propensities near 1 are no bias, up to errors.
 _EQUAL = 5e-3

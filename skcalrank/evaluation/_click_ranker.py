@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import clone
 
 from ..aggregation import PropensityEstimate
-from ..data import ClickSessions, check, keeping_warnings, warning_once
+from ..data import check, keeping_warnings, warning_once
 from ..data.arrays import safe_indexing
 from ..data.types import ArrayLike, Estimator, Matrix, Seed
+from ..judgments import ClickSessions
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit
 from ._choose import EXPONENTS, ClickChoice, chosen_by_clicks, default_candidates, scores_by

@@ -15,7 +15,6 @@ from sklearn.utils import check_consistent_length
 from ..boosting import adapted
 from ..data import (
     MissingQidError,
-    PreferenceTarget,
     Queries,
     RankingTarget,
     Target,
@@ -28,6 +27,7 @@ from ..data import (
 )
 from ..data.arrays import safe_indexing
 from ..data.types import CV, ArrayLike, Estimator, Floats, Ints, Labels, Matrix, Unpack
+from ..judgments import PreferenceTarget
 from ..measures import Measure, warn_unless_grades
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries
 from ..model_selection import QueryKFold

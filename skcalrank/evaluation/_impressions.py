@@ -10,18 +10,9 @@ import numpy as np
 from scipy import stats
 
 from ..aggregation import PropensityEstimate, fit_propensities
-from ..data import (
-    ClickSessions,
-    PositionModel,
-    Queries,
-    arrays,
-    check,
-    check_probabilities,
-    hash_names,
-    refuse_clicks_alone,
-    warn,
-)
+from ..data import Queries, arrays, check, hash_names, warn
 from ..data.types import Floats, Ints
+from ..judgments import ClickSessions, PositionModel, check_probabilities, refuse_clicks_alone
 from ..measures import Measure, get_measure
 
 ESTIMATORS = ("ratio", "ips", "snips", "dr")

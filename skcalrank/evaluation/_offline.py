@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import ClickSessions, arrays, check
+from ..data import arrays, check
 from ..data.types import ArrayLike, Floats
+from ..judgments import ClickSessions
 from ..measures import Measure
 from ._impressions import (
     FEW,

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Queries, Ranked, arrays, check, check_preference_weights
+from ..data import Queries, Ranked, arrays, check
 from ..data.types import Array, Bools, Floats, Ints
+from ..judgments import check_preference_weights
 from ._base import Measure, PairMeasure
 from ._inversions import disagreement
 from ._positional import mean_positions, mid_ranks

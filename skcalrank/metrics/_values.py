@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import TIES, PreferenceTarget, Queries, Ranked, RankedItems, arrays, check, each, warn
+from ..data import TIES, Queries, Ranked, arrays, check, each, warn
 from ..data.types import ArrayLike, Bools, Floats, Labels
+from ..judgments import PreferenceTarget, RankedItems
 from ..measures import Measure, get_convention, warn_unless_grades
 
 # Approximate number of rows that are evaluated at a time.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..data import PART_CELLS, PREFERENCE_WEIGHTS, PreferenceTarget, Rows, limits
+from ..data import PART_CELLS, Rows, limits
 from ..data.types import Floats, Ints
+from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget
 from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer

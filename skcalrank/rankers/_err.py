@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..aggregation import cascade
-from ..data import ClickSessions, RankingTarget, Rows, check, limits
+from ..data import RankingTarget, Rows, check, limits
 from ..data.types import ArrayLike, Estimator, Floats
+from ..judgments import ClickSessions
 from ..measures import ERR, Discount, Gain, Measure
 from ._score import ScoreRanker
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._solvers import is_affine, is_closed_form
-from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems, Rows, limits
+from ..data import Rows, limits
 from ..data.types import Estimator, Floats, Ints, Seed
+from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import TIME_LIMIT, Pred
 from ._pair_base import PairRanker

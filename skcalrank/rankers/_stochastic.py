@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import offsets
 from ..aggregation import is_of_clicks, judgments_of, structure_scores
-from ..data import ClickSessions, Judgments, PreferenceTarget, Queries, Rows, limits
+from ..data import Judgments, Queries, Rows, limits
 from ..data.types import Floats, Seed
+from ..judgments import ClickSessions, PreferenceTarget
 from ..losses import Loss, get_loss
 from ..measures import Measure
 from ._draws import descend, draw_batches, new_descent

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._solvers import ScorerFit
-from ..data import PREFERENCE_WEIGHTS, PreferenceTarget, Rows, check, limits
+from ..data import Rows, check, limits
 from ..data.types import Floats
+from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, TargetScorer

@@ -19,22 +19,23 @@ TESTS = sorted(Path(__file__).parents[1].rglob("*.py"))
 #: Rooms of the package: each imports from its own level and those below.
 LEVELS = {
     0: ("_above", "_version", "_dask", "data"),
-    1: ("measures", "losses", "preds", "_solvers"),
-    2: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline", "aggregation"),
-    3: ("rankers", "structured", "trees"),
-    4: (
+    1: ("judgments",),
+    2: ("measures", "losses", "preds", "_solvers"),
+    3: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline", "aggregation"),
+    4: ("rankers", "structured", "trees"),
+    5: (
         *("calibration", "datasets", "boosting"),
         *("inspection", "persistence", "dask"),
     ),
-    5: ("stacking", "reliability"),
-    6: ("__init__", "__main__", "_cli", "displays", "evaluation", "export", "testing"),
+    6: ("stacking", "reliability"),
+    7: ("__init__", "__main__", "_cli", "displays", "evaluation", "export", "testing"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 
 #: Modules for the rooms of the package, none of which is a public name.
 NAMESPACES = {
     f"skcalrank.data.{name}" for name in ("arrays", "check", "limits", "tables", "texts", "types")
-} | {"skcalrank.trees"}
+} | {"skcalrank.judgments", "skcalrank.trees"}
 
 #: Libraries that the package does without.
 OPTIONAL = {

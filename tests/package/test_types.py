@@ -85,8 +85,8 @@ def test_public_functions_are_seen():
     # What the test above rests on.
     assert {
         "skcalrank.data._targets.Target.queries",
-        "skcalrank.data._preferences.PreferenceTarget.__init__",
-        "skcalrank.data._preferences.PreferenceTarget.from_orders",
+        "skcalrank.judgments._preferences.PreferenceTarget.__init__",
+        "skcalrank.judgments._preferences.PreferenceTarget.from_orders",
         "skcalrank.linear_model._gram_ridge.GramRidge.coef_",
         "skcalrank.metrics._functions.ndcg_score",
         "skcalrank.model_selection._QuerySplitter.split",

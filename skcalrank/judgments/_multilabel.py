@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from . import check
-from ._queries import check_qid
-from ._row_order import index_of, row_order
-from ._targets import Judgments, Origin, chosen_rows
-from .types import Array, ArrayLike, Floats, Ints
+from ..data import Judgments, Origin, check, check_qid, chosen_rows, index_of, row_order
+from ..data.types import Array, ArrayLike, Floats, Ints
 
 
 class MultiLabelTarget(Judgments):

@@ -68,7 +68,7 @@ def test_counts_are_sliced_like_rows(sessions, rng):
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "batches"])
 def test_parts_of_a_log_are_counted_as_the_whole(library, sessions, monkeypatch):
-    monkeypatch.setattr("skcalrank.data._click_counts._WAITING", 200)
+    monkeypatch.setattr("skcalrank.judgments._click_counts._WAITING", 200)
     log, rows = log_of(sessions)
     parts, rows_given = [log[k : k + 700] for k in range(0, len(log), 700)], rows
     if library == "polars":

@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, tables
+from ..data import Judgments, arrays, check_own_qid, chosen_rows, index_of, row_order, tables, warn
+from ..data.types import Array, ArrayLike, Ints
 from ._click_log import ClickLog, identifiers
 from ._clicks import ClickSessions, warn_of_clicks_alone
-from ._exceptions import warn
-from ._queries import check_own_qid
-from ._row_order import index_of, row_order
-from ._targets import Judgments, chosen_rows
-from .types import Array, ArrayLike, Ints
 
 # Counts are summed up once so many of them wait.
 _WAITING = 1 << 20

@@ -10,11 +10,20 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
-from . import arrays, check
+from ..data import (
+    Judgments,
+    Queries,
+    Target,
+    arrays,
+    check,
+    check_own_qid,
+    check_qid,
+    chosen_rows,
+    factorized,
+    plain,
+)
+from ..data.types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 from ._click_log import identifiers
-from ._queries import Queries, check_own_qid, check_qid, factorized, plain
-from ._targets import Judgments, Target, chosen_rows
-from .types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 
 #: Names of the formulas that turn relevances into weights of preferences.
 PREFERENCE_WEIGHTS = ("difference", "unit")

@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from . import arrays, tables
-from ._exceptions import warn
-from ._queries import check_own_qid
-from .types import Array, Bools, Ints
+from ..data import arrays, check_own_qid, tables, warn
+from ..data.types import Array, Bools, Ints
 
 # Integers in a range of up to so many numbers for each row are counted instead of sorted.
 _DENSE = 4

@@ -7,13 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays
+from ..data import Judgments, arrays, check_own_qid, chosen_rows, index_of, plain, warn
+from ..data.types import Array, ArrayLike, Bools, Floats, Ints
 from ._click_log import ClickLog
-from ._exceptions import warn
-from ._queries import check_own_qid, plain
-from ._row_order import index_of
-from ._targets import Judgments, chosen_rows
-from .types import Array, ArrayLike, Bools, Floats, Ints
 
 # If so many impressions are all clicked, the others are missing from the log.
 _MANY_SHOWN = 20

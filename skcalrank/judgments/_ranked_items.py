@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._queries import Queries
-from .types import Floats, Ints
+from ..data import Queries
+from ..data.types import Floats, Ints
 
 
 class RankedItems(NamedTuple):
