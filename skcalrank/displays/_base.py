@@ -1,81 +1,35 @@
-"""Shared code of displays: constructors that plot, axes, names, styled artists."""
+"""Shared code of displays: axes, names, styled artists."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable
-from inspect import signature
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..data import check, texts
 
-Shown = TypeVar("Shown")
 
-
-def check_matplotlib_support(caller: str) -> None:
-    """Raise an ImportError with the remedy if matplotlib is not installed."""
-    remedy = f"{caller} requires matplotlib: install it with `pip install skcalrank[plot]`."
-    check.installed("matplotlib", remedy)
-
-
-def drawn(
-    plot: Callable[..., Any], *, options_of: Callable[..., Any] | None = None
-) -> Callable[[Callable[..., Shown]], Callable[..., Shown]]:
-    """Return a decorator for constructors of displays that also plots the new display.
-
-    The signature of the constructor gains the parameters of `plot`, which are passed to `plot`. A
-    `name` that the constructor declares itself is passed to the constructor. If the constructor
-    takes ``**options``, the signature lists the keyword-only parameters of `options_of` in their
-    place.
-    """
-
-    def decorate(make: Callable[..., Any]) -> Any:
-        made_of = signature(make).parameters
-        public = _public_signature(make, options_of, plot)
-        to_plot = signature(plot).parameters.keys() - made_of.keys()
-
-        @functools.wraps(make)
-        def make_and_plot(cls: type[Any], *args: Any, **options: Any) -> Display:
-            public.bind(cls, *args, **options)
-            check_matplotlib_support(f"{cls.__name__}.{make.__name__}")
-            style = {name: options.pop(name) for name in to_plot & options.keys()}
-            display = make(cls, *args, **options)
-            if style.get("name") is not None and hasattr(display, "name"):
-                display.name = style.pop("name")
-            return display.plot(**style)
-
-        constructor: Any = make_and_plot
-        constructor.__signature__ = public
-        return constructor
-
-    return decorate
-
-
-def _public_signature(make: Any, options_of: Any, plot: Any) -> Any:
-    """Return the signature of a constructor with the parameters of `options_of` and `plot`."""
-    whole, options = signature(make), signature(options_of).parameters if options_of else {}
-    style = {name: p.replace(kind=p.KEYWORD_ONLY) for name, p in signature(plot).parameters.items()}
-    public = {name: p for name, p in whole.parameters.items() if p.kind is not p.VAR_KEYWORD}
-    public |= {name: p for name, p in options.items() if p.kind is p.KEYWORD_ONLY}
-    public |= {name: p for name, p in style.items() if name != "self"}
-    return whole.replace(parameters=list(public.values()))
-
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class Display:
     """Base class of displays, which store arrays and plot them on request."""
 
-    ax_: Any
-    figure_: Any
+    name: str | None = None
 
-    def _open(self, ax: Any, values: Iterable[Any], title: str | None = None) -> Any:
+    @classmethod
+    def _check_support(cls, method: str) -> None:
+        """Raise an ImportError with the remedy if matplotlib is not installed."""
+        remedy = "requires matplotlib: install it with `pip install skcalrank[plot]`."
+        check.installed("matplotlib", f"{cls.__name__}.{method} {remedy}")
+
+    def _open(self, ax: Any, values: Iterable[Any], *titles: str | None) -> Any:
         """Return the axes to plot on, `ax` or new ones, and store them.
 
-        Set their title, if there is one. Raise a ValueError if no number of the arrays to draw is
-        finite.
+        Their title is the first that is not None. Raise a ValueError if no number of the arrays to
+        draw is finite.
         """
-        check_matplotlib_support(f"{type(self).__name__}.plot")
+        self._check_support("plot")
         import matplotlib.pyplot as plt
 
         if not any(np.isfinite(of).any() for of in values):
@@ -84,7 +38,7 @@ class Display:
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
-        if title is not None:
+        for title in [title for title in titles if title is not None][:1]:
             ax.set_title(title)
         return ax
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import check
 from ..data.types import Axes, Floats
-from ._base import Display, drawn, literal, name_band, spanned, styled
+from ._base import Display, literal, name_band, spanned, styled
 
 
 def _measure_of(comparison: Any, measure: str | None) -> str:
@@ -73,7 +73,6 @@ class ComparisonDisplay(Display):
     measure_name: str | None = None
     baseline: str | None = None
     interval_name: str | None = None
-    name: str | None = None
 
     def plot(
         self,
@@ -100,7 +99,7 @@ class ComparisonDisplay(Display):
         -------
         display : ComparisonDisplay
         """
-        ax = self._open(ax, [self.value], self.name if name is None else name)
+        ax = self._open(ax, [self.value], name, self.name)
         from matplotlib.collections import LineCollection
         from matplotlib.lines import Line2D
 
@@ -125,13 +124,16 @@ class ComparisonDisplay(Display):
         return self
 
     @classmethod
-    @drawn(plot)
     def from_comparison(
         cls,
         comparison: Any,
         *,
         measure: str | None = None,
         kind: str = "differences",
+        ax: Axes | None = None,
+        name: str | None = None,
+        point_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
     ) -> ComparisonDisplay:
         """Plot means or mean differences of a comparison.
 
@@ -157,6 +159,7 @@ class ComparisonDisplay(Display):
         ValueError
             If the measure is unknown, or there is only one system and so no difference.
         """
+        cls._check_support("from_comparison")
         check.option("kind", kind, ("differences", "means"))
         measure = _measure_of(comparison, measure)
         means = kind == "means"
@@ -174,7 +177,7 @@ class ComparisonDisplay(Display):
         value, low, high, n = map(np.array, ends)
         sample = f"{spanned(n)} {'queries' if comparison.fold_values is None else 'folds'}"
         corrected = "" if means or len(rows) < 2 else ", not corrected"
-        return cls(
+        display = cls(
             systems=list(systems),
             value=value,
             low=low,
@@ -182,7 +185,9 @@ class ComparisonDisplay(Display):
             measure_name=measure,
             baseline=baseline,
             interval_name=f"{100 * comparison.confidence_level:g} % interval{corrected}, {sample}",
+            name=name,
         )
+        return display.plot(ax, point_kwargs=point_kwargs, interval_kwargs=interval_kwargs)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -234,7 +239,6 @@ class QueryDifferenceDisplay(Display):
     system: str
     other: str
     measure_name: str | None = None
-    name: str | None = None
 
     def plot(
         self,
@@ -261,7 +265,10 @@ class QueryDifferenceDisplay(Display):
         -------
         display : QueryDifferenceDisplay
         """
-        ax = self._open(ax, [self.difference])
+        better, worse = (self.difference > 0).sum(), (self.difference < 0).sum()
+        equal = len(self.difference) - better - worse
+        counts = f"{better} better, {equal} equal, {worse} worse"
+        ax = self._open(ax, [self.difference], name, self.name, counts)
         from matplotlib.lines import Line2D
         from matplotlib.patches import Rectangle
 
@@ -270,21 +277,12 @@ class QueryDifferenceDisplay(Display):
         self.bars_ = ax.bar(np.arange(1, len(self.difference) + 1), self.difference, **bars)
         line = styled(Line2D, mean_kwargs, color="0.3", linestyle="--", linewidth=1)
         self.mean_ = ax.axhline(self.difference.mean(), **line)
-        title = self.name if name is None else name
-        ax.set(
-            xlabel="queries, by difference",
-            ylabel=literal(f"{self.measure_name or 'measure'}, {self.system} − {self.other}"),
-            title=self._counts() if title is None else title,
-        )
+        of_what = f"{self.measure_name or 'measure'}, {self.system} − {self.other}"
+        ax.set(xlabel="queries, by difference", ylabel=literal(of_what))
         ax.margins(x=0.01)
         return self
 
-    def _counts(self) -> str:
-        better, worse = (self.difference > 0).sum(), (self.difference < 0).sum()
-        return f"{better} better, {len(self.difference) - better - worse} equal, {worse} worse"
-
     @classmethod
-    @drawn(plot)
     def from_comparison(
         cls,
         comparison: Any,
@@ -292,6 +290,10 @@ class QueryDifferenceDisplay(Display):
         system: str | None = None,
         other: str | None = None,
         measure: str | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        bar_kwargs: dict[str, Any] | None = None,
+        mean_kwargs: dict[str, Any] | None = None,
     ) -> QueryDifferenceDisplay:
         """Plot the differences of two systems of a comparison.
 
@@ -319,6 +321,7 @@ class QueryDifferenceDisplay(Display):
         ValueError
             If a name is unknown, or there is only one system and so no difference.
         """
+        cls._check_support("from_comparison")
         measure, systems = _measure_of(comparison, measure), comparison.systems
         other = comparison.baseline if other is None else other
         if system is None:
@@ -330,10 +333,12 @@ class QueryDifferenceDisplay(Display):
             )
         difference = comparison.query_differences(system, other, measure=measure)
         order = np.argsort(-difference, kind="stable")[: (~np.isnan(difference)).sum()]
-        return cls(
+        display = cls(
             difference=difference[order],
             queries=comparison.queries[order],
             system=system,
             other=other,
             measure_name=measure,
+            name=name,
         )
+        return display.plot(ax, bar_kwargs=bar_kwargs, mean_kwargs=mean_kwargs)

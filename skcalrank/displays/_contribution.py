@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..data import check, texts
-from ..data.types import Axes, Estimator, Matrix
+from ..data.types import ArrayLike, Axes, Estimator, Matrix
 from ..inspection import Explanation, explain_order
-from ._base import Display, drawn, literal, styled
+from ._base import Display, literal, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,7 +49,6 @@ class ContributionDisplay(Display):
     """
 
     explanation: Explanation
-    name: str | None = None
 
     def plot(
         self,
@@ -77,7 +76,9 @@ class ContributionDisplay(Display):
         display : ContributionDisplay
         """
         check.count("n_features", n_features)
-        ax = self._open(ax, [self.explanation.contributions])
+        order = self.explanation
+        title = literal(f"{order.first} against {order.second}: {order.total:+.3g}")
+        ax = self._open(ax, [order.contributions], name, self.name, title)
         from matplotlib.patches import Rectangle
 
         labels, widths = self._bars(n_features)
@@ -89,10 +90,7 @@ class ContributionDisplay(Display):
         self.bars_ = ax.barh(places, widths, **style)
         ax.set_yticks(places, labels)
         ax.axvline(0.0, color="black", linewidth=0.8)
-        order = self.explanation
-        title = literal(f"{order.first} against {order.second}: {order.total:+.3g}")
-        name = self.name if name is None else name
-        ax.set(xlabel="contribution to the difference of scores", title=name or title)
+        ax.set_xlabel("contribution to the difference of scores")
         return self
 
     def _bars(self, n_features: int) -> Any:
@@ -107,14 +105,20 @@ class ContributionDisplay(Display):
         return zip(*bars)
 
     @classmethod
-    @drawn(plot, options_of=explain_order)
     def from_estimator(
         cls,
         estimator: Estimator,
         X: Matrix,
         first: Any,
         second: Any = None,
-        **options: Any,
+        *,
+        qid: ArrayLike | None = None,
+        instance: Any = None,
+        feature_names: ArrayLike | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        n_features: int = 10,
+        bar_kwargs: dict[str, Any] | None = None,
     ) -> ContributionDisplay:
         """Explain the order of two documents by a fitted ranker, and plot it.
 
@@ -129,11 +133,24 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
-        return cls(explanation=explain_order(estimator, X, first, second, **options))
+        cls._check_support("from_estimator")
+        explanation = explain_order(
+            estimator, X, first, second, qid=qid, instance=instance, feature_names=feature_names
+        )
+        return cls.from_explanation(
+            explanation, ax=ax, name=name, n_features=n_features, bar_kwargs=bar_kwargs
+        )
 
     @classmethod
-    @drawn(plot)
-    def from_explanation(cls, explanation: Explanation) -> ContributionDisplay:
+    def from_explanation(
+        cls,
+        explanation: Explanation,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        n_features: int = 10,
+        bar_kwargs: dict[str, Any] | None = None,
+    ) -> ContributionDisplay:
         """Plot an explanation.
 
         Parameters
@@ -147,4 +164,6 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
-        return cls(explanation=explanation)
+        cls._check_support("from_explanation")
+        display = cls(explanation=explanation, name=name)
+        return display.plot(ax, n_features=n_features, bar_kwargs=bar_kwargs)

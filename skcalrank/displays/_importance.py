@@ -10,7 +10,7 @@ import numpy as np
 from ..data import check, texts
 from ..data.types import ArrayLike, Axes, Estimator, Floats, Matrix
 from ..inspection import ScoreExplanation, explain_scores
-from ._base import Display, drawn, literal, styled
+from ._base import Display, literal, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -56,7 +56,6 @@ class ImportanceDisplay(Display):
 
     importances: Floats
     feature_names: ArrayLike
-    name: str | None = None
 
     def plot(
         self,
@@ -82,7 +81,7 @@ class ImportanceDisplay(Display):
         display : ImportanceDisplay
         """
         check.count("n_features", n_features)
-        ax = self._open(ax, [self.importances], self.name if name is None else name)
+        ax = self._open(ax, [self.importances], name, self.name)
         from matplotlib.patches import Rectangle
 
         shown = np.argsort(-self.importances, kind="stable")[:n_features]
@@ -96,7 +95,6 @@ class ImportanceDisplay(Display):
         return self
 
     @classmethod
-    @drawn(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -104,6 +102,10 @@ class ImportanceDisplay(Display):
         qid: ArrayLike | None = None,
         *,
         feature_names: ArrayLike | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        n_features: int = 20,
+        bar_kwargs: dict[str, Any] | None = None,
     ) -> ImportanceDisplay:
         """Compute the contributions of the features to the scores of rows, and plot their means.
 
@@ -120,12 +122,23 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
+        cls._check_support("from_estimator")
         explanation = explain_scores(estimator, X, qid, feature_names=feature_names)
-        return cls._of(explanation, type(estimator).__name__)
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_explanation(
+            explanation, ax=ax, name=name, n_features=n_features, bar_kwargs=bar_kwargs
+        )
 
     @classmethod
-    @drawn(plot)
-    def from_explanation(cls, explanation: ScoreExplanation) -> ImportanceDisplay:
+    def from_explanation(
+        cls,
+        explanation: ScoreExplanation,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        n_features: int = 20,
+        bar_kwargs: dict[str, Any] | None = None,
+    ) -> ImportanceDisplay:
         """Plot the means of contributions.
 
         Parameters
@@ -139,9 +152,7 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
-        return cls._of(explanation, None)
-
-    @classmethod
-    def _of(cls, explanation: ScoreExplanation, name: str | None) -> ImportanceDisplay:
-        names = explanation.feature_names
-        return cls(importances=explanation.importances, feature_names=names, name=name)
+        cls._check_support("from_explanation")
+        importances, names = explanation.importances, explanation.feature_names
+        display = cls(importances=importances, feature_names=names, name=name)
+        return display.plot(ax, n_features=n_features, bar_kwargs=bar_kwargs)

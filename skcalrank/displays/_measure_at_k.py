@@ -14,36 +14,7 @@ from ..data.types import ArrayLike, Axes, Estimator, Floats, Ints, Labels, Matri
 from ..judgments import PreferenceTarget
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries, warn_of_queries
-from ._base import Display, draw_line, drawn, literal, name_band, styled
-
-
-def _curve(
-    y: Labels,
-    scores: ArrayLike,
-    *,
-    qid: ArrayLike | None = None,
-    measure: str | Measure = "ndcg",
-    k: int | None = 20,
-    ties: str = "average",
-    empty: str = "skip",
-    sample_weight: ArrayLike | None = None,
-) -> dict[str, Any]:
-    """Return the measure at every cutoff, as parameters of a display."""
-    check.row_order(y=y, scores=scores, qid=qid, sample_weight=sample_weight)
-    measure = _open_measure(measure)
-    check.cutoff(k)
-    if isinstance(y, PreferenceTarget):
-        raise ValueError(f"{measure.name} needs relevances, got a PreferenceTarget.")
-    target, policies = CheckedTarget.of(y, qid), RowPolicies(ties, empty)
-    last = int(target.queries.sizes.max())
-    cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
-    # Evaluating the measure without cutoff first makes all cutoffs share one sort.
-    measures = {None: measure} | {at: replace(measure, k=int(at)) for at in cutoffs}
-    scores, weight = target.scores(scores), target.query_weight(sample_weight)
-    ((_, *values),) = (of.values() for of in target.values(measures, [scores], policies))
-    weight = np.ones(target.queries.n_queries) if weight is None else weight
-    of_mean = _mean_and_error(np.column_stack(values), weight, empty)
-    return {"k": cutoffs, **of_mean, "measure_name": measure.name}
+from ._base import Display, draw_line, literal, name_band, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -104,7 +75,6 @@ class MeasureAtKDisplay(Display):
     standard_error: Floats | None = None
     n_queries: int | None = None
     measure_name: str | None = None
-    name: str | None = None
 
     def plot(
         self,
@@ -135,11 +105,11 @@ class MeasureAtKDisplay(Display):
         -------
         display : MeasureAtKDisplay
         """
+        label = self.name if name is None else name
         ax = self._open(ax, [self.value])
         from matplotlib.collections import PolyCollection
         from matplotlib.ticker import MaxNLocator
 
-        label = self.name if name is None else name
         self.line_ = draw_line(ax, self.k, self.value, curve_kwargs, label=label, marker=".")
         if not isinstance(band, Real) or not 0 <= band < np.inf:
             raise ValueError(
@@ -166,7 +136,6 @@ class MeasureAtKDisplay(Display):
         return f"± {band:g} standard error{'s' * (band != 1)} ({100 * level:.3g} %){sample}"
 
     @classmethod
-    @drawn(plot, options_of=_curve)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -174,7 +143,16 @@ class MeasureAtKDisplay(Display):
         y: Labels,
         *,
         qid: ArrayLike | None = None,
-        **options: Any,
+        measure: str | Measure = "ndcg",
+        k: int | None = 20,
+        ties: str = "average",
+        empty: str = "skip",
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        band: float = 1.0,
+        curve_kwargs: dict[str, Any] | None = None,
+        band_kwargs: dict[str, Any] | None = None,
     ) -> MeasureAtKDisplay:
         """Plot a measure of a fitted estimator against its cutoff.
 
@@ -196,20 +174,35 @@ class MeasureAtKDisplay(Display):
         -------
         display : MeasureAtKDisplay
         """
-        check.row_order(X=X, y=y, qid=qid, sample_weight=options.get("sample_weight"))
+        cls._check_support("from_estimator")
+        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
         qid = check.carried_qid(y, qid)
         check.one_query(y, qid, "MeasureAtKDisplay")
         warn_of_queries(estimator, X, y, qid, cls.__name__)
         scores = predict_with_queries(estimator, X, qid)
-        return cls(**_curve(y, scores, qid=qid, **options), name=type(estimator).__name__)
+        name = type(estimator).__name__ if name is None else name
+        options: Any = {"measure": measure, "k": k, "ties": ties, "empty": empty}
+        options |= {"sample_weight": sample_weight, "ax": ax, "name": name, "band": band}
+        options |= {"curve_kwargs": curve_kwargs, "band_kwargs": band_kwargs}
+        return cls.from_predictions(y, scores, qid=qid, **options)
 
     @classmethod
-    @drawn(plot, options_of=_curve)
     def from_predictions(
         cls,
         y_true: Labels,
         y_score: ArrayLike,
-        **options: Any,
+        *,
+        qid: ArrayLike | None = None,
+        measure: str | Measure = "ndcg",
+        k: int | None = 20,
+        ties: str = "average",
+        empty: str = "skip",
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        band: float = 1.0,
+        curve_kwargs: dict[str, Any] | None = None,
+        band_kwargs: dict[str, Any] | None = None,
     ) -> MeasureAtKDisplay:
         """Plot a measure of given scores against its cutoff.
 
@@ -251,7 +244,23 @@ class MeasureAtKDisplay(Display):
         >>> MeasureAtKDisplay.from_predictions(y_true, y_score, measure="recall").value
         array([0.25, 1.  , 1.  ])
         """
-        return cls(**_curve(y_true, y_score, **options))
+        cls._check_support("from_predictions")
+        check.row_order(y=y_true, scores=y_score, qid=qid, sample_weight=sample_weight)
+        of_any_k = _open_measure(measure)
+        check.cutoff(k)
+        if isinstance(y_true, PreferenceTarget):
+            raise ValueError(f"{of_any_k.name} needs relevances, got a PreferenceTarget.")
+        target, policies = CheckedTarget.of(y_true, qid), RowPolicies(ties, empty)
+        last = int(target.queries.sizes.max())
+        cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
+        # Evaluating the measure without cutoff first makes all cutoffs share one sort.
+        measures = {None: of_any_k} | {at: replace(of_any_k, k=int(at)) for at in cutoffs}
+        scores, weight = target.scores(y_score), target.query_weight(sample_weight)
+        ((_, *values),) = (of.values() for of in target.values(measures, [scores], policies))
+        weight = np.ones(target.queries.n_queries) if weight is None else weight
+        of_mean = _mean_and_error(np.column_stack(values), weight, empty)
+        display = cls(k=cutoffs, **of_mean, measure_name=of_any_k.name, name=name)
+        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
 
 
 def _open_measure(measure: Any) -> Any:

@@ -13,7 +13,7 @@ from ..data.types import ArrayLike, Axes, Estimator, Floats, Labels, Matrix, See
 from ..metrics import Bins, checked_values, predict_with_queries
 from ..rankers import ranker_in
 from ..reliability import CalibratedRankerCV, GuaranteedCutoff, Judged, observed, on_halves
-from ._base import Display, draw_line, drawn, literal, name_band, spanned, styled
+from ._base import Display, draw_line, literal, name_band, spanned, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -75,7 +75,6 @@ class ReliabilityDisplay(Display):
 
     documents: Bins
     queries: Bins
-    name: str | None = None
 
     def plot(
         self,
@@ -102,7 +101,7 @@ class ReliabilityDisplay(Display):
         """
         curves = {"documents": self.documents, "queries": self.queries}
         means = [part for bins in curves.values() for part in bins[:2]]
-        ax = self._open(ax, means, self.name if name is None else name)
+        ax = self._open(ax, means, name, self.name)
         from matplotlib.collections import LineCollection
 
         ends = [min(map(np.min, means)), max(map(np.max, means))]
@@ -120,7 +119,6 @@ class ReliabilityDisplay(Display):
         return self
 
     @classmethod
-    @drawn(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -130,6 +128,10 @@ class ReliabilityDisplay(Display):
         qid: ArrayLike | None = None,
         relevance_level: float | None = None,
         n_bins: int = 10,
+        ax: Axes | None = None,
+        name: str | None = None,
+        curve_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
     ) -> ReliabilityDisplay:
         """Plot the values of a fitted estimator, such as a CalibratedRankerCV.
 
@@ -156,6 +158,7 @@ class ReliabilityDisplay(Display):
         -------
         display : ReliabilityDisplay
         """
+        cls._check_support("from_estimator")
         qid = check.carried_qid(y, qid)
         labels, queries = check.target(y, qid)
         values = queries.group(np.asarray(predict_with_queries(estimator, X, qid)))
@@ -167,10 +170,10 @@ class ReliabilityDisplay(Display):
             target = "relevant"
         labels, counts = observed(target, Judged(queries, labels, values, level))
         judged = Judged(queries, labels, values).take(counts)
-        return cls(**_means(judged.labels, judged.scores, judged.queries, n_bins))
+        display = cls(**_means(judged.labels, judged.scores, judged.queries, n_bins), name=name)
+        return display.plot(ax, curve_kwargs=curve_kwargs, interval_kwargs=interval_kwargs)
 
     @classmethod
-    @drawn(plot)
     def from_predictions(
         cls,
         y_true: ArrayLike,
@@ -178,6 +181,10 @@ class ReliabilityDisplay(Display):
         *,
         qid: ArrayLike | None = None,
         n_bins: int = 10,
+        ax: Axes | None = None,
+        name: str | None = None,
+        curve_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
     ) -> ReliabilityDisplay:
         """Plot given values.
 
@@ -201,8 +208,10 @@ class ReliabilityDisplay(Display):
         ValueError
             If the arrays do not fit together.
         """
+        cls._check_support("from_predictions")
         labels, queries = check.target(y_true, qid, name="y_true")
-        return cls(**_means(labels, y_value, queries, n_bins))
+        display = cls(**_means(labels, y_value, queries, n_bins), name=name)
+        return display.plot(ax, curve_kwargs=curve_kwargs, interval_kwargs=interval_kwargs)
 
 
 def _means(labels: Floats, y_value: Any, queries: Queries, n_bins: int) -> dict[str, Any]:
@@ -262,7 +271,6 @@ class CutoffDisplay(Display):
     alpha: Floats
     loss: dict[str, Floats]
     kept: dict[str, Floats]
-    name: str | None = None
 
     def plot(
         self,
@@ -285,7 +293,7 @@ class CutoffDisplay(Display):
         -------
         display : CutoffDisplay
         """
-        ax = self._open(ax, self.loss.values(), self.name if name is None else name)
+        ax = self._open(ax, self.loss.values(), name, self.name)
         self.diagonal_ = draw_line(ax, self.alpha, self.alpha, None, color="gray", linestyle=":")
         self.loss_lines_, self.kept_lines_ = [], []
         for label, loss in self.loss.items():
@@ -299,7 +307,6 @@ class CutoffDisplay(Display):
         return self
 
     @classmethod
-    @drawn(plot)
     def from_estimator(
         cls,
         estimator: GuaranteedCutoff,
@@ -311,6 +318,10 @@ class CutoffDisplay(Display):
         n_sizes: int = 3,
         n_splits: int = 20,
         random_state: Seed = 0,
+        ax: Axes | None = None,
+        name: str | None = None,
+        loss_kwargs: dict[str, Any] | None = None,
+        kept_kwargs: dict[str, Any] | None = None,
     ) -> CutoffDisplay:
         """Plot a fitted cut-off on further queries.
 
@@ -349,6 +360,7 @@ class CutoffDisplay(Display):
         ValueError
             If there are too few queries for all values of `alpha`.
         """
+        cls._check_support("from_estimator")
         check.count("n_sizes", n_sizes, "the number of classes of size")
         check.count("n_splits", n_splits, "the number of random halves")
         qid = check.carried_qid(y, qid)
@@ -361,8 +373,10 @@ class CutoffDisplay(Display):
             last = high == edges[-1]
             inside = (sizes >= low) & (sizes < high + last)
             classes[f"{low} to {high - (not last)} documents"] = inside
-        return cls(
+        display = cls(
             alpha=halves.alpha,
-            loss={name: halves.loss[:, which].mean(axis=1) for name, which in classes.items()},
-            kept={name: halves.kept[:, which].mean(axis=1) for name, which in classes.items()},
+            loss={size: halves.loss[:, which].mean(axis=1) for size, which in classes.items()},
+            kept={size: halves.kept[:, which].mean(axis=1) for size, which in classes.items()},
+            name=name,
         )
+        return display.plot(ax, loss_kwargs=loss_kwargs, kept_kwargs=kept_kwargs)

@@ -12,7 +12,7 @@ from ..data import check, plain, tables, texts
 from ..data.arrays import num_samples
 from ..data.types import Array, ArrayLike, Axes, Estimator, Floats, Ints, Matrix
 from ..inspection import ScoreExplanation, explain_scores
-from ._base import Display, drawn, literal, styled
+from ._base import Display, literal, styled
 
 # Most rows and columns of cells with a number, and the share of the largest that is a dark color.
 _MOST_NUMBERS, _DARK = (25, 15), 0.6
@@ -68,7 +68,6 @@ class TopContributionsDisplay(Display):
     contributions: Floats
     feature_names: ArrayLike
     item_names: ArrayLike
-    name: str | None = None
 
     @property
     def totals(self) -> Floats:
@@ -106,7 +105,7 @@ class TopContributionsDisplay(Display):
         display : TopContributionsDisplay
         """
         check.count("n_features", n_features)
-        ax = self._open(ax, [self.contributions], self.name if name is None else name)
+        ax = self._open(ax, [self.contributions], name, self.name)
         from matplotlib.image import AxesImage
 
         cells, labels = self._cells(n_features)
@@ -155,7 +154,6 @@ class TopContributionsDisplay(Display):
             self.texts_.append(text)
 
     @classmethod
-    @drawn(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -166,6 +164,12 @@ class TopContributionsDisplay(Display):
         k: int = 10,
         item_names: ArrayLike | None = None,
         feature_names: ArrayLike | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        n_features: int = 10,
+        colorbar: bool = True,
+        im_kwargs: dict[str, Any] | None = None,
+        text_kwargs: dict[str, Any] | None = None,
     ) -> TopContributionsDisplay:
         """Explain the best documents of a query by a fitted ranker, and plot the contributions.
 
@@ -188,6 +192,7 @@ class TopContributionsDisplay(Display):
         -------
         display : TopContributionsDisplay
         """
+        cls._check_support("from_estimator")
         check.count("k", k)
         n_rows, qid = num_samples(X), check.of_one_query(qid, X)
         check.row_order(X=X, qid=qid)
@@ -197,16 +202,24 @@ class TopContributionsDisplay(Display):
         of_query = None if qid is None else np.zeros(len(rows))
         explanation = explain_scores(estimator, X, of_query, feature_names=feature_names)
         names = rows if item_names is None else _item_names_of(item_names, n_rows)[rows]
-        return cls._of(explanation, k, names, type(estimator).__name__)
+        name = type(estimator).__name__ if name is None else name
+        options: Any = {"item_names": names, "ax": ax, "name": name, "n_features": n_features}
+        options |= {"colorbar": colorbar, "im_kwargs": im_kwargs, "text_kwargs": text_kwargs}
+        return cls.from_explanation(explanation, k=k, **options)
 
     @classmethod
-    @drawn(plot)
     def from_explanation(
         cls,
         explanation: ScoreExplanation,
         *,
         k: int = 10,
         item_names: ArrayLike | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        n_features: int = 10,
+        colorbar: bool = True,
+        im_kwargs: dict[str, Any] | None = None,
+        text_kwargs: dict[str, Any] | None = None,
     ) -> TopContributionsDisplay:
         """Plot the contributions to the best scores of one query.
 
@@ -230,6 +243,7 @@ class TopContributionsDisplay(Display):
         ValueError
             If the explanation is of several queries.
         """
+        cls._check_support("from_explanation")
         check.count("k", k)
         n_rows = len(explanation.levels)
         if np.ptp(explanation.levels) > 0:
@@ -239,20 +253,16 @@ class TopContributionsDisplay(Display):
             )
         names = explanation.labels if item_names is None else item_names
         names = np.arange(n_rows) if names is None else _item_names_of(names, n_rows)
-        return cls._of(explanation, k, names, None)
-
-    @classmethod
-    def _of(
-        cls, explanation: ScoreExplanation, k: int, items: Any, name: str | None
-    ) -> TopContributionsDisplay:
         totals = explanation.contributions.sum(axis=1)
         best = np.argsort(-totals, kind="stable")[:k]
-        return cls(
+        display = cls(
             contributions=explanation.contributions[best],
             feature_names=explanation.feature_names,
-            item_names=items[best],
+            item_names=names[best],
             name=name,
         )
+        style: Any = {"im_kwargs": im_kwargs, "text_kwargs": text_kwargs}
+        return display.plot(ax, n_features=n_features, colorbar=colorbar, **style)
 
 
 def _rows_of_query(query: int | str | None, qid: Any, n_rows: int) -> Ints:

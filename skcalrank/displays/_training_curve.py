@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import inside
 from ..data.types import Axes, Estimator, Floats
-from ._base import Display, draw_line, drawn, literal
+from ._base import Display, draw_line, literal
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -64,7 +64,6 @@ class TrainingCurveDisplay(Display):
     values: dict[str, Floats]
     best: dict[str, int]
     measure_name: str | None = None
-    name: str | None = None
 
     def plot(
         self,
@@ -88,7 +87,7 @@ class TrainingCurveDisplay(Display):
         -------
         display : TrainingCurveDisplay
         """
-        ax = self._open(ax, self.values.values(), self.name if name is None else name)
+        ax = self._open(ax, self.values.values(), name, self.name)
         from matplotlib.ticker import MaxNLocator
 
         self.lines_, self.marks_ = [], []
@@ -105,8 +104,15 @@ class TrainingCurveDisplay(Display):
         return self
 
     @classmethod
-    @drawn(plot)
-    def from_estimator(cls, estimator: Estimator) -> TrainingCurveDisplay:
+    def from_estimator(
+        cls,
+        estimator: Estimator,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        curve_kwargs: dict[str, Any] | None = None,
+        mark_kwargs: dict[str, Any] | None = None,
+    ) -> TrainingCurveDisplay:
         """Plot the curves of a fitted ranker.
 
         Parameters
@@ -128,6 +134,7 @@ class TrainingCurveDisplay(Display):
         ValueError
             If it followed no queries, as with ``validation_fraction=None`` and no `eval_set`.
         """
+        cls._check_support("from_estimator")
         values, best, measure = {}, {}, None
         for title, ranker in _boosted("", estimator):
             measure = ranker.record_.plan.measure.full_name
@@ -136,14 +143,15 @@ class TrainingCurveDisplay(Display):
                 results, kept = [results], [kept]
             for number, (of_model, n_rounds) in enumerate(zip(results, kept), 1):
                 model = f"{title}model {number} " if len(results) > 1 else title
-                for name, curve in of_model.items():
-                    values[model + name], best[model + name] = curve, n_rounds
+                for of_set, curve in of_model.items():
+                    values[model + of_set], best[model + of_set] = curve, n_rounds
         if not values:
             raise ValueError(
                 "estimator must have followed queries while trees grew (evals_result_), got "
                 f"{estimator!r}: fit a BoostedRanker with an eval_set, or with validation_fraction."
             )
-        return cls(values=values, best=best, measure_name=measure)
+        display = cls(values=values, best=best, measure_name=measure, name=name)
+        return display.plot(ax, curve_kwargs=curve_kwargs, mark_kwargs=mark_kwargs)
 
 
 def _boosted(title: str, estimator: Any) -> Iterator[tuple[str, Any]]:

@@ -107,10 +107,13 @@ def test_signatures_are_uniform(cls):
     assert list(plot)[1:3] == ["ax", "name"]
     assert plot["ax"].default is None
     assert plot["name"].kind is inspect.Parameter.KEYWORD_ONLY
-    style = {name for name in plot if name not in ("self", "name")}
+    style = {name: p.default for name, p in plot.items() if name != "self"}
     assert constructors(cls)
     for method in constructors(cls).values():
-        assert style <= set(inspect.signature(method).parameters), method
+        shown = inspect.signature(method, follow_wrapped=False).parameters.values()
+        assert style.items() <= {p.name: p.default for p in shown}.items(), method
+        assert not any(p.kind is p.VAR_KEYWORD for p in shown)
+        assert all(p.kind is p.KEYWORD_ONLY for p in shown if p.name in style)
 
 
 @pytest.mark.parametrize("cls", CLASSES)

@@ -117,6 +117,7 @@ def test_any_estimator_can_be_drawn(rng):
         expected = [get_scorer(f"ndcg@{k}")(estimator, X, y, qid=qid) for k in (1, 2, 3)]
         np.testing.assert_allclose(display.value, expected, rtol=1e-12)
         assert legend_of(display.ax_)[0] == type(estimator).__name__
+        assert display.ax_.get_title() == ""
         carried = MeasureAtKDisplay.from_estimator(estimator, X, target, k=3)
         np.testing.assert_array_equal(carried.value, display.value)
 
