@@ -25,6 +25,7 @@ from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison
 from ._evaluate_run import RunValues
+from ._judge import JudgedTarget, check_methods, made_with_judge
 from ._made import made
 from ._options import Options, Policies, settled
 from ._statistics import Methods
@@ -39,6 +40,8 @@ def compare(
     baseline: str | None = None,
     methods: Methods | None = None,
     policies: Policies | None = None,
+    judge: ArrayLike | None = None,
+    judged_probability: ArrayLike | None = None,
     verbose: int = 0,
     **options: Unpack[Options],
 ) -> Comparison:
@@ -47,7 +50,8 @@ def compare(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,) or (n, r)
-        Relevances, as in :func:`skcalrank.metrics.measure_score`.
+        Relevances, as in :func:`skcalrank.metrics.measure_score`. With a judge, NaN where people
+        gave none.
     scores : dict of array-like, or DataFrame
         Scores of the rows of `y_true` for each system, by its name; higher is better. Collections
         of dask are computed with those in `y_true` and `qid`, in one graph.
@@ -62,6 +66,16 @@ def compare(
         Tests, intervals and corrections. If None, ``Methods()``.
     policies : Policies, default=None
         Equal scores, undefined queries and the level of relevance. If None, ``Policies()``.
+    judge : array-like of shape (n_rows,), default=None
+        Labels of all rows by a cheap judge, such as a language model, beside those of people for
+        some queries, which must be drawn at random. People's values are regressed on the judge's,
+        so that a judge that inflates, or favors a system, makes no false interval, and a good one
+        shortens it; see Notes.
+    judged_probability : array-like of shape (n_rows,), default=None
+        If people judged some documents of a query: the chance with which each of them was drawn
+        from its query, such as 2/10. Only read for documents that people judged. The measures must
+        be sums over documents, such as ``"precision@10"``, ``"dcg"``, ``"rbp"``, and every document
+        that they count must have had a chance.
     verbose : int, default=0
         If not 0, the times of the measures, and of intervals and tests, are printed.
     **options
@@ -70,20 +84,26 @@ def compare(
     Returns
     -------
     comparison : Comparison
-        Means, differences, intervals and p-values, with tables and plots.
+        Means, differences, intervals and p-values, with tables and plots. With a judge, `n` is the
+        number of queries that people judged, and frames have the columns ``human``, ``judge`` and
+        ``gain``.
 
     Raises
     ------
     ValueError
         If there is no system or no measure, the baseline is not one of the systems, the scores are
         not one finite number for each row, or Series of scores have their rows in different orders.
+        With a judge, if it lacks a label, people judged fewer than two queries, or a part of a
+        query that a measure of whole lists needs, or another test or interval than Student's is
+        asked for.
 
     Warns
     -----
     UserWarning
         If there are fewer than six queries, for which no permutation test can reach p < .05; if
         two systems are equal on every query; or if two systems differ by the same number on every
-        query, so that there is no t-test.
+        query, so that there is no t-test. With a judge, if people judged fewer than ten queries, or
+        the judge's values on these differ from the others at p < .001.
     OneQueryWarning
         If there are several rows and no queries.
 
@@ -99,6 +119,18 @@ def compare(
     The queries are the sample: intervals and tests are statements about the mean over the
     population of queries, with equal weights, for fixed systems.
 
+    With a judge, the mean is the regression estimator of survey sampling [1]_: the intercept of a
+    regression of the n human values (or differences) on the judge's, centered at their mean over
+    all N queries. It is consistent for every judge, and for large n its squared error is
+    ``variance * ((1 - r ** 2) * (1 / n - 1 / N) + 1 / N)``, where r is the correlation of both: at
+    most that of people alone. The larger one of the classical variance and HC2 is used, with n - 2
+    degrees of freedom. With ``empty="skip"`` the mean is a ratio of two such means, linearized. By
+    people alone are means on which the judge does not vary, and those of fewer than four values.
+
+    References
+    ----------
+    .. [1] Cochran: Sampling techniques, 3rd edition, Wiley, 1977, chapter 7.
+
     Examples
     --------
     Scores are columns of a data frame, or a dict of arrays:
@@ -112,23 +144,55 @@ def compare(
           system  measure  mean  wins  losses
     0     rating  ndcg@10  0.51  <NA>    <NA>
     1  n_ratings  ndcg@10  0.37    16      44
+
+    People judged 20 queries, drawn at random; a judge whose grades are too high judged all:
+
+    >>> import numpy as np
+    >>> drawn = np.random.default_rng(0).permutation(np.unique(search))[:20]
+    >>> people = np.where(np.isin(search, drawn), grades, np.nan)
+    >>> judge = np.minimum(grades + 1, 3)
+    >>> result = compare(people, scores, ["ndcg@10"], qid=search, judge=judge)
+    >>> result.to_frame()[["system", "mean", "n", "human", "judge"]].round(2)
+          system  mean   n  human  judge
+    0     rating  0.51  20   0.49   0.65
+    1  n_ratings  0.36  20   0.37   0.55
     """
     methods, policies = settled(options, methods=methods, policies=policies)
+    _check_judge(judge, judged_probability, methods)
     systems = named_systems("scores", scores, baseline)
     chosen, of_rows = named_measures(measures, policies.relevance_level), policies.of_rows()
-    places = [f"scores[{name!r}]" for name in systems]
-    y_true, qid, *values = in_memory(y_true=y_true, qid=qid, **dict(zip(places, systems.values())))
-    systems = dict(zip(systems, values))
-    check.row_order(y_true=y_true, qid=qid, **dict(zip(places, values)))
+    rows = {f"scores[{name!r}]": values for name, values in systems.items()}
+    rows |= {"y_true": y_true, "judge": judge, "judged_probability": judged_probability}
+    rows = dict(zip(["qid", *rows], in_memory(qid=qid, **rows)))
+    check.row_order(**rows)
+    qid, y_true, judge, probability = (rows.pop(name) for name in ("qid", *list(rows)[-3:]))
     qid = check.carried_qid(y_true, qid)
     check.one_query(y_true, qid, "compare")
-    target = CheckedTarget.of(y_true, qid)
-    checked = [_checked_scores(target, name, values) for name, values in systems.items()]
+    if judge is None:
+        judged = None
+        target = CheckedTarget.of(y_true, qid)
+    else:
+        judged = JudgedTarget.of(y_true, judge, probability, qid)
+        target = judged.judge
+    checked = [_checked_scores(target, *of) for of in zip(systems, rows.values())]
     with timed(verbose, "compare", f"{len(chosen)} measures of {len(systems)} systems"):
-        values = [list(of.values()) for of in target.values(chosen, checked, of_rows)]
-    names = query_names(target.queries)
+        values: Any = (judged or target).values(chosen, checked, of_rows)
+    of_all = list(systems), list(chosen), query_names(target.queries)
     with timed(verbose, "compare", "intervals and tests"):
-        return made(list(systems), list(chosen), names, np.array(values), baseline, methods)
+        if judged is not None:
+            return made_with_judge(*of_all, values, baseline, methods)
+        table = np.array([list(of.values()) for of in values])
+        return made(*of_all, table, baseline, methods)
+
+
+def _check_judge(judge: Any, judged_probability: Any, methods: Methods) -> None:
+    """Raise unless the arguments and methods beside a judge are those that are known."""
+    if judge is not None:
+        check_methods(methods)
+    elif judged_probability is not None:
+        raise ValueError(
+            "judged_probability must be None without judge: pass the judge's labels of all rows."
+        )
 
 
 def compare_values(

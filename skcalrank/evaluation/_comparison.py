@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import check, texts
+from ..data import check, texts, warn
 from ..data.types import Array, Axes, Floats
 from ._comparison_tables import TABLES, table_of
 from ._rank_frame import pandas_for
+from ._regression_means import Correction
 from ._statistics import check_share, n_needed, snapped
 
 
@@ -60,6 +62,9 @@ _OF_DIFFERENCE = {
     **{name: name for name in ("effect_size", *_COUNTS, "p", "p_adjusted")},
 }
 
+# Columns of frames with a judge, which are fields of Correction.
+_OF_JUDGE = ("human", "judge", "gain")
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Comparison:
@@ -99,6 +104,11 @@ class Comparison:
     judged_ : dict, default=None
         For runs, the share of judged documents among those that were retrieved, by system
         (:class:`RunValues`); a column of the tables. None if it is unknown.
+    corrections : dict, default=None
+        With a judge, what it adds, by ``(system, measure)`` and ``(system, other, measure)``:
+        tuples of `human` (the estimate by people alone), `judge` (the mean of the judge's own
+        values), `gain` (1.9 if the judge is worth .9 times the people in addition), and the parts
+        of the squared error, ``residual / n + explained / n_judged`` with n human queries.
 
     See Also
     --------
@@ -132,6 +142,7 @@ class Comparison:
     margin: float = 0.0
     are_simultaneous: bool = False
     judged_: dict[str, float] | None = None
+    corrections: dict[tuple[str, ...], Correction] | None = None
 
     def __repr__(self) -> str:
         counts = {"system": len(self.systems), "measure": len(self.measures)}
@@ -158,11 +169,13 @@ class Comparison:
             With columns ``system``, ``measure``, ``mean``, ``low``, ``high``, ``n``,
             ``difference``, ``difference_low``, ``difference_high``, ``effect_size``, ``wins``,
             ``ties``, ``losses``, ``p``, ``p_adjusted``, for runs also ``judged``; with
-            ``pairs=True`` the fields of `differences`.
+            ``pairs=True`` the fields of `differences`. With a judge also ``human``, ``judge`` and
+            ``gain``, of means, or of differences.
         """
         frame_of = pandas_for("Comparison.to_frame").DataFrame
         if pairs:
-            return frame_of(self.differences, columns=_DIFFERENCE)
+            rows = [[*row, *_of_judge(self, *row[:3])] for row in self.differences]
+            return frame_of(rows, columns=[*_DIFFERENCE, *(_OF_JUDGE if self.corrections else ())])
         numbers = dict.fromkeys(_OF_DIFFERENCE, float) | dict.fromkeys(_COUNTS, "Int64")
         columns, *rows = numbers_of(self)
         return frame_of(rows, columns=columns).astype(numbers)
@@ -248,12 +261,18 @@ class Comparison:
         -------
         frame : DataFrame
             With columns ``system``, ``other``, ``measure``, ``spread`` and ``n_queries``, for
-            differences that vary as in this comparison; NaN if they do not vary.
+            differences that vary as in this comparison; NaN if they do not vary. With a judge,
+            the queries that people need to judge; infinity if all of them are too few.
 
         Raises
         ------
         ValueError
             If an argument is out of range, or the comparison is over folds.
+
+        Warns
+        -----
+        UserWarning
+            With a judge, if only more queries, judged by the judge too, would detect it.
         """
         if self.fold_values is not None:
             raise ValueError(
@@ -269,10 +288,18 @@ class Comparison:
             confidence_level = self.confidence_level
         check_share("confidence_level", confidence_level)
         level = 1 - confidence_level
+        size = abs(difference), power, level
         rows = [
-            (*row[:3], row.spread, n_needed(row.spread, abs(difference), power, level))
+            (*row[:3], row.spread, correction.n_needed(*size))
+            if (correction := (self.corrections or {}).get(row[:3]))
+            else (*row[:3], row.spread, n_needed(row.spread, *size))
             for row in self.differences
         ]
+        if math.inf in [row[-1] for row in rows]:
+            warn(
+                f"A difference of {difference:g} cannot be detected on these {len(self.queries)} "
+                "queries, even if people judge all: let the judge label more queries."
+            )
         columns = ["system", "other", "measure", "spread", "n_queries"]
         return pandas_for("Comparison.queries_needed").DataFrame(rows, columns=columns)
 
@@ -452,16 +479,25 @@ def are_corrected(differences: list[Difference]) -> bool:
     return any(row.p_adjusted > row.p for row in differences)
 
 
+def _of_judge(comparison: Comparison, *key: str) -> list[float]:
+    """Return people alone, judge and gain of a mean or a difference; nothing without a judge."""
+    if not comparison.corrections:
+        return []
+    return [getattr(comparison.corrections[key], name) for name in _OF_JUDGE]
+
+
 def numbers_of(comparison: Comparison) -> list[list[Any]]:
     """Return the columns and the rows of the frame; None for differences of the baseline."""
     differences = {(row.system, row.other, row.measure): row for row in comparison.differences}
     judged = {system: [share] for system, share in (comparison.judged_ or {}).items()}
     columns = [*_ESTIMATE, *_OF_DIFFERENCE, *(["judged"] if judged else [])]
+    columns += _OF_JUDGE if comparison.corrections else ()
     return [columns] + [
         [
             *row,
             *(getattr(difference, name, None) for name in _OF_DIFFERENCE.values()),
             *judged.get(row.system, []),
+            *_of_judge(comparison, row.system, row.measure),
         ]
         for row in comparison.estimates
         for difference in [differences.get((row.system, comparison.baseline, row.measure))]

@@ -48,9 +48,9 @@ def made(
     if folds is None:
         _warn_of_few(compared, measures)
     baseline = systems[0] if baseline is None else baseline
-    numbers = _pairs(systems, baseline, methods.pairs)
+    numbers = pairs_of(systems, baseline, methods.pairs)
     pairs = [(systems[a], systems[b]) for a, b in numbers]
-    scale, shares = _scale(compared), np.ones(len(measures))
+    scale, shares = scale_of(compared), np.ones(len(measures))
     scaled = compared / scale[:, None]
     # Both systems of a pair, on the queries on which both are defined.
     sides = [scaled[[a, b]] + 0.0 * (scaled[a] + scaled[b]) for a, b in numbers]
@@ -82,7 +82,7 @@ def made(
         differences=differences,
         confidence_level=methods.confidence_level,
         interval_title=_interval_title(methods, folds),
-        test_title=_test_title(methods, folds is not None, (of_tests.n > 1).sum()),
+        test_title=test_title(methods, folds is not None, (of_tests.n > 1).sum()),
         fold_values=folds,
         margin=methods.margin,
         are_simultaneous=methods.correction == "max-t",
@@ -94,7 +94,8 @@ def _interval_title(methods: Methods, folds: Floats | None) -> str:
     return TITLES[methods.interval] + f", rough: {n} folds" * (n <= _FEW_FOLDS)
 
 
-def _test_title(methods: Methods, of_folds: bool, n_tests: Any) -> str:
+def test_title(methods: Methods, of_folds: bool, n_tests: Any) -> str:
+    """Return the name of the tests in captions, with margin and correction."""
     title = TITLES["corrected t" if of_folds else methods.test]
     if methods.tail is not None:
         title += ", lowest values: exchange of systems"
@@ -105,7 +106,7 @@ def _test_title(methods: Methods, of_folds: bool, n_tests: Any) -> str:
     return f"{title}, {TITLES[methods.correction]}-corrected for {n_tests} tests"
 
 
-def _pairs(systems: list[str], baseline: str, pairs: str) -> list[tuple[int, int]]:
+def pairs_of(systems: list[str], baseline: str, pairs: str) -> list[tuple[int, int]]:
     """Return pairs (system, other), as numbers, whose differences are tested."""
     first = systems.index(baseline)
     others = [number for number in range(len(systems)) if number != first]
@@ -113,7 +114,7 @@ def _pairs(systems: list[str], baseline: str, pairs: str) -> list[tuple[int, int
     return [(number, first) for number in others] + among_others
 
 
-def _scale(values: Floats) -> Floats:
+def scale_of(values: Floats) -> Floats:
     """Return a power of two for each measure, to divide by, so that squares stay finite."""
     largest = np.nanmax(np.abs(values), axis=(0, 2), initial=0.0)
     return np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023))

@@ -366,17 +366,18 @@ def n_needed(spread: float, difference: float, power: float, level: float) -> fl
     ratio = spread / difference
     if ratio > _MANY:
         return float(np.ceil(((ndtri(power) - ndtri(level / 2)) * min(ratio, 1e150)) ** 2))
-    power_of = partial(_power, spread=spread, difference=difference, level=level)
+    power_of = partial(power_of_t, spread=spread, difference=difference, level=level)
     most = 2
     while power_of(most) < power:
         most *= 2
     return bisect_left(range(most), power, most // 2 + 1, key=power_of)
 
 
-def _power(n: int, spread: float, difference: float, level: float) -> float:
-    """Return the power of a two-sided paired t-test of n pairs."""
-    shift, bound = math.sqrt(n) * difference / spread, stats.t.isf(level / 2, n - 1)
-    power = 1 - nctdtr(n - 1, shift, bound) + nctdtr(n - 1, shift, -bound)
+def power_of_t(n: int, spread: float, difference: float, level: float, n_fitted: int = 1) -> float:
+    """Return the power of a two-sided paired t-test of n pairs, which fits so many parameters."""
+    freedom = n - n_fitted
+    shift, bound = math.sqrt(n) * difference / spread, stats.t.isf(level / 2, freedom)
+    power = 1 - nctdtr(freedom, shift, bound) + nctdtr(freedom, shift, -bound)
     # scipy returns NaN far in the tails, where the normal distribution is close enough.
     return power if power == power else float(ndtr(shift - bound))
 

@@ -56,6 +56,9 @@ class Measure(ABC):
         is known.
     separable : bool
         Whether the score target of a document depends on its own label only.
+    sums_documents : bool
+        Whether values are sums over documents of a function of their own label, times a discount,
+        so that a random sample of the documents of a query tells them without bias.
     basis_fields : frozenset of str
         Names of the parameters that change the values of the measure, but not which ranking is
         best.
@@ -183,6 +186,11 @@ class Measure(ABC):
     def takes_fractions(self) -> bool:
         """Whether gains do not take labels for grades, as ``2^y - 1`` does."""
         return True
+
+    @property
+    def sums_documents(self) -> bool:
+        """Whether values are sums over documents of a function of their own label."""
+        return False
 
     @property
     def is_scaled(self) -> bool:
@@ -538,6 +546,11 @@ class PositionalMeasure(Measure):
             Non-negative, and non-increasing in the position. It has the shape of ``positions``, or
             the broadcast shape if the discount depends on the size of the query.
         """
+
+    @property
+    def sums_documents(self) -> bool:
+        is_plain = type(self).evaluate is PositionalMeasure.evaluate
+        return is_plain and type(self).offset is Measure.offset and self.separable
 
     def gains_of(self, y: Floats, queries: Queries) -> Floats:
         return self.score_targets(y, queries)

@@ -1,0 +1,285 @@
+"""Comparison by labels of people on some queries and of a judge, such as a model, on all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ..data import PreferenceTarget, Queries, Ranked, check, is_missing, warn
+from ..data.types import Bools, Floats
+from ..measures import Measure
+from ..metrics import CheckedTarget, RowPolicies
+from ._comparison import Comparison, Difference, Estimate
+from ._made import pairs_of, scale_of, test_title
+from ._regression_means import RegressionMeans
+from ._statistics import TITLES, Methods, adjusted, snapped
+
+# With fewer human queries, intervals are wide and rough.
+_FEW_QUERIES = 10
+
+# Chance below which the queries of people do not look like a random draw.
+_CHANCE = 0.001
+
+
+@dataclass(frozen=True)
+class JudgedValues:
+    """Values of measures by people and by a judge, of shape (n_systems, n_measures, n_queries).
+
+    `human` and `alone` are of the queries that `is_human` marks. `human` may rest on the judge,
+    where people judged some documents of a query only; `alone` never does.
+    """
+
+    human: Floats
+    alone: Floats
+    judge: Floats
+    is_human: Bools
+
+    def tables(self) -> Iterator[Floats]:
+        """Yield the three tables of values."""
+        yield from (self.human, self.alone, self.judge)
+
+
+@dataclass(frozen=True)
+class JudgedTarget:
+    """Labels of people and of a judge, in grouped order; where people gave none, the judge's.
+
+    `times` is the number of documents for which a judged document stands, 0 for the others; None if
+    people judged whole queries.
+    """
+
+    people: Floats
+    judge: CheckedTarget
+    is_judged: Bools
+    times: Floats | None
+
+    @classmethod
+    def of(cls, y_true: Any, judge: Any, probability: Any, qid: Any) -> JudgedTarget:
+        """Validate labels of people, NaN where there are none, and of a judge."""
+        if isinstance(y_true, PreferenceTarget) or np.ndim(y_true) != 1:
+            raise ValueError(
+                "y_true must hold one label for each document beside judge. Preferences and "
+                "matrices have no judge: leave it out."
+            )
+        missing = _missing(y_true)
+        absent = np.flatnonzero(_missing(_rows_of("judge", judge, missing)))
+        if absent.size:
+            raise ValueError(
+                f"judge must hold a label for every row, got NaN in row {absent[0]}. Let the judge "
+                "label it, or leave out its query from all arguments alike."
+            )
+        labels, queries = check.target(judge, qid, name="judge")
+        filled = np.where(missing, queries.ungroup(labels), np.asarray(y_true, dtype=object))
+        people, _ = check.target(filled, qid, name="y_true", known=queries)
+        is_judged, times = ~queries.group(missing), None
+        if probability is not None:
+            given = _rows_of("judged_probability", probability, missing)
+            given = np.where(_missing(given), np.nan, np.asarray(given, dtype=object))
+            times = _times(queries.group(given.astype(float)), is_judged)
+        target = CheckedTarget(labels, queries, (queries.n_rows,))
+        out = cls(people, target, is_judged, times)
+        _check_number(int(out.is_human.sum()))
+        return out
+
+    @property
+    def is_human(self) -> Bools:
+        """Whether people judged a document of each query."""
+        return self.judge.queries.max(self.is_judged * 1.0) > 0
+
+    def values(
+        self, measures: Mapping[str, Measure], scores: list[Floats], policies: RowPolicies
+    ) -> JudgedValues:
+        """Return the values of measures, for checked scores in grouped order."""
+        labels = np.append(self.people, self.judge.y)
+        scaled = {name: measure.scaled_to(labels) for name, measure in measures.items()}
+        sums: dict[str, Any] = {}
+        if self.times is not None:
+            sums = {name: measure for name, measure in scaled.items() if measure.sums_documents}
+        lists = {name: measure for name, measure in scaled.items() if name not in sums}
+        self._refuse_parts(next(iter(lists), None))
+        rows, queries = self._human_rows()
+        people = CheckedTarget(self.people[rows], queries, (queries.n_rows,))
+        there = [values[rows] for values in scores]
+        human = people.values(lists, there, policies)
+        alone = [dict(of) for of in human]
+        if sums:
+            rankings = [_ranked(values, queries, policies.ties) for values in there]
+            none = np.zeros(queries.n_queries)
+        for name, measure in sums.items():
+            for table, targets in zip((human, alone), self._sum_targets(measure, rows, queries)):
+                for of, ranked in zip(table, rankings):
+                    of[name] = measure.evaluate_targets(targets, none, ranked)
+        judge = self.judge.values(scaled, scores, policies)
+        tables = (
+            np.array([[of[name] for name in measures] for of in table])
+            for table in (human, alone, judge)
+        )
+        return JudgedValues(*tables, self.is_human)  # type: ignore[call-arg]
+
+    def _human_rows(self) -> tuple[Bools, Queries]:
+        """Return which rows are of queries of people, and these queries."""
+        queries, kept = self.judge.queries, self.is_human
+        names = np.flatnonzero(kept) if queries.names is None else queries.names[kept]
+        ends = np.cumsum(queries.sizes[kept])
+        return queries.repeat(kept), Queries(np.append(0, ends), names=names)
+
+    def _sum_targets(self, measure: Any, rows: Bools, queries: Queries) -> tuple[Floats, Floats]:
+        """Return targets of the documents of people's queries, with the judge's and without.
+
+        Sums of both have the expectation of those of people (Horvitz and Thompson, 1952).
+        """
+        times: Any = self.times
+        people, judge = (
+            measure.score_targets(measure.labels(y[rows]), queries)
+            for y in (self.people, self.judge.y)
+        )
+        return judge + times[rows] * (people - judge), times[rows] * people
+
+    def _refuse_parts(self, measure: str | None) -> None:
+        """Raise if people judged a part of a query that a measure of whole lists needs."""
+        queries = self.judge.queries
+        counts = queries.sum(self.is_judged * 1.0)
+        parts = np.flatnonzero((counts > 0) & (counts < queries.sizes))
+        if measure is not None and len(parts):
+            first = parts[0]
+            raise ValueError(
+                f"y_true must hold labels of all documents of a query, or of none, for {measure}, "
+                f"got {counts[first]:.0f} of {queries.sizes[first]} of query "
+                f"{queries.name(first)!r}. Have the others judged, or make all NaN. Sums over "
+                "documents, such as precision@k, dcg and rbp, take a part of them if "
+                "judged_probability= is given."
+            )
+
+
+def _ranked(scores: Floats, queries: Queries, ties: str) -> Ranked:
+    if ties in ("worst", "best"):
+        raise ValueError(
+            "ties must be 'average', 'stable' or 'reversed' beside judged_probability, got "
+            f"{ties!r}, which needs the labels of all documents."
+        )
+    return Ranked(scores, queries, ties)
+
+
+def _missing(values: Any) -> Bools:
+    return np.array(np.frompyfunc(is_missing, 1, 1)(np.asarray(values, dtype=object)), dtype=bool)
+
+
+def _rows_of(name: str, values: Any, missing: Bools) -> Any:
+    """Return values of the rows; raise if there are more or fewer."""
+    if np.shape(values) != missing.shape:
+        raise ValueError(
+            f"{name} must hold one number for each of {len(missing)} rows of y_true, got shape "
+            f"{np.shape(values)}."
+        )
+    return values
+
+
+def _times(probability: Floats, is_judged: Bools) -> Floats:
+    """Return the number of documents for which each one stands, from its chance to be judged."""
+    of_judged = probability[is_judged]
+    wrong = of_judged[~((of_judged > 0) & (of_judged <= 1))]
+    if wrong.size:
+        raise ValueError(
+            "judged_probability must be in (0, 1] for every document that people judged, got "
+            f"{wrong[0]}. Pass the chance with which it was drawn from its query."
+        )
+    times = np.zeros(len(probability))
+    times[is_judged] = 1 / of_judged
+    return times
+
+
+def _check_number(n_human: int) -> None:
+    if n_human < 2:
+        raise ValueError(
+            f"y_true must hold labels of people for at least two queries, got {n_human}. Draw some "
+            "30 queries at random, and have their documents judged."
+        )
+    if n_human < _FEW_QUERIES:
+        warn(
+            f"People judged {n_human} queries: with fewer than {_FEW_QUERIES}, intervals are wide "
+            "and rough. Have more queries judged, drawn at random."
+        )
+
+
+def check_methods(methods: Methods) -> None:
+    """Raise unless the methods are those that are known beside a judge."""
+    for name, only in {"test": "t", "interval": "student", "tail": None}.items():
+        given = getattr(methods, name)
+        if given != only:
+            raise ValueError(
+                f"{name} must be {only!r} beside judge, got {given!r}: only Student's tests and "
+                "intervals are known for means that a judge corrects. Leave it out."
+            )
+
+
+def made_with_judge(
+    systems: list[str],
+    measures: list[str],
+    queries: Any,
+    values: JudgedValues,
+    baseline: str | None,
+    methods: Methods,
+) -> Comparison:
+    """Return the comparison by people, with means that the values of the judge correct."""
+    baseline = systems[0] if baseline is None else baseline
+    numbers = pairs_of(systems, baseline, methods.pairs)
+    scale, of_judge = scale_of(values.human), scale_of(values.judge)
+    human, alone, judge = (
+        _columns(table / unit[:, None], numbers)
+        for table, unit in zip(values.tables(), (scale, scale, of_judge))
+    )
+    means = RegressionMeans.of(human, alone, judge, values.is_human)
+    scale, of_judge = (np.tile(unit, len(systems) + len(numbers)) for unit in (scale, of_judge))
+    keys: list[Any] = [*product(systems, measures)]
+    n_means = len(keys)
+    _warn_of_shift(means.shift[:n_means], values.is_human, keys)
+    pairs = [(systems[a], systems[b]) for a, b in numbers]
+    keys += [(*pair, measure) for pair, measure in product(pairs, measures)]
+    n, p = means.moments.n, means.p_values(methods.margin / scale)
+    corrected = np.append(p[:n_means], adjusted(p[n_means:], n[n_means:], methods.correction))
+    with np.errstate(invalid="ignore"):
+        counts = [(np.sign(human) == sign).sum(1) for sign in (1, 0, -1)]
+    scaled = [scale * of for of in (means.mean, *means.ends(methods.confidence_level))]
+    spreads = scale * means.moments.spread, means.effect_sizes()
+    cells = [*zip(*(of.tolist() for of in (*scaled, *spreads, *counts, n, p, corrected)))]
+    everywhere = np.full((*values.human.shape[:2], len(values.is_human)), np.nan)
+    everywhere[..., values.is_human] = values.human
+    title = f"{TITLES['student']}, with a judge of {len(values.is_human)} queries"
+    return Comparison(
+        systems=systems,
+        measures=measures,
+        queries=queries,
+        values=everywhere,
+        baseline=baseline,
+        estimates=[Estimate(*[*key, *of[:3], of[8]]) for key, of in zip(keys[:n_means], cells)],
+        differences=[Difference(*key, *of) for key, of in zip(keys[n_means:], cells[n_means:])],
+        confidence_level=methods.confidence_level,
+        interval_title=title,
+        test_title=test_title(methods, False, (n[n_means:] > 1).sum()),
+        margin=methods.margin,
+        corrections=dict(zip(keys, means.corrections(scale, of_judge))),
+    )
+
+
+def _columns(values: Floats, pairs: list[tuple[int, int]]) -> Floats:
+    """Return the values of each system and measure, and the differences of pairs, as rows."""
+    differences = [snapped(values[a], values[b]) for a, b in pairs]
+    return np.concatenate([*values, *differences])
+
+
+def _warn_of_shift(shift: Floats, is_human: Bools, keys: list[tuple[str, ...]]) -> None:
+    """Warn if the judge's values differ more between queries than a random draw lets them."""
+    p = 2 * stats.t.sf(np.abs(shift), max(is_human.sum() - 1, 1))
+    least = int(np.argmin(p))
+    if p[least] * len(p) < _CHANCE:
+        system, measure = keys[least]
+        more = "higher" if shift[least] > 0 else "lower"
+        warn(
+            f"Queries that people judged do not look like a random draw: by the judge, {measure} "
+            f"of {system!r} is {more} there than on the others (p = {p[least]:.2g}). No method "
+            "repairs that: means and intervals hold for queries drawn at random only."
+        )
