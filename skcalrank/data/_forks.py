@@ -7,13 +7,9 @@ thread has none yet.
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from typing import Any, TypeVar
 
-import numpy as np
-from sklearn import config_context, get_config
-
-from ._threads import openmp
+from ._threads import as_here, forget_threads, openmp
 
 Result = TypeVar("Result")
 
@@ -29,19 +25,18 @@ def apart(call: Callable[..., Result], *args: Any, **options: Any) -> Result:
     """Call a function of a library; in a forked process in a thread of its own, and with one."""
     if not is_forked():
         return call(*args, **options)
-    config, errors = get_config(), np.geterr()  # of each thread, until numpy 2
 
-    def configured() -> Result:
-        with config_context(**config), np.errstate(**errors), openmp().limit(limits=1):
+    def limited() -> Result:
+        with openmp().limit(limits=1):
             return call(*args, **options)
 
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(copy_context().run, configured).result()
+        return pool.submit(as_here(limited)).result()
 
 
 def _after_fork() -> None:
     _FORKS.append(os.getpid())
-    openmp.cache_clear()  # libraries may have been loaded since
+    forget_threads()
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,15 +2,20 @@
 
 Matrix products of chunks are too small for BLAS to gain from several threads. Here each thread
 takes a chunk of its own, and BLAS runs on one thread meanwhile.
+
+The threads are not those of ``joblib.Parallel``, which starts them anew in each call and looks for
+results every 10 ms: a fit makes dozens of calls of few milliseconds, and took 1.5 to 8 times as
+long. ``threadpool_limits`` is not enough where calls overlap, see `_Blas`.
 """
 
-import os
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import cache
-from threading import Condition, Lock, RLock
+from functools import cache, partial
+from threading import Condition, RLock
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
@@ -34,17 +39,18 @@ _WORTH_THREADS = 3e-3
 # A waiting thread checks after this many seconds whether there is still something to wait for.
 _SECONDS_ASLEEP = 1.0
 
-# Size of the thread pool: more than any machine has cores. BLAS determines how many are used.
-_MOST_THREADS = 1 << 10
-
 # Matrices with at most this many cells are decomposed on one thread.
 _SMALL = 1 << 18
+
+
+def _ignore(result: Any) -> None:
+    """Take a result that nobody needs."""
 
 
 def each(
     work: Callable[[Item], Result],
     items: Iterable[Item],
-    merge: Callable[[Result], Any] | None = None,
+    merge: Callable[[Result], Any] = _ignore,
     *,
     most: float = np.inf,
     long: bool = False,
@@ -62,231 +68,169 @@ def each(
     calls together add as many threads as BLAS would use.
     """
     n_items = len(items) if isinstance(items, Sized) else np.inf
-    if n_items == 1 and _BLAS.is_single():
+    if most < 2:
         for item in items:
-            result = work(item)
-            if merge is not None:
-                merge(result)
+            merge(work(item))
         return
-    run = _Run(work, items, merge)
-    try:
-        n_more = 0 if most < 2 else _BLAS.enter(run, min(n_items, most) - 1)
-        run.start(n_more, np.inf if long else n_items, most)
-    finally:
-        # Whatever happens in between, no thread waits forever.
-        run.end = 0
-        try:
-            run.stop()
-        finally:
-            _BLAS.leave(run)
+    with _BLAS.single(min(n_items, most) - 1) as n_more:
+        items = iter(items)
+        if n_more and not long and _MANY <= n_items < np.inf:
+            start = perf_counter()
+            merge(work(next(items)))
+            n_more = n_more if (perf_counter() - start) * n_items > _WORTH_THREADS else 0
+        if n_more:
+            ahead = np.inf if merge is _ignore else min(_AHEAD * (1 + n_more), most)
+            _Run(work, items, merge, ahead).finish(n_more)
+        for item in items:
+            merge(work(item))
 
 
 @contextmanager
 def one_blas_thread(n_cells: int) -> Iterator[None]:
     """Limit BLAS to one thread for a matrix that is so small that more threads are slower."""
-    if n_cells > _SMALL or _BLAS.is_single():
+    if n_cells > _SMALL:
         yield
-        return
-    run: _Run[float, float] = _Run(abs, ())
-    try:
-        _BLAS.enter(run, 0)
-        yield
-    finally:
-        _BLAS.leave(run)
+    else:
+        with _BLAS.single(0):
+            yield
+
+
+def as_here(call: Callable[[], Result]) -> Callable[[], Result]:
+    """Return a call for another thread, with the context and the settings of this one."""
+    # numpy keeps its error settings in the context, or before version 2.2 per thread, as
+    # scikit-learn keeps its configuration.
+    errors: dict[str, Any] = {**np.geterr(), "call": np.geterrcall()}
+    config = get_config()
+
+    def configured() -> Result:
+        with np.errstate(**errors), config_context(**config):
+            return call()
+
+    return partial(copy_context().run, configured)
 
 
 class _Run(Generic[Item, Result]):
-    """One call of `each`: items that threads take, and results that wait to be merged."""
+    """Items that several threads take, and results that wait to be merged in order."""
 
     def __init__(
         self,
         work: Callable[[Item], Result],
-        items: Iterable[Item],
-        merge: Callable[[Result], Any] | None = None,
+        items: Iterator[Item],
+        merge: Callable[[Result], Any],
+        ahead: float,
     ) -> None:
-        self.work, self.items, self.merge = work, iter(items), merge
-        self.lock = Lock()
-        self.changed = Condition(self.lock)
+        self.work, self.items, self.merge, self.ahead = work, items, merge, ahead
+        self.changed = Condition()
         self.taken = self.merged = 0
-        self.end: float = np.inf
-        self.ahead: float = np.inf
         self.waiting: dict[int, Result] = {}
+        # Number of the first item that is missing, or failed by an error.
+        self.end: float = np.inf
         self.error: BaseException | None = None
-        self.helpers: list[Future[None]] = []
-        self.n_helping = 0
 
-    def start(self, n_more: int, n_items: float, most: float) -> None:
+    def finish(self, n_more: int) -> None:
         """Process all items, with `n_more` threads in addition to the calling one."""
-        if not n_more:
-            for item in self.items:
-                result = self.work(item)
-                if self.merge is not None:
-                    self.merge(result)
-            return
-        self.ahead = np.inf if self.merge is None else min(_AHEAD * (1 + n_more), most)
-        if not _MANY <= n_items < np.inf or self._is_long(n_items):
-            self._ask_for_help(n_more)
-        self._go_on()
-        self._wait()
-        if self.error is not None:
-            try:
-                raise self.error
-            finally:
-                # The traceback of the error refers to this object: break the cycle.
-                self.error = None
-
-    def _is_long(self, n_items: float) -> bool:
-        """Process the first item, and return whether more threads pay off for the others."""
-        start = perf_counter()
-        self._step()
-        return (perf_counter() - start) * n_items > _WORTH_THREADS
-
-    def _ask_for_help(self, n_more: int) -> None:
-        settings = {**np.geterr(), "call": np.geterrcall()}, get_config()
-        for _ in range(n_more):
-            # numpy keeps its error settings in the context, or before version 2.2 per thread, as
-            # scikit-learn keeps its configuration.
-            context = copy_context()
-            try:
-                self.helpers.append(_pool().submit(context.run, self._help, *settings))
-            except RuntimeError:  # no thread can be started: the threads there are do all the work
-                # The pool accepted the call without a thread for it, and would count one as idle.
-                _pool.cache_clear()
-                break
-
-    def stop(self) -> None:
-        """Start no more items, and wait for the items that were started."""
-        self.end = 0
-        if self.helpers:
-            self._wait()
-        # A helper that has not begun yet still refers to this object: free what it holds.
-        del self.work, self.items, self.merge
-        self.waiting.clear()
-
-    def _wait(self) -> None:
-        """Wait for the helper threads that have begun, and cancel the others."""
-        for helper in self.helpers:
-            helper.cancel()
-        with self.lock:
-            self.changed.notify_all()
-            while self.n_helping:
-                self.changed.wait()
-        self.helpers = []
-
-    def _help(self, errors: dict[str, Any], config: dict[str, Any]) -> None:
-        with self.lock:
-            self.n_helping += 1
+        helpers: list[Future[None]] = []
         try:
-            with np.errstate(**errors), config_context(**config):
-                self._go_on()
-        except BaseException as error:
-            with self.lock:
-                self._fail(0, error)
+            self._ask(n_more, helpers)
+            self._go_on()
+            with self.changed:
+                self.changed.wait_for(lambda: self.merged >= self.end)
         finally:
-            with self.lock:
-                self.n_helping -= 1
-                self.changed.notify_all()
+            # Whatever happens in between, no thread waits forever.
+            self._stop(0, self.error)
+            wait([helper for helper in helpers if not helper.cancel()])
+            # Cancelled helpers and the traceback of the error refer to this object: free its data.
+            error = self.error
+            vars(self).clear()
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error
+
+    def _ask(self, n_more: int, helpers: list[Future[None]]) -> None:
+        try:
+            for _ in range(n_more):
+                helpers.append(_pool().submit(as_here(self._go_on)))
+        except RuntimeError:  # no thread can be started: the threads there are do all the work
+            # The pool accepted the call without a thread for it, and would count one as idle.
+            _pool.cache_clear()
 
     def _go_on(self) -> None:
-        """Process items until there are none left, or an earlier item raised an error."""
-        while self._step():
-            pass
-
-    def _step(self) -> bool:
-        """Process the next item, and return whether it was there and raised no error."""
-        taken = self._take()
-        if taken is None:
-            return False
-        number, item = taken
+        """Process items until there are none left, or one of them failed."""
+        number = 0
         try:
-            result = self.work(item)
-        except Exception as error:
-            with self.lock:
-                self._fail(number, error)
-            return False
-        with self.lock:
-            self.waiting[number] = result
-            self._merge()
-        return True
+            while True:
+                with self.changed:
+                    while self.merged + self.ahead <= self.taken < self.end:
+                        self.changed.wait(_SECONDS_ASLEEP)
+                    number, self.taken = self.taken, self.taken + 1
+                    item: Any = next(self.items, self) if number < self.end else self
+                    if item is self:
+                        return self._stop(number)
+                result = self.work(item)
+                with self.changed:
+                    self.waiting[number] = result
+                    while self.merged in self.waiting and self.merged < self.end:
+                        number = self.merged
+                        self.merge(self.waiting.pop(number))
+                        self.merged += 1
+                    self.changed.notify_all()
+        except BaseException as error:
+            self._stop(number, error)
 
-    def _take(self) -> tuple[int, Item] | None:
-        with self.lock:
-            while self.merged + self.ahead <= self.taken < self.end:
-                self.changed.wait(_SECONDS_ASLEEP)
-            if self.taken >= self.end:
-                return None
-            number = self.taken
-            try:
-                item = next(self.items)
-            except StopIteration:
-                self.end = min(self.end, number)
-                self.changed.notify_all()
-                return None
-            except Exception as error:
-                self._fail(number, error)
-                return None
-            self.taken += 1
-            return number, item
-
-    def _merge(self) -> None:
-        while self.merged in self.waiting and self.merged < self.end:
-            result = self.waiting.pop(self.merged)
-            if self.merge is not None:
-                try:
-                    self.merge(result)
-                except Exception as error:
-                    self._fail(self.merged, error)
-                    return
-            self.merged += 1
-        self.changed.notify_all()
-
-    def _fail(self, number: int, error: BaseException) -> None:
-        """Record an error to raise at the end, unless an earlier item raised one."""
-        if number < self.end:
-            self.end, self.error = number, error
+    def _stop(self, number: float, error: BaseException | None = None) -> None:
+        """Merge nothing from an item on, which failed by an error or is missing."""
+        with self.changed:
+            if number < self.end:
+                self.end, self.error = number, error
             self.changed.notify_all()
 
 
 class _Blas:
-    """The number of threads of BLAS, which is one while any `_Run` is active.
+    """The number of threads of BLAS, which is one while anybody uses it so.
 
-    The first run that enters sets the number, and the last run that leaves restores it. If every
-    run restored the number that it found, overlapping runs could leave BLAS at one thread.
+    The first user who enters sets the number, and the last one who leaves restores it. If every
+    user restored the number found, as those of threadpoolctl do, overlapping users could leave
+    BLAS at one thread.
     """
 
     def __init__(self) -> None:
         self.lock = RLock()
-        # How many threads each run has added. A run that an interrupt kept from leaving is dropped
-        # with its frame.
-        self.runs: WeakKeyDictionary[_Run[Any, Any], int] = WeakKeyDictionary()
+        # How many threads each user has added. A user whom an interrupt kept from leaving is
+        # dropped with its frame.
+        self.users: WeakKeyDictionary[_User, int] = WeakKeyDictionary()
         self.found: list[tuple[Any, int]] = []
 
-    def is_single(self) -> bool:
-        """Return whether BLAS has one thread, and no run that may give it more when it ends."""
-        return not self.runs and all((lib.get_num_threads() or 1) == 1 for lib in _libraries())
+    @contextmanager
+    def single(self, n_wanted: float) -> Iterator[int]:
+        """Set BLAS to one thread, and yield how many threads to add, at most `n_wanted`."""
+        if n_wanted <= 0 and not self.users and all(n == 1 for _, n in _numbers()):
+            yield 0
+            return
+        user = _User()
+        try:
+            yield self._enter(user, n_wanted)
+        finally:
+            with self.lock:
+                self.users.pop(user, None)
+                if not self.users:
+                    self._restore()
 
-    def enter(self, run: _Run[Any, Any], n_wanted: float) -> int:
-        """Register a run, and return how many threads it may add, at most `n_wanted`."""
+    def _enter(self, user: _User, n_wanted: float) -> int:
         with self.lock:
-            if not self.runs:
+            if not self.users:
                 self._restore()
-                self.found = [(lib, lib.get_num_threads() or 1) for lib in _libraries()]
+                self.found = _numbers()
             for lib, n in self.found:
                 if n > 1:
                     _set_threads(lib, 1)
-            n_free = n_threads([n for _, n in self.found]) - 1 - sum(self.runs.values())
+            n_free = n_threads([n for _, n in self.found]) - 1 - sum(self.users.values())
             # A thread that limits BLAS for itself may prevent other threads from setting it.
-            if any((lib.get_num_threads() or 1) > 1 for lib, _ in self.found):
+            if any(n > 1 for _, n in _numbers()):
                 n_free = 0
-            self.runs[run] = max(0, int(min(n_free, n_wanted)))
-            return self.runs[run]
-
-    def leave(self, run: _Run[Any, Any]) -> None:
-        """Remove a run, and restore the number of threads of BLAS after the last run."""
-        with self.lock:
-            self.runs.pop(run, None)
-            if not self.runs:
-                self._restore()
+            self.users[user] = max(0, int(min(n_free, n_wanted)))
+            return self.users[user]
 
     def _restore(self) -> None:
         for lib, n in self.found:
@@ -294,23 +238,36 @@ class _Blas:
                 _set_threads(lib, n)
         self.found = []
 
-    def after_fork(self) -> None:
-        """Reset a forked child, which has no other threads and may inherit a held lock."""
-        _pool.cache_clear()
+    def forget(self) -> None:
+        """Forget all users and restore BLAS, in a fork that may have inherited a held lock."""
         self.lock = RLock()
-        self.runs = WeakKeyDictionary()
+        self.users.clear()
         self._restore()
 
 
+class _User:
+    """Who uses BLAS on one thread."""
+
+
 _BLAS = _Blas()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_BLAS.after_fork)
+
+
+def forget_threads() -> None:
+    """Forget the threads of the parent in a forked process, and libraries loaded before it."""
+    _pool.cache_clear()
+    openmp.cache_clear()
+    _BLAS.forget()
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
     """Return a pool that is shared by all runs, since starting threads takes time."""
-    return ThreadPoolExecutor(_MOST_THREADS, "skcalrank")
+    return ThreadPoolExecutor(_n_cores(), "skcalrank")
+
+
+def _numbers() -> list[tuple[Any, int]]:
+    """Return the BLAS libraries and their numbers of threads."""
+    return [(lib, lib.get_num_threads() or 1) for lib in _libraries()]
 
 
 def _set_threads(lib: Any, n: int) -> None:

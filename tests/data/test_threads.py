@@ -7,7 +7,9 @@ import threading
 import time
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from threading import Barrier, Event, Thread, get_ident
 
 import numpy as np
@@ -39,22 +41,26 @@ def _several_of_blas():
     during = blas_threads()
     yield
     assert blas_threads() == during
-    assert not _threads._BLAS.runs
+    assert not _threads._BLAS.users
     for lib, n in zip(_threads._libraries(), before):
         _threads._set_threads(lib, n)
 
 
-@pytest.fixture(params=[1, 2, 4])
-def threads(request, monkeypatch):
-    monkeypatch.setattr(_threads, "_WORTH_THREADS", 0.0)
-    monkeypatch.setattr(_threads, "n_threads", lambda _: request.param)
-    return request.param
-
-
 @pytest.fixture
 def four(monkeypatch):
+    pool = cache(lambda: ThreadPoolExecutor(4))
     monkeypatch.setattr(_threads, "_WORTH_THREADS", 0.0)
     monkeypatch.setattr(_threads, "n_threads", lambda _: 4)
+    monkeypatch.setattr(_threads, "_pool", pool)
+    yield
+    pool().shutdown()
+
+
+@pytest.fixture(params=[1, 2, 4])
+def threads(request, monkeypatch):
+    request.getfixturevalue("four")
+    monkeypatch.setattr(_threads, "n_threads", lambda _: request.param)
+    return request.param
 
 
 @pytest.fixture
@@ -284,10 +290,10 @@ def test_all_users_together_have_the_threads_of_one():
 
 
 def test_a_user_that_never_left_is_forgotten():
-    run = _threads._Run(abs, ())
-    _threads._BLAS.enter(run, 3)
+    user = _threads._User()
+    _threads._BLAS._enter(user, 3)
     assert set(blas_threads()) <= {1}
-    del run
+    del user
     each(abs, range(3))
 
 
@@ -365,8 +371,9 @@ def test_no_more_threads_can_be_started(monkeypatch):
     def refuse(_):
         raise RuntimeError("can't start new thread")
 
-    _threads._pool.cache_clear()
-    monkeypatch.setattr(Thread, "start", refuse)
-    found = []
-    each(abs, range(20), found.append)
+    with monkeypatch.context() as patched:
+        patched.setattr(Thread, "start", refuse)
+        found = []
+        each(abs, range(20), found.append)
     assert found == list(range(20))
+    test_items_are_shared_by_threads()
