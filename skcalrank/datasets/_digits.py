@@ -23,11 +23,7 @@ _GRADES = np.array([4, 2, 1, 1, 0, 0, 0, 0, 0, 0])
 
 
 def load_digits_queries(
-    n_queries: int = 200,
-    n_documents: int = 50,
-    *,
-    graded: bool = False,
-    random_state: Seed = 0,
+    n_queries: int = 200, n_documents: int = 50, *, graded: bool = False, random_state: Seed = 0
 ) -> RankingData:
     """Load queries by example: retrieve images that show the digit of a query image.
 

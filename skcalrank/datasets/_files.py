@@ -22,11 +22,7 @@ from ..data import check
 from ..data.types import Array
 
 #: How to open a file, by its suffix; all others are plain.
-OPENERS: dict[str, Callable[..., Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-}
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 #: A matrix above this size is refused where the same fits into much less memory.
 LARGE_BYTES = 1 << 30

@@ -99,7 +99,7 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     if n_voters != sum(counts):
         warn(
             f"{path.name} has the orders of {sum(counts)} voters, its header says "
-            f"{n_voters}: it may have been cut off or edited.",
+            f"{n_voters}: it may have been cut off or edited."
         )
     positions = _positions(orders, r, first)
     if expand:

@@ -16,16 +16,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 
 from ..preprocessing import LinearColumns, QuantileHinges, signed_log1p
 from ..trees import Forest
-from ._additive import (
-    Additive,
-    Category,
-    Curve,
-    combined,
-    filled,
-    identity,
-    indicators,
-    plain,
-)
+from ._additive import Additive, Category, Curve, combined, filled, identity, indicators, plain
 from ._score_tree import Score, Steps, Sum, steps_of
 from ._trees import columns_of, forests_of, sources_of
 

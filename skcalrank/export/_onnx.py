@@ -22,17 +22,7 @@ from ..stacking import StackingRanker, TabularRanker, scorer_of
 from ._additive import identity
 from ._document import compiled_document
 from ._folding import functions, splines
-from ._onnx_graph import (
-    Graph,
-    clipped,
-    dtype_of,
-    linear,
-    logs_of,
-    scorer_graph,
-    sum_of,
-    times,
-    trees_of,
-)
+from ._onnx_graph import Graph, dtype_of
 from ._score_tree import Score, Steps, Sum, score_tree, unwrapped
 from ._trees import forests_of_numbers, sources_of
 
@@ -153,19 +143,19 @@ def _converter(output_of: Callable[..., Any]) -> Callable[..., Any]:
 def _ranker(ranker: Any, graph: Graph) -> Any:
     names = getattr(ranker, "feature_names_in_", [f"x{k}" for k in range(ranker.n_features_in_)])
     document = compiled_document(ranker, names)
-    return _scores(score_tree(ranker), graph) if document is None else scorer_graph(document, graph)
+    return _scores(score_tree(ranker), graph) if document is None else graph.scores_of(document)
 
 
 def _scores(score: Score, graph: Graph) -> Any:
     """Return the operator that computes a score."""
     if isinstance(score, Sum):
-        scores = [times(_scores(term, graph), weight, graph) for weight, term in score.terms]
+        scores = [graph.times(_scores(term, graph), weight) for weight, term in score.terms]
         if score.trees is not None:
             forests, sources = forests_of_numbers(score.trees), sources_of(score.trees)
-            scores.insert(0, trees_of(graph.X, forests, graph, sources))
-        return sum_of(scores, graph)
+            scores.insert(0, graph.trees_of(graph.X, forests, sources))
+        return graph.sum_of(scores)
     if is_ranker(score) or type(score) is GramRidge:
-        return linear(graph.X, score.coef_, score.intercept_, graph)
+        return graph.linear(graph.X, score.coef_, score.intercept_)
     # skl2onnx knows this class of pipelines, but none of its subclasses.
     model = Pipeline(score.pipeline.steps) if isinstance(score, Steps) else score
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator
@@ -174,7 +164,7 @@ def _scores(score: Score, graph: Graph) -> Any:
 
 
 def _hinges(step: QuantileHinges, graph: Graph) -> Any:
-    return clipped(graph.X, step.features_, step.starts_, step.ends_, graph)
+    return graph.clipped(graph.X, step.features_, step.starts_, step.ends_)
 
 
 def _splines(step: Any, graph: Graph) -> Any:
@@ -183,9 +173,9 @@ def _splines(step: Any, graph: Graph) -> Any:
     features, starts, ends = np.transpose([(int(h.feature), h.start, h.end) for h in hinges])
     coef = [[column.terms.get(hinge, 0.0) for hinge in hinges] for column in columns]
     constants = [column.constant for column in columns]
-    return linear(clipped(graph.X, features, starts, ends, graph), coef, constants, graph)
+    return graph.linear(graph.clipped(graph.X, features, starts, ends), coef, constants)
 
 
 def _function(step: Any, graph: Graph) -> Any:
     functions(step, [])  # which raises for others
-    return graph.X if step.func is None else logs_of(graph.X, graph)
+    return graph.X if step.func is None else graph.logs_of(graph.X)

@@ -315,7 +315,7 @@ def load_model(
                 estimator_name=header["class"].rpartition(".")[-1],
                 current_sklearn_version=sklearn.__version__,
                 original_sklearn_version=header["scikit-learn"],
-            ),
+            )
         )
     with warnings.catch_warnings():
         # Warned of once, above, and not for every estimator inside.

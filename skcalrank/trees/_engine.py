@@ -2,10 +2,10 @@
 
 import math
 import re
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple
 
@@ -44,6 +44,14 @@ _COUNTS = re.compile(
 )
 _QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _DEEPEST = 64
+
+# Kinds of boosting that grow no trees for a loss, and what forbids those that drop trees.
+_OF_FORESTS = "a random forest does not boost a loss"
+_NO_BOOSTING = {"rf": _OF_FORESTS, "random_forest": _OF_FORESTS, "gblinear": "it grows no trees"}
+_DROPPING = (
+    "later rounds change earlier trees, so early stopping cannot return to the best round: set "
+    "validation_fraction=None and n_estimators"
+)
 
 
 class Task(NamedTuple):
@@ -123,31 +131,22 @@ class Engine(Library, ABC):
     def check_known(self, params: dict[str, Any], objective: str | None) -> None:
         """Raise for options that the library does not read; by itself it would only warn."""
         by_name = {} if objective is None else {"objective": objective}
-        unknown = self.unknown(params | by_name) if params else []
-        if unknown:
-            names = ", ".join(map(repr, unknown))
-            hints = [remedy(name) for name in unknown if name in ALIASES]
+        if params and (unknown := self.unknown(params | by_name)):
+            hints = (remedy(name) for name in unknown if name in ALIASES)
             raise ValueError(
-                f"engine_params contains {names}, which {self.name} does not read: "
-                f"{hints[0] if hints else 'correct the name, or leave it out.'}"
+                f"engine_params contains {', '.join(map(repr, unknown))}, which {self.name} does "
+                f"not read: {next(hints, 'correct the name, or leave it out.')}"
             )
 
     def _check_booster(self, params: dict[str, Any], stops: bool) -> None:
         given = next((name for name in self.boosters if name in params), "")
-        kind, why = str(params.get(given)), None
-        if kind in ("rf", "random_forest"):
-            why = "a random forest does not boost a loss"
-        elif kind == "gblinear":
-            why = "it grows no trees"
-        else:
+        kind = str(params.get(given))
+        why = _NO_BOOSTING.get(kind, "")
+        if stops and not why:
             dropping = (name for name in self.drops if params.get(name))
             given = given if kind == "dart" else next(dropping, "")
-            if given and stops:
-                why = (
-                    "later rounds change earlier trees, so early stopping cannot return to the "
-                    "best round: set validation_fraction=None and n_estimators"
-                )
-        if why is not None:
+            why = _DROPPING if given else ""
+        if why:
             raise ValueError(f"engine_params must not contain {given}={params[given]!r}: {why}.")
 
     def check_rows(self, rows: Rows, names: Any, objective: str | None) -> None:
@@ -156,8 +155,7 @@ class Engine(Library, ABC):
         `names` are those of the columns, and `objective` is that of the library, or None.
         """
         del objective
-        sizes = arrays.sizes_of_columns(rows.X)
-        for name, size in zip(names, sizes.tolist()):
+        for name, size in zip(names, arrays.sizes_of_columns(rows.X).tolist()):
             if size > LARGEST:
                 raise OutOfRangeError(
                     f"X must have values up to {LARGEST:.2g}, the largest number of single "
@@ -180,8 +178,7 @@ class Engine(Library, ABC):
     def check_columns(self, params: dict[str, Any], n_columns: int) -> None:
         """Raise for options with one value per column that do not match the columns."""
         for name, values in params.items():
-            option = self.name_of(name)
-            if option in self.per_column and _length(values) != n_columns:
+            if self.name_of(name) in self.per_column and _length(values) != n_columns:
                 raise ValueError(
                     f"engine_params[{name!r}] must have one value for each of the {n_columns} "
                     f"columns that the trees read, got {values!r}."
@@ -265,13 +262,7 @@ class Engine(Library, ABC):
 
         Raises ValueError unless the trees are sums of splits of numbers and of codes.
         """
-
-        def predict(rows: Floats) -> Floats:
-            with warnings.catch_warnings():
-                # A model that was fitted to a data frame warns of rows without names.
-                warnings.simplefilter("ignore")
-                return self.predict(model, rows, list(categories), None)
-
+        predict = partial(self.predict, model, kinds=list(categories), n_jobs=None)
         forest = self._read(model, categories)
         forest.constant = constant_of(forest, n_columns, categories, predict)
         forest.weight = weight

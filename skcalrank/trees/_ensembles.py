@@ -6,13 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.ensemble import (
-    BaseEnsemble,
-    ExtraTreesRegressor,
-    GradientBoostingRegressor,
-    HistGradientBoostingRegressor,
-    RandomForestRegressor,
-)
+from sklearn import ensemble
 from sklearn.tree import BaseDecisionTree
 
 from ..data.types import Floats
@@ -20,10 +14,12 @@ from ._forest import Forest
 from ._histograms import histograms_of
 from ._shap import Paths, summing_to
 
+_HISTOGRAMS = ensemble.HistGradientBoostingRegressor
+
 
 def has_tree_parts(model: Any) -> bool:
     """Return whether a model is a regressor of scikit-learn that consists of trees."""
-    return isinstance(model, (HistGradientBoostingRegressor, BaseEnsemble, BaseDecisionTree))
+    return isinstance(model, (_HISTOGRAMS, ensemble.BaseEnsemble, BaseDecisionTree))
 
 
 def tree_parts(model: Any, X: Any, scores: Floats) -> Floats:
@@ -33,7 +29,7 @@ def tree_parts(model: Any, X: Any, scores: Floats) -> Floats:
     do not sum to the scores.
     """
     X, name = X.toarray() if issparse(X) else np.asarray(X), type(model).__name__
-    if not isinstance(model, HistGradientBoostingRegressor):
+    if not isinstance(model, _HISTOGRAMS):
         parts = _parts_of_trees(model, X.astype(float))
     elif model.is_categorical_ is not None and X.dtype.kind not in "biuf":
         raise ValueError(
@@ -49,35 +45,32 @@ def _parts_of_trees(model: Any, X: Floats) -> Floats:
     """Return the parts of a sum of trees, one after the other, as forests can be large."""
     trees, factor, level = _summed(model)
     out, X = np.zeros((len(X), X.shape[1] + 1)), X.astype(np.float32)  # as trees read it
-    for tree in trees:
-        out += Paths(_forest_of(tree.tree_, factor), X.shape[1]).parts(X)
+    for tree in (estimator.tree_ for estimator in trees):
+        forest = Forest.of_nodes(
+            np.zeros(1, dtype=np.intp),
+            tree.children_left < 0,
+            tree.children_left,
+            tree.children_right,
+            tree.feature,
+            tree.threshold,
+            tree.missing_go_to_left.astype(bool),
+            factor * tree.value[:, 0, 0],
+            tree.weighted_n_node_samples,
+        )
+        out += Paths(forest, X.shape[1]).parts(X)
     out[:, -1] += level
     return out
-
-
-def _forest_of(tree: Any, factor: float) -> Forest:
-    return Forest.of_nodes(
-        np.zeros(1, dtype=np.intp),
-        tree.children_left < 0,
-        tree.children_left,
-        tree.children_right,
-        tree.feature,
-        tree.threshold,
-        tree.missing_go_to_left.astype(bool),
-        factor * tree.value[:, 0, 0],
-        tree.weighted_n_node_samples,
-    )
 
 
 def _summed(model: Any) -> tuple[list[Any], float, float]:
     """Return the trees that a model adds up, their factor, and what it adds to them."""
     if isinstance(model, BaseDecisionTree):
         return [model], 1.0, 0.0
-    if isinstance(model, (RandomForestRegressor, ExtraTreesRegressor)):
+    if isinstance(model, (ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor)):
         return model.estimators_, 1.0 / len(model.estimators_), 0.0
     start = getattr(model, "init_", None)
     constant = 0.0 if isinstance(start, str) else getattr(start, "constant_", None)
-    if isinstance(model, GradientBoostingRegressor) and constant is not None:
+    if isinstance(model, ensemble.GradientBoostingRegressor) and constant is not None:
         return list(model.estimators_[:, 0]), model.learning_rate, float(np.ravel(constant)[0])
     raise ValueError(
         f"ranker must have scores that are sums of trees, got {type(model).__name__}: choose a "

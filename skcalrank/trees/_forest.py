@@ -173,9 +173,8 @@ class Forest:
     def from_dict(cls, written: Mapping[str, Any]) -> Self:
         """Return the trees that :meth:`to_dict` has written."""
         codes = {k: of_split for k, of_split in enumerate(written["codes"]) if of_split is not None}
-        numbers = {name: written[name] for name in ("weight", "constant")}
-        parts = {name: written[name] for name in _WRITTEN} | {"codes": codes}
-        return cls(**parts, **numbers, is_single=written["single"])
+        parts = {name: written[name] for name in ("weight", "constant", *_WRITTEN)}
+        return cls(**parts | {"codes": codes}, is_single=written["single"])
 
 
 class Forests:
@@ -189,8 +188,7 @@ class Forests:
     def of_rows(self, matrix: Floats, n_jobs: int | None = None) -> Floats:
         """Return the scores of validated rows."""
         del n_jobs  # numpy takes one thread
-        scores: Floats = np.sum([forest.of_rows(matrix) for forest in self.forests], axis=0)
-        return scores
+        return np.sum([forest.of_rows(matrix) for forest in self.forests], axis=0)
 
     def contributions(self, matrix: Floats, n_jobs: int | None = None) -> Floats:
         """Raise ValueError: what was written has no numbers of rows, which SHAP values need."""

@@ -67,21 +67,12 @@ NAMES = {
         "columns": "feature_types enable_categorical",
     },
     "sklearn": {
-        "learning_rate": "learning_rate",
-        "max_leaf_nodes": "max_leaf_nodes",
-        "min_samples_leaf": "min_samples_leaf",
-        "l2_regularization": "l2_regularization",
-        "max_features": "max_features",
-        "max_bins": "max_bins",
-        "monotonic_cst": "monotonic_cst",
-        "interaction_cst": "interaction_cst",
+        **{name: name for name in TREE_OPTIONS if name != "subsample"},
+        **{name: name for name in ("validation_fraction", "random_state", "verbose")},
         "loss": "loss quantile",
         "n_estimators": "max_iter",
         "n_iter_no_change": "n_iter_no_change early_stopping tol",
-        "validation_fraction": "validation_fraction",
-        "random_state": "random_state",
         "measure": "scoring",
-        "verbose": "verbose",
         "start": "warm_start",
         "columns": "categorical_features",
     },
@@ -113,8 +104,7 @@ ALIASES = {
 
 def names_in(library: str) -> dict[str, str]:
     """Return the parameter for each name that one library has for it."""
-    rows = NAMES[library].items()
-    return {name: parameter for parameter, names in rows for name in names.split()}
+    return {name: parameter for parameter, of in NAMES[library].items() for name in of.split()}
 
 
 def option_in(library: str, parameter: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
@@ -48,22 +49,14 @@ def grown(roots: list[Any], read: Read, categories: Categories, **options: Any) 
         return number
 
     starts = [place(root) for root in roots]
-    coded = {k: split.below_if for k, split in enumerate(splits) if type(split.below_if) is list}
-    missing_below = [split.missing_below for split in splits]
+    columns: Any = ([split[k] for split in splits] for k in range(5))
+    features, conditions, below, above, missing_below = columns
+    coded = {k: of_split for k, of_split in enumerate(conditions) if type(of_split) is list}
     for k, codes in coded.items():
-        category = categories[splits[k].feature]
-        coded[k], missing_below[k] = coded_as_written(codes, missing_below[k], category)
-    return Forest(
-        starts,
-        [split.feature for split in splits],
-        [0.0 if k in coded else finite(split.below_if) for k, split in enumerate(splits)],
-        coded,
-        [split.below for split in splits],
-        [split.above for split in splits],
-        missing_below,
-        values,
-        **options,
-    )
+        read_as = categories[features[k]]
+        coded[k], missing_below[k] = coded_as_written(codes, missing_below[k], read_as)
+    limits = [0.0 if k in coded else finite(of_split) for k, of_split in enumerate(conditions)]
+    return Forest(starts, features, limits, coded, below, above, missing_below, values, **options)
 
 
 def coded_as_written(
@@ -74,8 +67,8 @@ def coded_as_written(
     `below` has them as trees read them, which may have a code for missing ones.
     """
     shift = category.has_missing
-    missing_below = 0 in below if shift else unseen_below
-    return [code - shift for code in below if code >= shift] + [-1] * unseen_below, missing_below
+    codes = [code - shift for code in below if code >= shift] + [-1] * unseen_below
+    return codes, 0 in below if shift else unseen_below
 
 
 def finite(threshold: Any) -> float:
@@ -88,7 +81,10 @@ def constant_of(
 ) -> float:
     """Return the constant that the library adds to the trees; raise unless it adds up the trees."""
     rows = _made_rows(forest, n_columns, {k: of.n_codes for k, of in categories.items()})
-    expected = predict(read_by_trees(rows, categories))
+    with warnings.catch_warnings():
+        # A model that was fitted to a data frame warns of rows without names.
+        warnings.simplefilter("ignore")
+        expected = predict(read_by_trees(rows, categories))
     sums = forest.of_rows(rows)
     rest = expected - sums
     if np.ptp(rest) > _TOLERANCE * max(1e-30, np.abs(expected).max(), np.abs(sums).max()):

@@ -66,22 +66,15 @@ class Paths:
             n_rows = max(1, _CELLS // len(self._split))
             for start in range(0, len(X), n_rows):
                 rows = slice(start, start + n_rows)
-                out[rows, :-1] = self._of_pairs(self._lead(X[rows])) @ self._by_column
-        out[:, -1] = self.forest.constant + self._expected()
-        return out
-
-    def _expected(self) -> float:
-        """Return the mean of the trees over the rows of fit."""
+                # Whether the splits of each pair lead to its leaf.
+                lead = self.forest.ways_of(X[rows]).take(self._split, axis=1) == self._is_below
+                leads = np.logical_and.reduceat(lead, self._first, axis=1)
+                out[rows, :-1] = self._of_pairs(leads) @ self._by_column
         weight = np.ones(len(self._value))
         if len(self._z):
             weight[self._there] = np.multiply.reduceat(self._z, self._first_pair)
-        return float(weight @ self._value)
-
-    def _lead(self, X: Floats) -> Bools:
-        """Return whether the splits of each pair lead to its leaf, of shape (n_rows, n_pairs)."""
-        lead = self.forest.ways_of(X).take(self._split, axis=1) == self._is_below
-        leads: Bools = np.logical_and.reduceat(lead, self._first, axis=1)
-        return leads
+        out[:, -1] = self.forest.constant + float(weight @ self._value)  # the mean in fit
+        return out
 
     def _of_pairs(self, leads: Bools) -> Floats:
         """Return the SHAP values of each pair, of shape (n_rows, n_pairs)."""

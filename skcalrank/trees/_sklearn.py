@@ -20,19 +20,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from ..data import openmp
 from ..data.types import Floats
 from ..preprocessing import Category
+from . import _histograms as histograms
 from ._engine import Engine, Growing, Task, threads
 from ._forest import Forest
-from ._histograms import (
-    cut,
-    histograms_of,
-    n_rounds,
-    packed,
-    pooled,
-    read_if_possible,
-    scores,
-    scores_of_rounds,
-    unpacked,
-)
 from ._reading import Categories
 
 # Trees per computation of the gradient: each fit of the regressor sorts all columns again.
@@ -59,8 +49,8 @@ class _GrowingHistograms(Growing):
         self._objective, self._n_jobs = objective, params.pop("n_jobs")
         self._share, self._rng = params.pop("subsample"), RandomState(params["random_state"])
         n_bins = params.get("max_bins", _BINS)
-        self._X = _binned(pooled(train.X, kinds, n_bins), kinds, n_bins)
-        self._valid_X = None if valid is None else pooled(valid.X, kinds, n_bins)
+        self._X = _binned(histograms.pooled(train.X, kinds, n_bins), kinds, n_bins)
+        self._valid_X = None if valid is None else histograms.pooled(valid.X, kinds, n_bins)
         self._starts = starts
         self._n_rounds, self._scores = 0, deque[Any]()
         self._model = HistGradientBoostingRegressor(
@@ -103,7 +93,7 @@ class _GrowingHistograms(Growing):
         return self._n_rounds
 
     def cut(self, n_rounds: int) -> Any:
-        return cut(self._model, n_rounds)  # training may go on
+        return histograms.cut(self._model, n_rounds)  # training may go on
 
 
 def _adapted(params: dict[str, Any], kinds: list[int], n_columns: int) -> dict[str, Any]:
@@ -115,8 +105,7 @@ def _adapted(params: dict[str, Any], kinds: list[int], n_columns: int) -> dict[s
         params["min_samples_leaf"] = math.ceil(least / params["subsample"])
     if "interaction_cst" in params and kinds:
         # The trees number columns of categories first, which scikit-learn forgets in these sets.
-        order = np.argsort(~np.isin(np.arange(n_columns), kinds), kind="stable")
-        places = np.argsort(order)
+        places = np.argsort(np.argsort(~np.isin(np.arange(n_columns), kinds), kind="stable"))
         params["interaction_cst"] = [
             places[columns].tolist() for columns in params["interaction_cst"]
         ]
@@ -158,7 +147,7 @@ class ScikitLearn(Engine):
     growing = _GrowingHistograms
     objectives = ()
     boosters = ()
-    dump, load = staticmethod(packed), staticmethod(unpacked)
+    dump, load = staticmethod(histograms.packed), staticmethod(histograms.unpacked)
 
     def unknown(self, params: dict[str, Any]) -> list[str]:
         return [name for name in params if name not in HistGradientBoostingRegressor().get_params()]
@@ -175,16 +164,16 @@ class ScikitLearn(Engine):
         return fixed | engine_params
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        X = pooled(X, kinds, model.max_bins)
-        histograms = read_if_possible(model) if len(X) <= _FEW_ROWS else None
-        if histograms is not None and histograms.is_exact:
-            return histograms.scores(X)
+        X = histograms.pooled(X, kinds, model.max_bins)
+        trees = histograms.read_if_possible(model) if len(X) <= _FEW_ROWS else None
+        if trees is not None and trees.is_exact:
+            return trees.scores(X)
         with openmp().limit(limits=threads(n_jobs, X.size) or None):
-            return scores(model, X)
+            return histograms.scores(model, X)
 
     def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
-        stages = scores_of_rounds(model, pooled(X, kinds, model.max_bins))
-        for _ in range(n_rounds(model)):
+        stages = histograms.scores_of_rounds(model, histograms.pooled(X, kinds, model.max_bins))
+        for _ in range(histograms.n_rounds(model)):
             # Not while the caller works.
             with openmp().limit(limits=threads(n_jobs, X.size) or None):
                 latest = next(stages)
@@ -192,15 +181,17 @@ class ScikitLearn(Engine):
 
     def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
         del n_jobs  # numpy takes one thread
-        return histograms_of(model).contributions(pooled(X, kinds, model.max_bins))
+        return histograms.histograms_of(model).contributions(
+            histograms.pooled(X, kinds, model.max_bins)
+        )
 
     def importances(self, model: Any, n_features: int) -> Floats:
-        histograms = histograms_of(model)
-        gains: Any = np.bincount(histograms.features, histograms.gains, minlength=n_features)
+        trees = histograms.histograms_of(model)
+        gains: Any = np.bincount(trees.features, trees.gains, minlength=n_features)
         return gains
 
     def splits(self, model: Any, X: Any, kinds: list[int]) -> bool:
-        stages = scores_of_rounds(model, pooled(X, kinds, model.max_bins))
+        stages = histograms.scores_of_rounds(model, histograms.pooled(X, kinds, model.max_bins))
         with openmp().limit(limits=1):
             return any(np.ptp(latest) > 0 for latest in stages)
 
@@ -212,7 +203,7 @@ class ScikitLearn(Engine):
     def columns(self, estimator: Any, matrix: Floats, categories: dict[int, Category]) -> Floats:
         """Return a matrix with as many categories as the trees tell apart."""
         matrix = super().columns(estimator, matrix, categories)
-        return pooled(matrix, list(categories), estimator.max_bins)
+        return histograms.pooled(matrix, list(categories), estimator.max_bins)
 
     def _read(self, model: Any, categories: Categories) -> Forest:
         if model.is_categorical_ is not None and not categories:
@@ -220,4 +211,4 @@ class ScikitLearn(Engine):
                 "Trees of scikit-learn split columns of categories by numbers of their own: encode "
                 "the categories before, or export a BoostedRanker."
             )
-        return histograms_of(model).written(categories)
+        return histograms.histograms_of(model).written(categories)

@@ -264,16 +264,15 @@ class XGBoost(Engine):
         _set_threads(model, threads(n_jobs))
         data = self.matrix(X, kinds, model.attr("zeros"), nthread=threads(n_jobs, X.size) or None)
         for number in range(model.num_boosted_rounds()):
-            of_round = number, number + 1
-            scores = model.predict(data, output_margin=True, iteration_range=of_round)
+            scores = model.predict(data, output_margin=True, iteration_range=(number, number + 1))
             data.set_base_margin(scores)  # to which the next trees are added
             yield scores.astype(float)
 
     def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        scores = self.predict(model, X, kinds, n_jobs)
         data = self.matrix(X, kinds, model.attr("zeros"), nthread=threads(n_jobs, X.size) or None)
         parts = model.predict(data, pred_contribs=True).astype(float)
-        return summing_to(parts, scores, "XGBoost")  # which adds in single precision
+        # The library adds in single precision.
+        return summing_to(parts, self.predict(model, X, kinds, n_jobs), "XGBoost")
 
     def importances(self, model: Any, n_features: int) -> Floats:
         gains = model.get_score(importance_type="total_gain")
