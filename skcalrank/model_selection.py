@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator, KFold, ShuffleSplit
 from sklearn.utils import check_consistent_length
 
+from .columns.arrays import num_samples, safe_indexing
+from .columns.types import ArrayLike, Ints, Labels, Seed
 from .data import MissingQidError, Queries, Target, check, check_qid
-from .data.arrays import num_samples, safe_indexing
-from .data.types import ArrayLike, Ints, Labels, Seed
 
 __all__ = ["QueryKFold", "QueryShuffleSplit", "train_test_query_split"]
 

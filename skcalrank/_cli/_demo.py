@@ -19,7 +19,7 @@ from .. import (
     TabularRanker,
     load_digits_queries,
 )
-from ..data.types import Floats
+from ..columns.types import Floats
 from ..evaluation import Cell, Table, cross_compare
 from ..measures import get_measure
 from ..trees import LIBRARIES

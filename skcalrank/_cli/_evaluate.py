@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import check, texts
-from ..data.types import Floats
+from ..columns import texts
+from ..columns.types import Floats
+from ..data import check
 from ..evaluation import Table
 from ..metrics import evaluate
 from . import _options as options

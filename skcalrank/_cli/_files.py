@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import datasets
-from ..data import CHUNK_ROWS, WHOLE_BYTES, check, warn
-from ..data.types import Array, Floats
+from ..columns import CHUNK_ROWS, WHOLE_BYTES
+from ..columns.types import Array, Floats
+from ..data import check, warn
 from ..evaluation import name_of
 from ..metrics import predict_with_queries
 from ..persistence import complete_file, load_model

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
-from ..data.types import Array, Floats
+from ..columns.types import Array, Floats
 from ..evaluation import Cell, Table
 from ..persistence import require_skops, save_model
 from ..preds import preds_for

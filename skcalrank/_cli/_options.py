@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from textwrap import fill
 from typing import Any
 
-from ..data import WHOLE_BYTES
+from ..columns import WHOLE_BYTES
 from ..datasets import TABLES
 from ..evaluation import TESTS
 from ..metrics import EMPTY, get_scorer_names

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.frozen import FrozenEstimator
 
+from ..columns.types import Bools, Floats
 from ..data import check, positions
-from ..data.types import Bools, Floats
 from ..evaluation import name_of
 from ..metrics import predict_with_queries
 from ..reliability import LOSSES, CalibratedRankerCV, GuaranteedCutoff

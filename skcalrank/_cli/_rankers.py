@@ -11,7 +11,7 @@ from sklearn import preprocessing
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 from .. import ExternalRanker, TabularRanker
-from ..data.types import Array, Floats
+from ..columns.types import Array, Floats
 from ..evaluation import JUDGED_MEASURES
 from ..measures import MEASURES as ALL_MEASURES
 from ..measures import Measure, get_measure

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import __version__
-from ..data import check, texts
-from ..data.types import Floats
+from ..columns import texts
+from ..columns.types import Floats
+from ..data import check
 from ..evaluation import (
     ABOUT_JUDGED,
     Cell,

@@ -17,14 +17,14 @@ def printable(text: Any) -> str:
     text = str(text)
     if text.replace("\n", "").isprintable():
         return text  # without numpy, which help pages and their errors do not need
-    from ..data import texts
+    from ..columns import texts
 
     return texts.printable(text)
 
 
 def one_line(text: str) -> str:
     """Return text as one line."""
-    from ..data import texts
+    from ..columns import texts
 
     return texts.line(text)
 

@@ -21,18 +21,9 @@ import numpy as np
 from numpy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import (
-    CACHE_CELLS,
-    KEPT_CELLS,
-    OutOfRangeError,
-    Queries,
-    arrays,
-    each,
-    one_blas_thread,
-    say,
-    warn,
-)
-from ..data.types import Floats
+from ..columns import CACHE_CELLS, KEPT_CELLS, arrays
+from ..columns.types import Floats
+from ..data import OutOfRangeError, Queries, each, one_blas_thread, say, warn
 
 # Size of the Gram matrices that are multiplied at a time.
 _BLOCK_CELLS = 2 * CACHE_CELLS

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import Floats, Ints, Matrix
 from ..data import Rows, apart
-from ..data.types import Floats, Ints, Matrix
 
 
 class KnownOutputs:

@@ -16,19 +16,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import (
-    MOST_CELLS,
-    OutOfRangeError,
-    Rows,
-    apart,
-    arrays,
-    check,
-    first_equal_rows,
-    one_blas_thread,
-    tables,
-)
-from ..data.arrays import safe_indexing
-from ..data.types import Array, Floats, Ints
+from ..columns import MOST_CELLS, arrays, first_equal_rows, tables
+from ..columns.arrays import safe_indexing
+from ..columns.types import Array, Floats, Ints
+from ..data import OutOfRangeError, Rows, apart, check, one_blas_thread
 from ._moments import pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean, with_params
 from ._ridge import square_root

@@ -20,18 +20,9 @@ from scipy.optimize import minimize
 from scipy.sparse import diags, issparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import (
-    CACHE_CELLS,
-    PART_CELLS,
-    Queries,
-    arrays,
-    each,
-    one_blas_thread,
-    say,
-    warn,
-    workers_of_fit,
-)
-from ..data.types import Floats
+from ..columns import CACHE_CELLS, PART_CELLS, arrays
+from ..columns.types import Floats
+from ..data import Queries, each, one_blas_thread, say, warn, workers_of_fit
 from ._moments import WithinQueries, merge_all, pooled_moments
 
 # Options of the solver: it stops by the size of the gradient, or at the level of rounding errors.

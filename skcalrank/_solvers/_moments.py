@@ -19,8 +19,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, diags, issparse
 
-from ..data import CACHE_CELLS, MOST_CELLS, PART_CELLS, OutOfRangeError, Queries, arrays, each
-from ..data.types import Array, Bools, Floats, Ints
+from ..columns import CACHE_CELLS, MOST_CELLS, PART_CELLS, arrays
+from ..columns.types import Array, Bools, Floats, Ints
+from ..data import OutOfRangeError, Queries, each
 
 # Chunks have a multiple of this number of rows, for which products are fast.
 _CHUNK_ROWS = 1024

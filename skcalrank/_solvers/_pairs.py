@@ -13,8 +13,9 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
-from ..data import CHUNK_ROWS, MOST_CELLS, Queries, Rows, apart, check, has_method
-from ..data.types import Floats, Ints, Self
+from ..columns import CHUNK_ROWS, MOST_CELLS
+from ..columns.types import Floats, Ints, Self
+from ..data import Queries, Rows, apart, check, has_method
 from ._bilinear import fit_bilinear
 from ._least_squares import fit_pooled, fit_rows, is_closed_form
 from ._moments import merge_all, pooled_moments

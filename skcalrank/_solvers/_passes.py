@@ -24,8 +24,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data import MOST_CELLS, Queries, Rows, tables
-from ..data.types import Floats
+from ..columns import MOST_CELLS, tables
+from ..columns.types import Floats
+from ..data import Queries, Rows
 from ._least_squares import (
     as_dense,
     fit_moments,

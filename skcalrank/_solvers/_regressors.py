@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from ..columns.arrays import safe_indexing
+from ..columns.types import Ints
 from ..data import CutQueriesWarning, NotAMeanWarning, Rows, apart, seed_of, warn
-from ..data.arrays import safe_indexing
-from ..data.types import Ints
 
 # Names of the parameter for the loss, in scikit-learn and in libraries of boosted trees; of
 # constants, for what they predict.

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.linalg import eigh, svd
 from scipy.linalg import lapack
 
+from ..columns.types import Floats
 from ..data import one_blas_thread
-from ..data.types import Floats
 from ._moments import Moments
 
 _EPS = np.finfo(float).eps

@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 from scipy.special import expit
 
-from ..data import arrays, check
-from ..data.types import Bools, Floats
+from ..columns import arrays
+from ..columns.types import Bools, Floats
+from ..data import check
 from ..judgments import PreferenceTarget
 from ._graph import components, solve_laplacian
 from ._judgments import tally_of

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import arrays
-from ..data.types import Floats, Ints
+from ..columns import arrays
+from ..columns.types import Floats, Ints
 from ..judgments import ClickSessions
 
 # Clicks and examinations more that standard errors are taken at, so that those of rare clicks hold.

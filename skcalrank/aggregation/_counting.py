@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..data import arrays
-from ..data.types import Floats
+from ..columns import arrays
+from ..columns.types import Floats
 from ..judgments import PreferenceTarget
 from ._judgments import tally_of
 from ._tally import Tally

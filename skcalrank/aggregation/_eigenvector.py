@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data.types import Bools, Floats
+from ..columns.types import Bools, Floats
 from ..judgments import PreferenceTarget
 from ._judgments import tally_of
 from ._tally import Tally, check_iteration, solve_in_batches

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..data import arrays
-from ..data.types import Bools, Floats, Ints
+from ..columns import arrays
+from ..columns.types import Bools, Floats, Ints
 from ._tally import Tally
 
 _ROUNDING = 8 * np.finfo(float).eps

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import Array, Floats, Ints
 from ..data import OneQueryWarning, Queries, is_settled
-from ..data.types import Array, Floats, Ints
 from ..judgments import ClickSessions, PreferenceTarget
 from ._tally import Tally, warn_of
 

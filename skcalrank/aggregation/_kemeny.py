@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import arrays, check
-from ..data.types import Array, ArrayLike, Floats
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Floats
+from ..data import check
 from ..judgments import PreferenceTarget
 from ..preds import TIME_LIMIT, feedback_arc_positions
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit, ndtri_exp
 
+from ..columns.types import Bools, Floats
 from ..data import check
-from ..data.types import Bools, Floats
 from ..judgments import PreferenceTarget
 from ._graph import components, solve_laplacian
 from ._judgments import tally_of

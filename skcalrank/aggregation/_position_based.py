@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
-from ..data import arrays, call_step, handed_to
-from ..data.types import ArrayLike, Floats, Ints, Matrix
+from ..columns import arrays
+from ..columns.types import ArrayLike, Floats, Ints, Matrix
+from ..data import call_step, handed_to
 from ..judgments import ClickCounts, ClickSessions, PositionModel, check_clicks, check_probabilities
 from ._cascade import MORE_CLICKS, MORE_EXAMINATIONS
 from ._propensities import fit_propensities

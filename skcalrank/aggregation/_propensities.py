@@ -11,8 +11,9 @@ from scipy.sparse import csr_matrix, diags, issparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.isotonic import isotonic_regression
 
-from ..data import arrays, check, warn
-from ..data.types import Array, Floats, Ints, Matrix
+from ..columns import arrays
+from ..columns.types import Array, Floats, Ints, Matrix
+from ..data import check, warn
 from ..judgments import (
     ClickCounts,
     ClickSessions,

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import CHUNK_ROWS, Queries, check
-from ..data.types import Bools, Floats, Ints, Seed
+from ..columns import CHUNK_ROWS
+from ..columns.types import Bools, Floats, Ints, Seed
+from ..data import Queries, check
 from ..judgments import ClickCounts, ClickSessions, PreferenceTarget
 from ._cascade import cascade
 from ._counting import borda, win_rate

@@ -8,8 +8,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, Queries, check, lazy_property, warn
-from ..data.types import Bools, Floats, Ints
+from ..columns import CACHE_CELLS
+from ..columns.types import Bools, Floats, Ints
+from ..data import Queries, check, lazy_property, warn
 
 # Number of rows that are processed at a time, so that a few arrays of them fit into the cache.
 _BATCH_ROWS = CACHE_CELLS // 8

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import Floats
 from ..data import check
-from ..data.types import Floats
 from ..losses import LOSSES, get_loss, unknown_loss
 from ..measures import Measure
 from ..trees import ENGINES, OBJECTIVES, TREE_OPTIONS, Engine, is_objective, preferred

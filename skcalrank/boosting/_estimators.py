@@ -10,8 +10,8 @@ from sklearn.base import is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from ..columns.types import Floats
 from ..data import Queries, call_step, handed_to
-from ..data.types import Floats
 from ..trees import library_of, reads_queries
 
 

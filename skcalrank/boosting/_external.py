@@ -11,8 +11,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fits_in_closed_form, with_ties
+from ..columns.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..data import Rows, all_or_nothing, apart, available_if, call_step, check, limits
-from ..data.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, by_column, encoded, fit_encoded

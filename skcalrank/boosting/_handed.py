@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import MissingQidError, Queries, arrays, check_own_qid, plain
-from ..data.types import Array, ArrayLike, Floats, Ints
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Floats, Ints
+from ..data import MissingQidError, Queries, check_own_qid, plain
 from ..trees import LIBRARIES
 
 # Training sets to remember: cross-validation inside a library boosts its folds in turn, with one

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import Array, Floats, Ints
 from ..data import check
-from ..data.types import Array, Floats, Ints
 from ..measures import Measure, get_measure, warn_unless_grades
 from ..metrics import PreparedScore, RowPolicies, undefined_mean
 from ._handed import Handed, Known, from_lightgbm, from_xgboost, workers

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from ..columns.types import Floats, Ints
 from ..data import Rows
-from ..data.types import Floats, Ints
 from ..trees import Engine
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import ArrayLike, Floats, Self
 from ..data import QUERY_WEIGHTS, Queries, check, in_memory, lazy_property
-from ..data.types import ArrayLike, Floats, Self
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import MEASURES, Measure, get_measure, warn_unless_grades
 from ..trees import ENGINES

@@ -12,6 +12,20 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..columns import tables
+from ..columns.types import (
+    Array,
+    ArrayLike,
+    Bools,
+    Estimator,
+    EvalSets,
+    Floats,
+    Ints,
+    Labels,
+    Matrix,
+    Seed,
+    Self,
+)
 from ..data import (
     ALONE,
     QUERY_WEIGHTS,
@@ -26,21 +40,7 @@ from ..data import (
     limits,
     naming_eval_set,
     seed_of,
-    tables,
     workers_of_fit,
-)
-from ..data.types import (
-    Array,
-    ArrayLike,
-    Bools,
-    Estimator,
-    EvalSets,
-    Floats,
-    Ints,
-    Labels,
-    Matrix,
-    Seed,
-    Self,
 )
 from ..losses import Loss
 from ..measures import Measure, OfTargets

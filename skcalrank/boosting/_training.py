@@ -13,8 +13,9 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import NotAMeanWarning, Rows, hash_rows, say, warn, workers_of_fit
-from ..data.types import Array, Bools, Floats
+from ..columns import hash_rows
+from ..columns.types import Array, Bools, Floats
+from ..data import NotAMeanWarning, Rows, say, warn, workers_of_fit
 from ..losses import get_loss
 from ..measures import Measure, OfTargets
 from ..metrics import PreparedScore

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from ..data import arrays
-from ..data.types import ArrayLike, Ints
+from ..columns import arrays
+from ..columns.types import ArrayLike, Ints
 from ..losses import LOSSES, Loss, PointwiseLoss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import PredResult, map_positions

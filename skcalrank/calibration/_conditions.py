@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import arrays
-from ..data.types import ArrayLike, Floats
+from ..columns import arrays
+from ..columns.types import ArrayLike, Floats
 from ..preds import widest_cycle
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linprog, nnls
 from scipy.sparse import block_diag, csr_array, hstack
 
-from ..data.types import Bools, Floats, Ints
+from ..columns.types import Bools, Floats, Ints
 from ..losses import PreferenceHinge
 
 # Largest numbers of Newton iterations and of halvings of a step. Only minima at infinity need many

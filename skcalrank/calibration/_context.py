@@ -10,8 +10,8 @@ import numpy as np
 from scipy import stats
 from sklearn.base import clone
 
+from ..columns.types import ArrayLike, Matrix
 from ..data import Ranked, check
-from ..data.types import ArrayLike, Matrix
 from ..model_selection import QueryKFold
 from ..preprocessing import QueryContext
 from ..rankers import ScoreRanker, measure_of

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..data import RankingTarget, arrays, check, warning_once
-from ..data.types import Array, ArrayLike, Estimator, Ints, Seed
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Estimator, Ints, Seed
+from ..data import RankingTarget, check, warning_once
 from ..measures import Measure, get_measure
 from ..metrics import predict_with_queries
 

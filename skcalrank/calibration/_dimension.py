@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
+from ..columns.types import ArrayLike, Floats
 from ..data import check
-from ..data.types import ArrayLike, Floats
 from ..measures import Measure, get_measure
 from ._distribution import LabelDistribution
 from ._function import all_labels

@@ -7,8 +7,9 @@ from typing import Any, cast
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import TIES, Queries, Ranked, arrays, check
-from ..data.types import ArrayLike, Floats, Ints, Seed
+from ..columns import arrays
+from ..columns.types import ArrayLike, Floats, Ints, Seed
+from ..data import TIES, Queries, Ranked, check
 from ..losses import Loss
 from ..measures import Measure, get_measure
 from ._orders import all_positions, is_best, values_of_scores

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import linprog, minimize, nnls
 
-from ..data import Queries, arrays, check
-from ..data.types import Array, ArrayLike, Floats, Ints
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Floats, Ints
+from ..data import Queries, check
 from ..losses import Loss
 from ..measures import Measure, get_measure
 from ..preds import Pred

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..columns.types import Seed
 from ..data import check
-from ..data.types import Seed
 from ..losses import Loss
 from ..measures import Measure, PairwiseDisagreement, get_measure
 from ..preds import PREDS, Pred

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from ..columns.types import Bools, Floats, Ints
 from ..data import Queries
-from ..data.types import Bools, Floats, Ints
 from ._cones import largest, newton_steps, projected_newton, sorted_cones
 from ._risk import ConditionalRisk
 from ._shape import are_bowls, frame_of, grid

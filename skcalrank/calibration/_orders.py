@@ -5,8 +5,8 @@ from itertools import permutations
 
 import numpy as np
 
-from ..data import PART_CELLS
-from ..data.types import Bools, Floats, Ints
+from ..columns import PART_CELLS
+from ..columns.types import Bools, Floats, Ints
 
 # Largest number of documents whose orders are enumerated: 8! = 40,320.
 _LARGEST = 8

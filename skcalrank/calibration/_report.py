@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import ArrayLike, Estimator, Floats, Matrix
 from ..data import check
-from ..data.types import ArrayLike, Estimator, Floats, Matrix
 from ..preds import TIME_LIMIT, Pred, PredResult, get_pred, preds_for, sort_positions
 from ..rankers import PairRanker, measure_of
 from ._conditions import CONDITIONS, score_condition

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any
 
-from ..data.types import Floats, Ints
+from ..columns.types import Floats, Ints
 
 
 class ConditionalRisk(ABC):

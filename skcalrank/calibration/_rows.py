@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Queries, arrays
-from ..data.types import Array, ArrayLike, Floats
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Floats
+from ..data import Queries
 from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
 from ._cones import projected_newton

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ..data.types import Bools, Floats
+from ..columns.types import Bools, Floats
 
 # Scores that are tried as origins, and distances that are tried as units.
 _REACH = 10.0 ** np.arange(-15.0, 15.01, 0.1)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import Floats, Ints
 from ..data import Queries
-from ..data.types import Floats, Ints
 from ..losses import (
     LOSSES,
     PreferenceExponential,

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 
+from ..columns.types import Array
 from ..data import Queries, plain
-from ..data.types import Array
 
 # Number of partial results that one task combines.
 _SPLIT_EVERY = 8

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from ..columns.types import Array, Ints
 from ..data import Judgments, MissingQidError, check, is_lazy, qid_array
-from ..data.types import Array, Ints
 from ._blocks import (
     Partitions,
     check_disjoint,

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..columns.types import Ints
 from ..data import check, is_lazy
-from ..data.types import Ints
 from ._blocks import compute, is_frame, join, lazy_array, lazy_frame, sizes_of
 from ._cut import as_rows, partitions
 

@@ -6,7 +6,8 @@ from typing import Any
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import check, tables
+from ..columns import tables
+from ..data import check
 from ..preprocessing import Summary, TableEncoder, fit_summaries, summarized
 from ._blocks import compute, is_frame, tree
 from ._cut import partitions

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..columns.types import Array, Floats, Ints
 from ..data import check
-from ..data.types import Array, Floats, Ints
 from ..preprocessing import TableEncoder
 from ._blocks import OnPartition, check_disjoint, collect, is_frame, names_of, tree
 from ._cut import partitions

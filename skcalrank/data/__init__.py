@@ -1,9 +1,9 @@
-"""Foundations shared by all subpackages: rows grouped by query, targets, validation, errors.
+"""Rows grouped by query: their targets, their door and its checks, errors and warnings.
 
-Names in ``__all__`` are public. The others, and the modules ``arrays``, ``check``, ``limits``,
-``tables`` and ``types``, are for use within skcalrank: subpackages import them from here, and
-never from a private module of this subpackage. Targets of other judgments than grades
-are public here and live in `skcalrank.judgments`, which is loaded when one of them is asked for.
+Names in ``__all__`` are public. The others, and the modules ``check`` and ``limits``, are for use
+within skcalrank: subpackages import them from here, and never from a private module of this
+subpackage. Targets of other judgments than grades are public here and live in
+`skcalrank.judgments`, which is loaded when one of them is asked for.
 """
 
 import sys
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._above import ROOMS
 from .._dask import in_memory, is_lazy, lazy_aware, lazy_transformer, refuse_lazy, results_of_blocks
+from .._threads import each, one_blas_thread, openmp, openmp_threads
 from ._equality import are_alike
 from ._eval_sets import EvalSet, eval_sets, naming_eval_set, takes_eval_set
 from ._exceptions import (
@@ -33,8 +34,6 @@ from ._exceptions import (
 )
 from ._failed_fit import all_or_nothing
 from ._forks import apart, is_forked
-from ._hash import first_equal_rows, hash_cells, hash_keys, hash_names, hash_rows, is_repeatable
-from ._memory import CACHE_CELLS, CHUNK_ROWS, KEPT_CELLS, MOST_CELLS, PART_CELLS, WHOLE_BYTES
 from ._progress import say, timed
 from ._properties import available_if, lazy_property
 from ._queries import (
@@ -50,7 +49,6 @@ from ._queries import (
 from ._query_sizes import QuerySizes
 from ._ranked import TIES, Block, Ranked, positions
 from ._routing import call_step, handed_to, has_method, inside, transform_rows
-from ._row_order import index_of, row_order
 from ._rows import QUERY_WEIGHTS, Rows, query_factors, seed_of
 from ._suspects import (
     SHORTEST_RUN,
@@ -62,9 +60,7 @@ from ._suspects import (
     warn_of_row_numbers,
 )
 from ._targets import Judgments, Origin, RankingTarget, Target, chosen_rows
-from ._threads import each, one_blas_thread, openmp, openmp_threads
 from ._workers import ALONE, Workers, among, workers_of_fit
-from .arrays import is_missing
 
 __all__ = [
     "ClickCounts",

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import is_missing
+from ..columns.arrays import is_missing
 
 
 def are_alike(one: Any, other: Any) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from ._threads import as_here, forget_threads, openmp
+from .._threads import as_here, forget_threads, openmp
 
 Result = TypeVar("Result")
 

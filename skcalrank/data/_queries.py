@@ -26,11 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from . import arrays
-from ._hash import hash_names
-from ._memory import CACHE_CELLS
+from ..columns import CACHE_CELLS, arrays, hash_names
+from ..columns.types import Array, ArrayLike, Bools, Floats, Ints
 from ._workers import workers_of_fit
-from .types import Array, ArrayLike, Bools, Floats, Ints
 
 Kind = TypeVar("Kind", bound=np.generic)
 

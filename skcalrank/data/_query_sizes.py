@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._hash import is_repeatable, spread_bits
+from ..columns import is_repeatable, spread_bits
+from ..columns.types import Array, Bools, Ints
 from ._queries import Queries
-from .types import Array, Bools, Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays
+from ..columns import arrays
+from ..columns.types import Array, Bools, Floats, Ints
 from ._properties import lazy_property
 from ._queries import Bucket, Queries
-from .types import Array, Bools, Floats, Ints
 
 # Up to so many rows are sorted at once; there are fewer of them than numbers of two bytes.
 _FEW_ROWS = 1 << 12

@@ -9,8 +9,8 @@ from sklearn import config_context
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 
+from ..columns.types import ArrayLike
 from ._forks import apart
-from .types import ArrayLike
 
 
 def handed_to(step: Any, method: str, **metadata: Any) -> dict[str, Any]:

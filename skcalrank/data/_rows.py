@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, check, tables
-from ._hash import mixed
+from ..columns import arrays, mixed, tables
+from ..columns.arrays import safe_indexing
+from ..columns.types import Array, Bools, Floats, Ints
+from . import check
 from ._queries import Queries, join_qids
 from ._workers import workers_of_fit
-from .arrays import safe_indexing
-from .types import Array, Bools, Floats, Ints
 
 #: Weight of a query of n documents, as an exponent of n.
 QUERY_WEIGHTS = {"pairs": 2, "documents": 1, "equal": 0}

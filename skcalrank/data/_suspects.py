@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from . import tables
+from ..columns import tables
+from ..columns.types import Array, Floats, Ints
 from ._exceptions import is_settled, settle, warn
 from ._queries import Queries, qid_array
-from .types import Array, Floats, Ints
 
 # A column that orders so many pairs of unequal labels without an error is suspicious.
 _PAIRS = 50

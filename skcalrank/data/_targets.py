@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from . import arrays
+from ..columns import arrays, index_of, row_order
+from ..columns.types import Array, ArrayLike, Ints
 from ._exceptions import MissingQidError
 from ._queries import Queries, check_qid, join_qids
-from ._row_order import index_of, row_order
-from .types import Array, ArrayLike, Ints
 
 
 class Origin(NamedTuple):

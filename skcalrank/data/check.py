@@ -14,7 +14,11 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
-from . import arrays, limits, tables
+from ..columns import arrays, tables
+from ..columns import index_of as index_of
+from ..columns import row_order as row_order
+from ..columns.types import Array, ArrayLike, Floats
+from . import limits
 from ._exceptions import (
     CutQueriesWarning,
     EqualLabelsWarning,
@@ -26,11 +30,8 @@ from ._exceptions import (
 )
 from ._queries import Queries, check_qid, is_scalar
 from ._query_sizes import QuerySizes
-from ._row_order import index_of as index_of
-from ._row_order import row_order as row_order
 from ._targets import Judgments, Target
 from ._workers import workers_of_fit
-from .types import Array, ArrayLike, Floats
 
 # Queries per row from which on a qid seems to be of documents.
 _NEARLY_ALL = 0.9

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.types import Array, Floats, Self
+from ..columns.types import Array, Floats, Self
 
 
 class RankingData(NamedTuple("_Triple", [("X", Any), ("y", Array), ("qid", Array)])):

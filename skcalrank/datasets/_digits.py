@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..columns.types import Floats, Seed
 from ..data import check
-from ..data.types import Floats, Seed
 from ._container import RankingData
 
 _DESCRIPTION = """Query by example on the handwritten digits of scikit-learn.

@@ -8,7 +8,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..data import check, tables
+from ..columns import tables
+from ..data import check
 from ._container import RankingData
 from ._csv_files import Columns
 from ._table_files import read_table

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..columns.types import Array, ArrayLike, Floats, Ints, Seed
 from ..data import Queries, check
-from ..data.types import Array, ArrayLike, Floats, Ints, Seed
 from ..measures import Measure, get_measure
 from ..metrics import measure_score
 from ._container import RankingData

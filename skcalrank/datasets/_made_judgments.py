@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from ..data import CHUNK_ROWS, Queries, arrays, check, check_qid
-from ..data.types import ArrayLike, Floats, Ints, Seed
+from ..columns import CHUNK_ROWS, arrays
+from ..columns.types import ArrayLike, Floats, Ints, Seed
+from ..data import Queries, check, check_qid
 from ..judgments import ClickSessions, PositionModel, PreferenceTarget
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..columns.types import Array, Floats, Ints, Seed
 from ..data import check
-from ..data.types import Array, Floats, Ints, Seed
 from ._container import RankingData
 from ._made import made_sizes
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import Floats
 from ..data import warn
-from ..data.types import Floats
 from ._container import LabelRankingData
 from ._files import LARGE_BYTES, text_lines, without_packing
 

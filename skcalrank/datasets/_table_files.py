@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import PART_CELLS, arrays, tables, warn
-from ..data.types import Array, Floats
+from ..columns import PART_CELLS, arrays, tables
+from ..columns.types import Array, Floats
+from ..data import warn
 from ._csv_files import Columns, advice_on_separators, csv_frames, refuse_twins
 from ._files import is_larger_unpacked, needs, reading, refuse_cut_queries, to_float, whole_queries
 from ._table_sources import PartitionColumns, Shard, shards_of

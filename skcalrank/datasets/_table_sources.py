@@ -15,7 +15,8 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from ..data import arrays, check
+from ..columns import arrays
+from ..data import check
 from ._files import needs
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"  # the name of a folder of rows without a value

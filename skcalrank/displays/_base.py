@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import check, texts
+from ..columns import texts
+from ..data import check
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

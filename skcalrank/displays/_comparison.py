@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import Axes, Floats
 from ..data import check
-from ..data.types import Axes, Floats
 from ._base import Display, literal, name_band, spanned, styled
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..data import check, texts
-from ..data.types import ArrayLike, Axes, Estimator, Matrix
+from ..columns import texts
+from ..columns.types import ArrayLike, Axes, Estimator, Matrix
+from ..data import check
 from ..inspection import Explanation, explain_order
 from ._base import Display, literal, styled
 

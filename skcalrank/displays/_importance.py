@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import check, texts
-from ..data.types import ArrayLike, Axes, Estimator, Floats, Matrix
+from ..columns import texts
+from ..columns.types import ArrayLike, Axes, Estimator, Floats, Matrix
+from ..data import check
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, literal, styled
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
+from ..columns.types import ArrayLike, Axes, Estimator, Floats, Ints, Labels, Matrix
 from ..data import check
-from ..data.types import ArrayLike, Axes, Estimator, Floats, Ints, Labels, Matrix
 from ..judgments import PreferenceTarget
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries, warn_of_queries

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import ArrayLike, Axes, Estimator, Floats, Labels, Matrix, Seed
 from ..data import Queries, check
-from ..data.types import ArrayLike, Axes, Estimator, Floats, Labels, Matrix, Seed
 from ..metrics import Bins, checked_values, predict_with_queries
 from ..rankers import ranker_in
 from ..reliability import CalibratedRankerCV, GuaranteedCutoff, Judged, observed, on_halves

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..data import check, plain, tables, texts
-from ..data.arrays import num_samples
-from ..data.types import Array, ArrayLike, Axes, Estimator, Floats, Ints, Matrix
+from ..columns import tables, texts
+from ..columns.arrays import num_samples
+from ..columns.types import Array, ArrayLike, Axes, Estimator, Floats, Ints, Matrix
+from ..data import check, plain
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, literal, styled
 

@@ -9,8 +9,8 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ..columns.types import Axes, Estimator, Floats
 from ..data import inside
-from ..data.types import Axes, Estimator, Floats
 from ._base import Display, draw_line, literal
 
 

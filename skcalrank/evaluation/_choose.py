@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import clone
 
 from ..aggregation import position_based
-from ..data import call_step, handed_to, keeping_warnings, tables, warning_once
-from ..data.arrays import safe_indexing
-from ..data.types import ArrayLike, Floats, Ints, Matrix
+from ..columns import tables
+from ..columns.arrays import safe_indexing
+from ..columns.types import ArrayLike, Floats, Ints, Matrix
+from ..data import call_step, handed_to, keeping_warnings, warning_once
 from ..judgments import ClickSessions
 from ..measures import DCG
 from ..model_selection import QueryKFold

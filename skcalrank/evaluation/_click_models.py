@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.types import Bools, Floats
+from ..columns.types import Bools, Floats
 from ..judgments import ClickSessions
 
 # Perplexities of this difference or less are equal: propensities near 1 are no bias, up to errors.

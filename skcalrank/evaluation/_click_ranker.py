@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ..aggregation import PropensityEstimate
+from ..columns.arrays import safe_indexing
+from ..columns.types import ArrayLike, Estimator, Matrix, Seed
 from ..data import check, keeping_warnings, warning_once
-from ..data.arrays import safe_indexing
-from ..data.types import ArrayLike, Estimator, Matrix, Seed
 from ..judgments import ClickSessions
 from ..measures import Measure
 from ..model_selection import QueryShuffleSplit

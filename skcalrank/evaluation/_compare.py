@@ -8,19 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import (
-    Queries,
-    arrays,
-    check,
-    in_memory,
-    is_lazy,
-    is_missing,
-    qid_array,
-    tables,
-    timed,
-    warn,
-)
-from ..data.types import Array, ArrayLike, Floats, Labels, Unpack
+from ..columns import arrays, is_missing, tables
+from ..columns.types import Array, ArrayLike, Floats, Labels, Unpack
+from ..data import Queries, check, in_memory, is_lazy, qid_array, timed, warn
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison

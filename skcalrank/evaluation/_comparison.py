@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import check, texts, warn
-from ..data.types import Array, Axes, Floats
+from ..columns import texts
+from ..columns.types import Array, Axes, Floats
+from ..data import check, warn
 from ._comparison_tables import TABLES, table_of
 from ._rank_frame import pandas_for
 from ._regression_means import Correction

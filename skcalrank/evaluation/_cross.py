@@ -13,20 +13,20 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 
 from ..boosting import adapted
+from ..columns import arrays
+from ..columns.arrays import safe_indexing
+from ..columns.types import CV, ArrayLike, Estimator, Floats, Ints, Labels, Matrix, Unpack
 from ..data import (
     MissingQidError,
     Queries,
     RankingTarget,
     Target,
-    arrays,
     check,
     refuse_lazy,
     timed,
     warning_once,
     warning_once_in_jobs,
 )
-from ..data.arrays import safe_indexing
-from ..data.types import CV, ArrayLike, Estimator, Floats, Ints, Labels, Matrix, Unpack
 from ..judgments import PreferenceTarget
 from ..measures import Measure, warn_unless_grades
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries

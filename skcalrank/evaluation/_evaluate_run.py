@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
+from ..columns.types import Floats, Unpack
 from ..data import warn, warning_once
-from ..data.types import Floats, Unpack
 from ..measures import MEASURES, Measure, get_measure, unknown_measure
 from ..metrics import check_several, mean_of_queries
 from ._judged_run import JudgedRun

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import stats
 
 from ..aggregation import PropensityEstimate, fit_propensities
-from ..data import Queries, arrays, check, hash_names, warn
-from ..data.types import Floats, Ints
+from ..columns import arrays, hash_names
+from ..columns.types import Floats, Ints
+from ..data import Queries, check, warn
 from ..judgments import ClickSessions, PositionModel, check_probabilities, refuse_clicks_alone
 from ..measures import Measure, get_measure
 

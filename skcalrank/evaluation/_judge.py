@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..data import PreferenceTarget, Queries, Ranked, check, is_missing, warn
-from ..data.types import Bools, Floats
+from ..columns import is_missing
+from ..columns.types import Bools, Floats
+from ..data import Queries, Ranked, check, warn
+from ..judgments import PreferenceTarget
 from ..measures import Measure
 from ..metrics import CheckedTarget, RowPolicies
 from ._comparison import Comparison, Difference, Estimate

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Block, Queries, Ranked, arrays, warn
-from ..data.types import Floats, Ints
+from ..columns import arrays
+from ..columns.types import Floats, Ints
+from ..data import Block, Queries, Ranked, warn
 from ..measures import Measure, warn_unless_grades
 from ..metrics import MeasuredLabels, fill_undefined
 from ._run_sources import Scores

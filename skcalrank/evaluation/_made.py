@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import Floats
 from ..data import warn
-from ..data.types import Floats
 from ._comparison import Comparison, Difference, Estimate
 from ._statistics import (
     FEWEST_IN_TAIL,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data import is_missing
+from ..columns import is_missing
 
 # Types of numbers that may be whole.
 _FRACTIONS = (float, np.floating, Fraction, Decimal)

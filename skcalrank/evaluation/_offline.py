@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import arrays, check
-from ..data.types import ArrayLike, Floats
+from ..columns import arrays
+from ..columns.types import ArrayLike, Floats
+from ..data import check
 from ..judgments import ClickSessions
 from ..measures import Measure
 from ._impressions import (

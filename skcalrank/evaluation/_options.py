@@ -9,8 +9,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from ..columns.types import Seed
 from ..data import TIES, check
-from ..data.types import Seed
 from ..metrics import EMPTY, RowPolicies
 from ._statistics import Methods
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Queries, check, positions, results_of_blocks, tables
-from ..data.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..columns import tables
+from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..data import Queries, check, positions, results_of_blocks
 from ..metrics import predict_with_queries
 
 # Constructors of libraries whose frames are returned to those who pass them.

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from ..data import arrays
-from ..data.types import Bools, Floats, Ints
+from ..columns import arrays
+from ..columns.types import Bools, Floats, Ints
 from ._statistics import Moments, effect_sizes, power_of_t
 
 # Fewer values of people leave fewer than two degrees of freedom beside a slope.

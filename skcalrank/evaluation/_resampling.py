@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import arrays, each
-from ..data.types import Floats, Ints, Seed
+from ..columns import arrays
+from ..columns.types import Floats, Ints, Seed
+from ..data import each
 
 # Approximate number of cells of a block, one for each resample and query.
 _BLOCK_CELLS = 1 << 20

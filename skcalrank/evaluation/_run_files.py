@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import ArrayLike, Floats, Ints
 from ..data import check, qid_array
-from ..data.types import ArrayLike, Floats, Ints
 from ._names import name_of
 from ._rank_frame import top_rows
 from ._run_kinds import QRELS, RUN

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import in_memory, is_missing, tables
-from ..data.types import Array
+from ..columns import is_missing, tables
+from ..columns.types import Array
+from ..data import in_memory
 from ..datasets import Columns, table_format
 from ._names import names_of
 from ._run_kinds import QRELS, RUN, Kind, Row, entry, number

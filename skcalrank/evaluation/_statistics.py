@@ -12,8 +12,9 @@ import numpy as np
 from scipy import stats
 from scipy.special import nctdtr, ndtr, ndtri
 
-from ..data import arrays, check
-from ..data.types import Array, Floats, Ints, Seed
+from ..columns import arrays
+from ..columns.types import Array, Floats, Ints, Seed
+from ..data import check
 from ._resampling import (
     bootstrap_t,
     by_pattern,

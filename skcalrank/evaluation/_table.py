@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ..data import texts
+from ..columns import texts
 
 
 class Cell(NamedTuple):

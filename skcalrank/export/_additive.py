@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
-from ..data import is_missing
-from ..data.types import Array
+from ..columns import is_missing
+from ..columns.types import Array
 from ..preprocessing import signed_log1p
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.types import ArrayLike, Estimator
+from ..columns.types import ArrayLike, Estimator
 from ..preprocessing import TableEncoder
 from ..stacking import scorer_of
 from ._additive import Additive, Category, Curve, plain

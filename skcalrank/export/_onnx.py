@@ -13,8 +13,8 @@ from sklearn.preprocessing import FunctionTransformer, SplineTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from ..boosting import BoostedRanker, ExternalRanker
+from ..columns.types import Estimator
 from ..data import check
-from ..data.types import Estimator
 from ..linear_model import GramRidge
 from ..preprocessing import QuantileHinges
 from ..rankers import RANKERS, MultiLabelRanker, is_ranker

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.types import ArrayLike
+from ..columns.types import ArrayLike
 from ..trees import Forest
 from ._document import ROUNDING, matrix_columns
 from ._trees import single_above

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from ..boosting import tree_scores
-from ..data.types import ArrayLike, Estimator
+from ..columns.types import ArrayLike, Estimator
 from ..trees import Forest
 from ._additive import Category, Curve
 from ._folding import folded

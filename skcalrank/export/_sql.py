@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..data.types import ArrayLike, Estimator
+from ..columns.types import ArrayLike, Estimator
 from ._document import document_of, reads_queries
 from ._score_tree import unwrapped
 from ._statement import Expression, Statement

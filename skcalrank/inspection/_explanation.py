@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import check, texts
-from ..data.types import Floats, Ints
+from ..columns import texts
+from ..columns.types import Floats, Ints
+from ..data import check
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,8 +8,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.arrays import num_samples
-from ..data.types import ArrayLike, Estimator, Floats, Matrix, Self
+from ..columns.arrays import num_samples
+from ..columns.types import ArrayLike, Estimator, Floats, Matrix, Self
 
 
 class FixedQueries(RegressorMixin, BaseEstimator):

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..data import MissingQidError, check, is_missing, tables
-from ..data.arrays import num_samples
-from ..data.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..columns import is_missing, tables
+from ..columns.arrays import num_samples
+from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..data import MissingQidError, check
 from ..trees import has_tree_parts
 from ._explanation import Explanation
 from ._parts import (

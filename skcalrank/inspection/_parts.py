@@ -8,9 +8,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import arrays, check, inside, is_lazy, tables, transform_rows
-from ..data.arrays import num_samples
-from ..data.types import Array, Floats, Ints
+from ..columns import arrays, tables
+from ..columns.arrays import num_samples
+from ..columns.types import Array, Floats, Ints
+from ..data import check, inside, is_lazy, transform_rows
 from ..trees import has_tree_parts, tree_parts
 
 # Largest error of a score that counts as linear in the features, relative to its terms.

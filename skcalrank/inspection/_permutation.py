@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data import Queries, arrays, check, tables, texts
-from ..data.types import ArrayLike, Estimator, Floats, Ints, Labels, Seed
+from ..columns import arrays, tables, texts
+from ..columns.types import ArrayLike, Estimator, Floats, Ints, Labels, Seed
+from ..data import Queries, check
 from ..measures import Measure
 from ..metrics import measure_score, predict_with_queries
 

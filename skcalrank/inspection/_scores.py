@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data import MissingQidError, check, tables
-from ..data.arrays import num_samples
-from ..data.types import ArrayLike, Estimator, Floats, Matrix
+from ..columns import tables
+from ..columns.arrays import num_samples
+from ..columns.types import ArrayLike, Estimator, Floats, Matrix
+from ..data import MissingQidError, check
 from ..trees import has_tree_parts
 from ._parts import check_linear, names_of, parts_of, refuse_lazy_rows, rows_behind, unwrapped
 

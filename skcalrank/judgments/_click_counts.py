@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Judgments, arrays, check_own_qid, chosen_rows, index_of, row_order, tables, warn
-from ..data.types import Array, ArrayLike, Ints
+from ..columns import arrays, index_of, row_order, tables
+from ..columns.types import Array, ArrayLike, Ints
+from ..data import Judgments, check_own_qid, chosen_rows, warn
 from ._click_log import ClickLog, identifiers
 from ._clicks import ClickSessions, warn_of_clicks_alone
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..data import arrays, check_own_qid, tables, warn
-from ..data.types import Array, Bools, Ints
+from ..columns import arrays, tables
+from ..columns.types import Array, Bools, Ints
+from ..data import check_own_qid, warn
 
 # Integers in a range of up to so many numbers for each row are counted instead of sorted.
 _DENSE = 4

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Judgments, arrays, check_own_qid, chosen_rows, index_of, plain, warn
-from ..data.types import Array, ArrayLike, Bools, Floats, Ints
+from ..columns import arrays, index_of
+from ..columns.types import Array, ArrayLike, Bools, Floats, Ints
+from ..data import Judgments, check_own_qid, chosen_rows, plain, warn
 from ._click_log import ClickLog
 
 # If so many impressions are all clicked, the others are missing from the log.

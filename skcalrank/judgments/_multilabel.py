@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Judgments, Origin, check, check_qid, chosen_rows, index_of, row_order
-from ..data.types import Array, ArrayLike, Floats, Ints
+from ..columns import index_of, row_order
+from ..columns.types import Array, ArrayLike, Floats, Ints
+from ..data import Judgments, Origin, check, check_qid, chosen_rows
 
 
 class MultiLabelTarget(Judgments):

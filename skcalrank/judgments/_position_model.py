@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import arrays
-from ..data.types import ArrayLike, Floats, Ints
+from ..columns import arrays
+from ..columns.types import ArrayLike, Floats, Ints
 
 _ROUNDING = 1e-9
 

@@ -10,11 +10,12 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 from ..data import (
     Judgments,
     Queries,
     Target,
-    arrays,
     check,
     check_own_qid,
     check_qid,
@@ -22,7 +23,6 @@ from ..data import (
     factorized,
     plain,
 )
-from ..data.types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 from ._click_log import identifiers
 
 #: Names of the formulas that turn relevances into weights of preferences.

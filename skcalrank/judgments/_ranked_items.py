@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..columns.types import Floats, Ints
 from ..data import Queries
-from ..data.types import Floats, Ints
 
 
 class RankedItems(NamedTuple):

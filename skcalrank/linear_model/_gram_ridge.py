@@ -20,8 +20,9 @@ from .._solvers import (
     ridge,
     ridge_path,
 )
-from ..data import all_or_nothing, arrays, check, lazy_property, limits, refuse_lazy
-from ..data.types import ArrayLike, Floats, Ints, Matrix, Self
+from ..columns import arrays
+from ..columns.types import ArrayLike, Floats, Ints, Matrix, Self
+from ..data import all_or_nothing, check, lazy_property, limits, refuse_lazy
 
 _X_CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 

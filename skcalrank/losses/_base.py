@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..columns.types import Floats
 from ..data import Queries, each, query_factors, workers_of_fit
-from ..data.types import Floats
 
 # Gradient and curvature, of scores.
 Derivatives = Callable[[Floats], tuple[Floats, Floats]]

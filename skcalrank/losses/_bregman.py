@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import xlogy
 
+from ..columns.types import Floats
 from ..data import Queries
-from ..data.types import Floats
 from ._base import Loss, LossWithEta
 from ._pointwise import Logistic
 

@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import CACHE_CELLS, Bucket, Queries, arrays
-from ..data.types import Floats
+from ..columns import CACHE_CELLS, arrays
+from ..columns.types import Floats
+from ..data import Bucket, Queries
 from ._base import EXPONENT, Derivatives, LossInParts
 from ._quadrature import FLOOR, PairDerivatives
 

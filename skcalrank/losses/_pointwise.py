@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, log1p, xlogy
 
+from ..columns.types import Floats
 from ..data import Queries
-from ..data.types import Floats
 from ._base import EXPONENT, Loss, LossInParts, LossWithEta
 
 # Scores at which slopes of a loss are compared with differences of its terms, and half their width.

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
-from ..data.types import Array, Floats, Ints
+from ..columns.types import Array, Floats, Ints
 from ._base import EXPONENT
 from ._pointwise import rounded_hinge, softplus
 

@@ -23,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import CACHE_CELLS, Queries
-from ..data.types import Floats
+from ..columns import CACHE_CELLS
+from ..columns.types import Floats
+from ..data import Queries
 
 # Distance of nodes, and where the first one is and the last one for scores of 0.
 _STEP, _FIRST, _LAST = 0.4, -2.8, 2.8

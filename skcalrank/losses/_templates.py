@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize
 
+from ..columns.types import Bools, Floats, Ints
 from ..data import Queries
-from ..data.types import Bools, Floats, Ints
 from ._pairwise import PairwiseLoss
 from ._pointwise import PointwiseLoss
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..columns.types import Bools, Floats, Ints, Self
 from ..data import Block, Queries, Ranked, are_alike, check
-from ..data.types import Bools, Floats, Ints, Self
 from ._families import shown
 from ._own import checked_targets, is_own
 

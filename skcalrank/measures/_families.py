@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..columns.types import Array, ArrayLike, Floats, Ints
 from ..data import check
-from ..data.types import Array, ArrayLike, Floats, Ints
 
 Gain: TypeAlias = str | Sequence[float] | Callable[[Floats], ArrayLike]
 Discount: TypeAlias = Sequence[float] | Callable[[Floats], ArrayLike]

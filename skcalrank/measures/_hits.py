@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Queries, Ranked, arrays
-from ..data.types import Floats, Ints
+from ..columns import arrays
+from ..columns.types import Floats, Ints
+from ..data import Queries, Ranked
 from ._base import Measure, PositionalMeasure
 from ._options import BinaryMeasure, CutoffMeasure, IndependentMeasure, RelativeMeasure
 from ._positional import Precision, Recall

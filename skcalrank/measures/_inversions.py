@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Block, Ranked, arrays
-from ..data.types import Array, Floats, Ints
+from ..columns import arrays
+from ..columns.types import Array, Floats, Ints
+from ..data import Block, Ranked
 
 # Number of columns of a chunk, within which all pairs are compared one by one.
 _CHUNK = 32

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..columns.types import Bools, Floats, Ints
 from ..data import Queries
-from ..data.types import Bools, Floats, Ints
 from ._base import PositionalMeasure
 
 

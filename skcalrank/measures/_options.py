@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..columns.types import Bools, Floats, Ints, Self
 from ..data import NotGradesWarning, Queries, warn
-from ..data.types import Bools, Floats, Ints, Self
 from ._base import Measure
 from ._families import Discount, Gain, as_places, own_discount, own_gain
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.types import Floats
+from ..columns.types import Floats
 
 # Number of documents of the query at whose positions the basis is read.
 _N = 50

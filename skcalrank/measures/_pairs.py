@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Queries, Ranked, arrays, check
-from ..data.types import Array, Bools, Floats, Ints
+from ..columns import arrays
+from ..columns.types import Array, Bools, Floats, Ints
+from ..data import Queries, Ranked, check
 from ..judgments import check_preference_weights
 from ._base import Measure, PairMeasure
 from ._inversions import disagreement

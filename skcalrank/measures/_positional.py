@@ -14,8 +14,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data import Queries, Ranked, arrays
-from ..data.types import Bools, Floats, Ints
+from ..columns import arrays
+from ..columns.types import Bools, Floats, Ints
+from ..data import Queries, Ranked
 from ._base import PositionalMeasure
 from ._families import Discount, Gain, discounts, gains
 from ._options import BinaryMeasure, CutoffMeasure, GainMeasure, RelativeMeasure

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Block, Queries, Ranked, arrays, check
-from ..data.types import Floats, Ints
+from ..columns import arrays
+from ..columns.types import Floats, Ints
+from ..data import Block, Queries, Ranked, check
 from ._base import Measure, PairMeasure
 from ._families import Discount, Gain, discounts, gains
 from ._options import CutoffMeasure, GainMeasure, IndependentMeasure, RelativeMeasure

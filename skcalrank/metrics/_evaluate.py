@@ -8,8 +8,8 @@ from typing import Any, Literal, TypedDict, overload
 
 import numpy as np
 
+from ..columns.types import ArrayLike, Floats, Labels, Unpack
 from ..data import NotGradesWarning, Target, check, in_memory, keeping_warnings, warn
-from ..data.types import ArrayLike, Floats, Labels, Unpack
 from ..measures import Measure, get_measure
 from ._values import CheckedTarget, RowPolicies
 

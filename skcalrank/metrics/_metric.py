@@ -8,7 +8,7 @@ from functools import wraps
 from inspect import Parameter
 from typing import Any, Literal, Protocol, overload
 
-from ..data.types import ArrayLike, Floats, Labels
+from ..columns.types import ArrayLike, Floats, Labels
 from ..measures import Measure, get_convention
 from ._evaluate import evaluated, measure_score
 from ._values import RowPolicies

@@ -8,9 +8,10 @@ from typing import Any
 from sklearn import get_config
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from ..data import arrays, check, is_lazy
-from ..data.arrays import num_samples
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
+from ..columns import arrays
+from ..columns.arrays import num_samples
+from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
+from ..data import check, is_lazy
 from ..measures import MEASURES, Measure, get_measure
 from ._evaluate import evaluated
 from ._values import RowPolicies

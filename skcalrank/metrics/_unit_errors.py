@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from ..data import Queries, arrays, check
-from ..data.types import ArrayLike, Floats, Ints
+from ..columns import arrays
+from ..columns.types import ArrayLike, Floats, Ints
+from ..data import Queries, check
 
 # Draws of labels for the error that perfect probabilities would have.
 _N_DRAWS = 200

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from ..data import TIES, Queries, Ranked, arrays, check, each, warn
-from ..data.types import ArrayLike, Bools, Floats, Labels
+from ..columns import arrays
+from ..columns.types import ArrayLike, Bools, Floats, Labels
+from ..data import TIES, Queries, Ranked, check, each, warn
 from ..judgments import PreferenceTarget, RankedItems
 from ..measures import Measure, get_convention, warn_unless_grades
 

@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import all_or_nothing, arrays, available_if, check, tables, takes_eval_set, warn
-from ..data.types import Array, ArrayLike, Estimator, Floats, Labels, Matrix, Self
+from ..columns import arrays, tables
+from ..columns.types import Array, ArrayLike, Estimator, Floats, Labels, Matrix, Self
+from ..data import all_or_nothing, available_if, check, takes_eval_set, warn
 
 
 def _place_of(column: Any, X: Any) -> int:

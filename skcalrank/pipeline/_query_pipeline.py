@@ -16,6 +16,8 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from .._above import ROOMS
+from ..columns import tables
+from ..columns.types import ArrayLike, EvalSets, Floats, Labels, Matrix, Self
 from ..data import (
     Judgments,
     MissingQidError,
@@ -27,12 +29,10 @@ from ..data import (
     handed_to,
     has_method,
     naming_eval_set,
-    tables,
     takes_eval_set,
     timed,
     transform_rows,
 )
-from ..data.types import ArrayLike, EvalSets, Floats, Labels, Matrix, Self
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import ArrayLike, Floats, Ints
 from ..data import check
-from ..data.types import ArrayLike, Floats, Ints
 from ._objectives import OBJECTIVES
 from ._rounding import without_rounding
 from ._stacks import PredResult, on_stack

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import Queries, arrays, check, positions
-from ..data.types import ArrayLike, Floats, Ints
+from ..columns import arrays
+from ..columns.types import ArrayLike, Floats, Ints
+from ..data import Queries, check, positions
 
 
 def rerank_diverse(

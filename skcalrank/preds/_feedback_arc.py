@@ -11,8 +11,8 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_random_state
 
+from ..columns.types import ArrayLike, Bools, Floats, Ints, Seed
 from ..data import check
-from ..data.types import ArrayLike, Bools, Floats, Ints, Seed
 from ._base import heuristic_cost, preds_of_methods
 from ._insertion import by_net_preference, contradicted, descend, descend_together
 from ._linear_ordering import solve_exactly

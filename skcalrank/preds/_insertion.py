@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.types import Floats, Ints
+from ..columns.types import Floats, Ints
 
 # Orders that are crossed with each other.
 _ORDERS = 24

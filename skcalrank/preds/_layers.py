@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..data import CACHE_CELLS, hash_keys
-from ..data.types import Array, Bools, Floats, Ints
+from ..columns import CACHE_CELLS, hash_keys
+from ..columns.types import Array, Bools, Floats, Ints
 from ._objectives import map_value
 
 # Most steps of the subgradient method, and how much of the last direction is kept; steps without a

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from ..data.types import Floats, Ints
+from ..columns.types import Floats, Ints
 from ._insertion import OrderSearch
 from ._relaxation import Relaxation
 from ._triangles import DualAscent, Pairs

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import Array, ArrayLike, Bools, Floats, Ints
 from ..data import check
-from ..data.types import Array, ArrayLike, Bools, Floats, Ints
 from ._base import heuristic_cost, preds_of_methods
 from ._layers import search_layers
 from ._objectives import map_bound, map_result, map_weights, settled_weights

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.types import Array, Bools, Floats, Ints
+from ..columns.types import Array, Bools, Floats, Ints
 from ._quadratic import pairs_at, settled_pairs
 from ._rounding import without_rounding
 from ._stacks import PredResult, order_to_positions, total

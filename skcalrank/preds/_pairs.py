@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from math import factorial
 
+from ..columns.types import ArrayLike
 from ..data import check
-from ..data.types import ArrayLike
 from ._base import heuristic_cost, preds_of_methods
 from ._quadratic import ALL_ORDERS_UP_TO, Basis, enumerated, searched
 from ._stacks import PredResult, check_stack, on_stack

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..data.types import Floats, Ints
+from ..columns.types import Floats, Ints
 from ._rounding import without_rounding
 from ._stacks import PredResult, order_to_positions, parts, total
 

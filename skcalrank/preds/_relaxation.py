@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from ..data.types import Floats
+from ..columns.types import Floats
 
 
 class Relaxation:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..data.types import Floats, Ints
+from ..columns.types import Floats, Ints
 
 # Exponent of the unit, which is far above rounding, so that noise seldom moves a value to another
 # multiple. Sums over half a million documents of multiples of it are exact in a double.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import Queries, arrays, positions
-from ..data.types import ArrayLike, Ints
+from ..columns import arrays
+from ..columns.types import ArrayLike, Ints
+from ..data import Queries, positions
 from ._base import Pred
 
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data import CACHE_CELLS, arrays, warn
-from ..data.types import ArrayLike, Floats, Ints
+from ..columns import CACHE_CELLS, arrays
+from ..columns.types import ArrayLike, Floats, Ints
+from ..data import warn
 
 # Seconds after which exact maps return the best order of a query found so far, by default.
 TIME_LIMIT = 10.0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..data.types import Floats, Ints
+from ..columns.types import Floats, Ints
 
 
 def weights_of_sets(weights: Floats) -> Floats:

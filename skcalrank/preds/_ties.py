@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import hash_cells, hash_keys
-from ..data.types import Array, Bools, Floats, Ints
+from ..columns import hash_cells, hash_keys
+from ..columns.types import Array, Bools, Floats, Ints
 from ._base import Pred
 from ._objectives import OBJECTIVES, disagreement
 from ._stacks import PredResult, order_to_positions, parts

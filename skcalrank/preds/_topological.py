@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.types import ArrayLike, Bools, Floats, Ints
+from ..columns.types import ArrayLike, Bools, Floats, Ints
 from ._base import Pred
 from ._objectives import disagreement_at, net_graph
 from ._stacks import PredResult, on_stack, order_to_positions

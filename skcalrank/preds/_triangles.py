@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..data.types import Floats, Ints
+from ..columns.types import Floats, Ints
 
 # Of a smoothed absolute value, as a share of the mean net preference: first width, and its decay
 # with each sweep over the triples.

@@ -6,6 +6,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 
+from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..data import (
     MissingQidError,
     OneQueryWarning,
@@ -16,7 +17,6 @@ from ..data import (
     warn,
     workers_of_fit,
 )
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 
 
 @lazy_transformer

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..data.types import Array, Ints, Self
+from ..columns.types import Array, Ints, Self
 from ._table_encoder import TableEncoder
 
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..columns.types import Array, ArrayLike, Floats
 from ..data import Queries, limits
-from ..data.types import Array, ArrayLike, Floats
 from ._base import QueryTransformer
 
 STATISTICS = ("mean", "std", "min", "max", "size")

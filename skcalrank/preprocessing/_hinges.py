@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from ..columns.arrays import check_feature_names_in
+from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..data import all_or_nothing, check, lazy_transformer, limits, workers_of_fit
-from ..data.arrays import check_feature_names_in
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ._quantiles import quantiles, quantiles_of_all
 
 # Number of columns whose values are sorted at a time.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.types import Floats
+from ..columns.types import Floats
 
 
 class Indicators:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import UnseenLevelsWarning, is_missing, warn
-from ..data.tables import Coded, Values, coded
-from ..data.types import Array, Floats
+from ..columns import is_missing
+from ..columns.tables import Coded, Values, coded
+from ..columns.types import Array, Floats
+from ..data import UnseenLevelsWarning, warn
 from ._summaries import Levels, Moments
 from ._values import (
     DAY,

@@ -13,8 +13,9 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
+from ..columns import CACHE_CELLS, tables
+from ..columns.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ..data import (
-    CACHE_CELLS,
     OutOfRangeError,
     Queries,
     all_or_nothing,
@@ -22,10 +23,8 @@ from ..data import (
     handed_to,
     lazy_transformer,
     limits,
-    tables,
     workers_of_fit,
 )
-from ..data.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ._base import QueryTransformer
 from ._hinges import COLUMNS, QuantileHinges, fit_blocks
 from ._indicators import Indicators

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data.types import Array, Floats
+from ..columns.types import Array, Floats
 
 
 def signed_log1p(X: Array) -> Floats:

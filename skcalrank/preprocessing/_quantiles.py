@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..columns.types import Bools, Floats, Ints
 from ..data import workers_of_fit
-from ..data.types import Bools, Floats, Ints
 
 # Number of ranges that a range is cut into.
 _CUTS = 256

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
-from ..data import Queries, arrays, check, limits, tables
-from ..data.types import Array, ArrayLike, Floats
+from ..columns import arrays, tables
+from ..columns.types import Array, ArrayLike, Floats
+from ..data import Queries, check, limits
 from ._base import QueryTransformer
 from ._beside import ScaledBeside, with_scaled
 from ._context import statistics_of

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data import SHORTEST_RUN, are_whole, hash_cells
-from ..data.tables import Coded, Values, coded
-from ..data.types import Array, Ints, Self
+from ..columns import hash_cells
+from ..columns.tables import Coded, Values, coded
+from ..columns.types import Array, Ints, Self
+from ..data import SHORTEST_RUN, are_whole
 from ._values import NAT, calendar, moments_of, numbers_of, seconds_of
 
 # Numbers of rows of tables are checked so many at a time.

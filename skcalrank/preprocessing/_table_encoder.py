@@ -13,6 +13,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..columns import tables
+from ..columns.arrays import check_feature_names_in
+from ..columns.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ..data import (
     LabelOrder,
     all_or_nothing,
@@ -22,13 +25,10 @@ from ..data import (
     limits,
     refuse_lazy,
     say,
-    tables,
     warn,
     warn_of_label,
     workers_of_fit,
 )
-from ..data.arrays import check_feature_names_in
-from ..data.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ._kinds import Category, Column, Flag, Number
 from ._rules import CHOICES, column_of, summarized
 from ._summaries import Summary

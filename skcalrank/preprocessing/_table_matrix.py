@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data.tables import Values
-from ..data.types import Floats, Ints
+from ..columns.tables import Values
+from ..columns.types import Floats, Ints
 from ._kinds import Column, Flag, Number
 
 # Rows of a block of a matrix that is filled column by column, small enough for the cache.

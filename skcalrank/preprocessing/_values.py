@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import is_missing
-from ..data.tables import Coded, Values, listed
-from ..data.types import Array, Floats, Ints
+from ..columns import is_missing
+from ..columns.tables import Coded, Values, listed
+from ..columns.types import Array, Floats, Ints
 
 #: Types of numbers.
 NUMBERS = (Real, Decimal, np.bool_)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from ..data.types import Floats, Ints, Self
+from ..columns.types import Floats, Ints, Self
 
 # Number of frequent words with a column each, and of columns that all words share. Flags find a
 # word that matters by itself, and directions find that many words do.

@@ -8,8 +8,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from .._solvers import is_closed_form
+from ..columns.types import Estimator
 from ..data import Queries, QuerySizes, inside
-from ..data.types import Estimator
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
 from ._calibrated import Calibration, calibration, unknown

@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, mean_over_subsets
-from ..data import Judgments, Rows, arrays, limits
-from ..data.types import Floats, Seed
+from ..columns import arrays
+from ..columns.types import Floats, Seed
+from ..data import Judgments, Rows, limits
 from ..judgments import ClickCounts, ClickSessions
 from ._base import BaseRanker
 from ._judged import JudgmentRanker, count_judgments

@@ -14,6 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import RegressorTags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
+from ..columns import arrays, tables
+from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix
 from ..data import (
     EqualLabelsWarning,
     Judgments,
@@ -23,18 +25,15 @@ from ..data import (
     QuerySizes,
     Rows,
     Target,
-    arrays,
     check,
     check_qid,
     lazy_aware,
     positions,
     refuse_lazy,
     settle,
-    tables,
     warn_of_leaks,
     workers_of_fit,
 )
-from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix
 from ..measures import Measure, get_measure, warn_unless_grades
 from ..metrics import CheckedTarget
 from ._penalty import seen_in

@@ -5,8 +5,8 @@ from __future__ import annotations
 from numbers import Real
 from typing import ClassVar
 
+from ..columns.types import Estimator
 from ..data import limits
-from ..data.types import Estimator
 from ..measures import AUC, RBP, Precision, Recall
 from ._positional import CONSTRAINTS, CUTOFF, TARGETS, PositionalRanker
 

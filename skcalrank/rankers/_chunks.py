@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import clone
 
 from .._solvers import Moments, merge_all
+from ..columns.types import Floats, Self
 from ..data import ALONE, Queries, Rows, among, workers_of_fit
-from ..data.types import Floats, Self
 from ._positional import LeastSquaresRanker
 from ._record import FitRecord
 from ._regression import is_wide, moments_of

@@ -15,8 +15,9 @@ from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 
 from .._solvers import Moments, check_features
-from ..data import Rows, all_or_nothing, arrays, check, lazy_aware, limits, timed, warn
-from ..data.types import CV, ArrayLike, Floats, Labels, Matrix, Self
+from ..columns import arrays
+from ..columns.types import CV, ArrayLike, Floats, Labels, Matrix, Self
+from ..data import Rows, all_or_nothing, check, lazy_aware, limits, timed, warn
 from ..linear_model import GramRidge, add_moments
 from ..measures import Measure, OfTargets, PositionalMeasure
 from ._folds import held_out_scores, make_splits, training_moments

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..columns.types import Floats, Ints
 from ..data import Rows, limits
-from ..data.types import Floats, Ints
 from ..losses import PREFERENCE_LOSSES, PreferenceLoss
 from ._edges import EdgeScorer, narrowing_hinges
 

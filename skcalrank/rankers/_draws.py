@@ -8,8 +8,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._solvers import SQUARED_LOSSES, AveragedDescent
-from ..data import OutOfRangeError, Queries, Rows, arrays, say
-from ..data.types import Floats, Ints
+from ..columns import arrays
+from ..columns.types import Floats, Ints
+from ..data import OutOfRangeError, Queries, Rows, say
 from ..losses import Loss
 
 # Largest numbers of draws, and of their documents, that are aggregated at a time.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..data import PART_CELLS, Rows, limits
-from ..data.types import Floats, Ints
+from ..columns import PART_CELLS
+from ..columns.types import Floats, Ints
+from ..data import Rows, limits
 from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget
 from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ..aggregation import cascade
+from ..columns.types import ArrayLike, Estimator, Floats
 from ..data import RankingTarget, Rows, check, limits
-from ..data.types import ArrayLike, Estimator, Floats
 from ..judgments import ClickSessions
 from ..measures import ERR, Discount, Gain, Measure
 from ._score import ScoreRanker

@@ -15,19 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._solvers import Moments, merge_all, product_of_rows, ridge_path
-from ..data import (
-    KEPT_CELLS,
-    PART_CELLS,
-    CutQueriesWarning,
-    Queries,
-    Ranked,
-    Rows,
-    each,
-    qid_array,
-    warn,
-    workers_of_fit,
-)
-from ..data.types import Floats, Ints
+from ..columns import KEPT_CELLS, PART_CELLS
+from ..columns.types import Floats, Ints
+from ..data import CutQueriesWarning, Queries, Ranked, Rows, each, qid_array, warn, workers_of_fit
 from ._plan import Plan
 from ._regression import moments_of
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import arrays
-from ..data.types import Bools, Floats
+from ..columns import arrays
+from ..columns.types import Bools, Floats
 
 # Largest number of mixes on a grid.
 _MOST = 20_000

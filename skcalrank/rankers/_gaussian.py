@@ -13,8 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
 from .._solvers import predict_rows
-from ..data import MOST_CELLS, PART_CELLS, Queries, Ranked, Rows, one_blas_thread, warn
-from ..data.types import Floats
+from ..columns import MOST_CELLS, PART_CELLS
+from ..columns.types import Floats
+from ..data import Queries, Ranked, Rows, one_blas_thread, warn
 from ._penalty import AUTO, penalty, seen_in
 from ._plan import RegressionPlan
 from ._regression import units_of

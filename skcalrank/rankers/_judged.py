@@ -10,8 +10,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, settled, structure_scores
+from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Self
 from ..data import Judgments, Queries, Rows, all_or_nothing, available_if, limits
-from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Self
 from ..judgments import ClickCounts, ClickSessions, PreferenceTarget
 from ..measures import Measure, OfTargets
 from ._base import BaseRanker, planned

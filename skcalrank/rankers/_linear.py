@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
+from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, lazy_aware, limits, workers_of_fit
-from ..data.types import ArrayLike, Floats, Labels, Matrix, Self
 from ._base import BaseRanker
 from ._penalty import ALPHA, AUTO, Seen, penalty, seen_in, warn_of_many_columns
 from ._plan import Plan

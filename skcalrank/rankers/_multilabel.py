@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import product_of_rows
-from ..data import Queries, Rows, all_or_nothing, arrays, check, limits, warning_once
-from ..data.types import Array, ArrayLike, Floats, Labels, Matrix, Self
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Floats, Labels, Matrix, Self
+from ..data import Queries, Rows, all_or_nothing, check, limits, warning_once
 from ..judgments import MultiLabelTarget
 from ..linear_model import add_moments
 from ..measures import Measure, get_measure, warn_unless_grades

@@ -14,8 +14,8 @@ from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression
 
 from .._solvers import ScorerFit, fit_rows, penalty_scale
+from ..columns.types import Floats
 from ..data import Rows, limits, workers_of_fit
-from ..data.types import Floats
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import Measure
 from ._linear import LinearScorer, TargetScorer

@@ -23,19 +23,9 @@ from .._solvers import (
     fit_pairs,
     fit_regressor,
 )
-from ..data import (
-    Queries,
-    Rows,
-    all_or_nothing,
-    apart,
-    check,
-    each,
-    first_equal_rows,
-    limits,
-    refuse_lazy,
-    say,
-)
-from ..data.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Seed, Self
+from ..columns import first_equal_rows
+from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Seed, Self
+from ..data import Queries, Rows, all_or_nothing, apart, check, each, limits, refuse_lazy, say
 from ..preds import Pred, PredResult, get_pred, solve_with_ties, warn_of_gaps
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
 from ._regression import fit_ridge

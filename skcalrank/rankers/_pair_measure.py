@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..columns.types import Estimator, Floats, Ints, Seed
 from ..data import Rows, limits
-from ..data.types import Estimator, Floats, Ints, Seed
 from ..measures import PairMeasure
 from ..preds import TIME_LIMIT, Pred
 from ._pair_base import PairRanker

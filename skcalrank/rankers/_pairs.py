@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from .._solvers import is_affine, is_closed_form
+from ..columns.types import Estimator, Floats, Ints, Seed
 from ..data import Rows, limits
-from ..data.types import Estimator, Floats, Ints, Seed
 from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import TIME_LIMIT, Pred

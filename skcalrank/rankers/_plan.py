@@ -7,8 +7,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .._solvers import effective_loss, fits_in_closed_form, is_closed_form, needs_non_negative
+from ..columns.types import Floats, Self
 from ..data import Rows, check, has_method, query_factors, warn, workers_of_fit
-from ..data.types import Floats, Self
 from ..judgments import PreferenceTarget
 from ..losses import get_loss
 from ..measures import Measure, warn_unless_grades

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
+from ..columns.types import ArrayLike, Estimator
 from ..data import limits
-from ..data.types import ArrayLike, Estimator
 from ..measures import DCG, ERU, NDCG, Discount, Gain, PositionalMeasure, Spearman, get_measure
 from ._score import ScoreRanker
 

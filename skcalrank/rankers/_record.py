@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import MissingQidError, QuerySizes, are_alike, hash_names, is_repeatable, workers_of_fit
+from ..columns import hash_names, is_repeatable
+from ..data import MissingQidError, QuerySizes, are_alike, workers_of_fit
 from ..measures import Measure
 from ._penalty import NOTHING_SEEN, Seen, penalty
 from ._plan import Plan

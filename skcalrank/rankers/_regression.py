@@ -26,8 +26,9 @@ from .._solvers import (
     pooled_moments,
     transformed,
 )
-from ..data import MOST_CELLS, Queries, Rows, workers_of_fit
-from ..data.types import Floats, Ints
+from ..columns import MOST_CELLS
+from ..columns.types import Floats, Ints
+from ..data import Queries, Rows, workers_of_fit
 from ..linear_model import GramRidge, add_moments
 
 # Number of features up to which the cost of a d x d matrix is negligible.

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import CACHE_CELLS, Bucket, Queries, each
-from ..data.types import Floats
+from ..columns import CACHE_CELLS
+from ..columns.types import Floats
+from ..data import Bucket, Queries, each
 from ..losses import PreferenceLoss
 
 # Smallest number of parts into which the pairs of a batch of queries are divided.

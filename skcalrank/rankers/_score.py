@@ -23,6 +23,8 @@ from .._solvers import (
     takes_nan,
     takes_sparse,
 )
+from ..columns import tables
+from ..columns.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..data import (
     QUERY_WEIGHTS,
     NotAMeanWarning,
@@ -32,10 +34,8 @@ from ..data import (
     check,
     lazy_aware,
     limits,
-    tables,
     warn,
 )
-from ..data.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..linear_model import learn_moments
 from ._base import planned
 from ._penalty import ALPHA, AUTO, gram_ridge, warn_of_many_columns

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Queries, hash_rows
-from ..data.types import Array, Floats, Ints
+from ..columns import hash_rows
+from ..columns.types import Array, Floats, Ints
+from ..data import Queries
 
 # Approximate number of cells of the matrices that are held at a time (32 MB).
 _RUN_CELLS = 1 << 22

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import offsets
 from ..aggregation import is_of_clicks, judgments_of, structure_scores
+from ..columns.types import Floats, Seed
 from ..data import Judgments, Queries, Rows, limits
-from ..data.types import Floats, Seed
 from ..judgments import ClickSessions, PreferenceTarget
 from ..losses import Loss, get_loss
 from ..measures import Measure

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+from ..columns.types import ArrayLike, Floats, Matrix, Self
 from ..data import Rows, all_or_nothing, available_if, check
-from ..data.types import ArrayLike, Floats, Matrix, Self
 from ._base import BaseRanker, planned
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._solvers import ScorerFit
+from ..columns.types import Floats
 from ..data import Rows, check, limits
-from ..data.types import Floats
 from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement

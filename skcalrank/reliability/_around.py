@@ -12,8 +12,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 
 from ..boosting import adapted, scores_of
+from ..columns.types import Bools, Floats
 from ..data import Queries, Rows, call_step, seed_of, warn
-from ..data.types import Bools, Floats
 from ..measures import Measure, get_measure
 from ..rankers import BaseRanker, NDCGRanker, make_splits, measure_of, ranker_in, seems_trained_on
 

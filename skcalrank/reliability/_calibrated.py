@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from ..columns.types import CV, ArrayLike, Bools, Estimator, Floats, Labels, Matrix, Seed, Self
 from ..data import Rows, all_or_nothing, available_if, check, limits, query_factors, warn
-from ..data.types import CV, ArrayLike, Bools, Estimator, Floats, Labels, Matrix, Seed, Self
 from ..measures import Measure, get_measure
 from ..preprocessing import encoded, fit_encoded
 from ._around import RankerAround, ranker_scores, test_folds

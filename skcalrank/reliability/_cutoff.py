@@ -8,21 +8,31 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..columns import arrays, tables
+from ..columns.types import (
+    CV,
+    ArrayLike,
+    Bools,
+    Estimator,
+    Floats,
+    Ints,
+    Labels,
+    Matrix,
+    Seed,
+    Self,
+)
 from ..data import (
     Queries,
     Rows,
     all_or_nothing,
-    arrays,
     check,
     limits,
     positions,
     qid_array,
     refuse_lazy,
     seed_of,
-    tables,
     warn,
 )
-from ..data.types import CV, ArrayLike, Bools, Estimator, Floats, Ints, Labels, Matrix, Seed, Self
 from ..measures import Measure
 from ._around import RankerAround, ranker_scores, test_folds
 from ._calibrated import CalibratedRankerCV

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..columns.types import ArrayLike, Floats, Ints, Labels, Matrix, Seed
 from ..data import check
-from ..data.types import ArrayLike, Floats, Ints, Labels, Matrix, Seed
 from ._cutoff import GuaranteedCutoff
 from ._masses import Judged, masses, shares_of
 from ._promise import Promise

@@ -10,8 +10,8 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
+from ..columns.types import Bools, Floats
 from ..data import Queries
-from ..data.types import Bools, Floats
 from ._masses import runs
 
 # Penalties of the terms of queries, of which the held-out loss chooses one.

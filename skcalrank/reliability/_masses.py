@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data import Queries, arrays
-from ..data.types import Bools, Floats, Ints
+from ..columns import arrays
+from ..columns.types import Bools, Floats, Ints
+from ..data import Queries
 from ..measures import get_measure, warn_unless_grades
 
 

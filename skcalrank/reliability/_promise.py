@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binom
 
-from ..data.types import ArrayLike, Floats
+from ..columns.types import ArrayLike, Floats
 
 # Sums of masses differ by rounding from what they would be in another order.
 _ROUNDING = 1e-9

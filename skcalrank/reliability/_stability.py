@@ -7,8 +7,8 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..boosting import adapted, scores_of
+from ..columns.types import ArrayLike, Estimator, Ints, Labels, Matrix, Seed
 from ..data import check, positions
-from ..data.types import ArrayLike, Estimator, Ints, Labels, Matrix, Seed
 
 
 def rank_stability(

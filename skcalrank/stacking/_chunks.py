@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ..columns.tables import EncodedTable
+from ..columns.types import Bools, Floats, Ints
 from ..data import Queries, Rows, among, each, workers_of_fit
-from ..data.tables import EncodedTable
-from ..data.types import Bools, Floats, Ints
 from ..pipeline import naming_columns
 from ..preprocessing import LinearColumns, TableMatrix, curve_of, fit_together, transform_together
 from ..rankers import FitInChunks, learns_in_chunks

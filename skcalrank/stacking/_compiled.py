@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..boosting import tree_scores
+from ..columns.types import Floats, Ints, Self
 from ..data import Queries
-from ..data.types import Floats, Ints, Self
 from ..pipeline import QueryPipeline
 from ..preprocessing import (
     LinearColumns,

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..boosting import scores_of
+from ..columns.types import Floats, Ints
 from ..data import Rows, has_method
-from ..data.types import Floats, Ints
 from ..inspection import parts_of
 from ..linear_model import GramRidge, settled, variances
 from ..preprocessing import by_column

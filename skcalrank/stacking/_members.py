@@ -12,12 +12,13 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..boosting import scores_of
+from ..columns import arrays
+from ..columns.types import Bools, Floats, Ints
 from ..data import (
     ALONE,
     Queries,
     Rows,
     among,
-    arrays,
     call_step,
     has_method,
     takes_eval_set,
@@ -25,7 +26,6 @@ from ..data import (
     warning_once_in_jobs,
     workers_of_fit,
 )
-from ..data.types import Bools, Floats, Ints
 from ..rankers import is_ranker, with_held_out
 from ._chunks import fit_views
 from ._mixing import ROUNDING, Plan

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from ..boosting import BoostedRanker, check_fit_part, held_out
-from ..data import EvalSet, Queries, Rows, arrays, has_method, tables, workers_of_fit
-from ..data.types import Bools, Floats, Ints
+from ..columns import arrays, tables
+from ..columns.types import Bools, Floats, Ints
+from ..data import EvalSet, Queries, Rows, has_method, workers_of_fit
 from ..losses import Loss
 from ..measures import Measure
 from ..metrics import PreparedScore

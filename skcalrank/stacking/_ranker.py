@@ -13,12 +13,13 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from ..boosting import adapted, is_least_squares, scores_of, taken_by
+from ..columns import arrays, tables
+from ..columns.types import CV, ArrayLike, Estimator, EvalSets, Floats, Labels, Matrix, Seed, Self
 from ..data import (
     EvalSet,
     QuerySizes,
     Rows,
     all_or_nothing,
-    arrays,
     available_if,
     check,
     eval_sets,
@@ -26,12 +27,10 @@ from ..data import (
     lazy_aware,
     limits,
     seed_of,
-    tables,
     takes_eval_set,
     timed,
     workers_of_fit,
 )
-from ..data.types import CV, ArrayLike, Estimator, EvalSets, Floats, Labels, Matrix, Seed, Self
 from ..losses import Loss, get_loss
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded, fit_encoded

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
-from ..data import Workers, check, refuse_lazy, tables
-from ..data.tables import EncodedTable
-from ..data.types import Bools, Floats, Ints
+from ..columns import tables
+from ..columns.tables import EncodedTable
+from ..columns.types import Bools, Floats, Ints
+from ..data import Workers, check, refuse_lazy
 from ..preprocessing import Summary, TableEncoder, encoded, fit_summaries, summarized
 
 

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from ..boosting import BoostedRanker
+from ..columns.types import Seed, Self
 from ..data import Rows, all_or_nothing, check, limits
-from ..data.types import Seed, Self
 from ..losses import Loss
 from ..measures import Measure
 from ..rankers import BaseRanker

@@ -22,9 +22,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from ..boosting import BoostedRanker, encodes, fit_held_out
+from ..columns.tables import EncodedTable
+from ..columns.types import Bools, Ints
 from ..data import Rows
-from ..data.tables import EncodedTable
-from ..data.types import Bools, Ints
 from ..measures import Measure
 from ..pipeline import QueryPipeline, naming_columns
 from ..preprocessing import (

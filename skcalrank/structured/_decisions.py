@@ -11,8 +11,8 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fit_outputs, fit_regressor, fit_rows, is_closed_form, takes_nan, takes_sparse
+from ..columns.types import Array, Floats, Matrix
 from ..data import apart, check, refuse_lazy
-from ..data.types import Array, Floats, Matrix
 
 
 class ClassMeans:

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length
 
-from ..data import PART_CELLS, all_or_nothing, arrays, check, limits, refuse_lazy
-from ..data.types import Array, ArrayLike, Bools, Estimator, Floats, Ints, Matrix
+from ..columns import PART_CELLS, arrays
+from ..columns.types import Array, ArrayLike, Bools, Estimator, Floats, Ints, Matrix
+from ..data import all_or_nothing, check, limits, refuse_lazy
 from ._decisions import LeastSquaresDecisions
 from ._factors import Factors
 from ._sets import indicators

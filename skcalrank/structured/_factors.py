@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from ..data.types import Array, Floats
+from ..columns.types import Array, Floats
 
 
 class Factors(ABC):

@@ -10,8 +10,9 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import all_or_nothing, arrays, check, limits, refuse_lazy
-from ..data.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..data import all_or_nothing, check, limits, refuse_lazy
 from ._decisions import LeastSquaresDecisions, factorize
 
 

@@ -11,8 +11,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..data import arrays, check
-from ..data.types import Array, ArrayLike, Floats, Ints
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Floats, Ints
+from ..data import check
 from ._factors import Factors
 from ._sets import indicators
 

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import all_or_nothing, arrays, check, limits, refuse_lazy
-from ..data.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..columns import arrays
+from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..data import all_or_nothing, check, limits, refuse_lazy
 from ._decisions import LeastSquaresDecisions, factorize
 from ._factors import Factors
 from ._registry import get_factors

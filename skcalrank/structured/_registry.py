@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..columns.types import Array, Floats
 from ..data import check
-from ..data.types import Array, Floats
 from ._f_measure import FMeasure
 from ._factors import Factors
 from ._orders import HitLoss, OrderHamming, RPrecisionLoss

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from ..data import arrays
-from ..data.types import Floats
+from ..columns import arrays
+from ..columns.types import Floats
 
 
 def indicators(y: Any, name: str = "y") -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import InputTags
 
-from ..data.types import Floats
+from ..columns.types import Floats
 from ..preprocessing import Category
 from ._library import Library
 

@@ -12,16 +12,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from ..data import (
-    LostWorkerError,
-    OutOfRangeError,
-    Rows,
-    Workers,
-    arrays,
-    is_forked,
-    openmp_threads,
-)
-from ..data.types import Floats
+from ..columns import arrays
+from ..columns.types import Floats
+from ..data import LostWorkerError, OutOfRangeError, Rows, Workers, is_forked, openmp_threads
 from ._callbacks import Rounds
 from ._forest import Forest
 from ._library import Library

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn import ensemble
 from sklearn.tree import BaseDecisionTree
 
-from ..data.types import Floats
+from ..columns.types import Floats
 from ._forest import Forest
 from ._histograms import histograms_of
 from ._shap import Paths, summing_to

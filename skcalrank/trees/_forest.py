@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.types import Array, Bools, Floats, Ints, Self
+from ..columns.types import Array, Bools, Floats, Ints, Self
 
 # Leaves that are looked up at once, which bounds the memory.
 _AT_ONCE = 1 << 20

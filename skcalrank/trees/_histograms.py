@@ -16,8 +16,8 @@ import sklearn
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
+from ..columns.types import Array, Floats, Ints
 from ..data import lazy_property
-from ..data.types import Array, Floats, Ints
 from ..preprocessing import Category
 from ._forest import Forest
 from ._reading import coded_as_written, finite

@@ -11,8 +11,8 @@ from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.utils import get_tags
 
+from ..columns.types import Floats
 from ..data import Rows, check, handed_to
-from ..data.types import Floats
 from ..preprocessing import Category, read_by_trees
 from ._ensembles import has_tree_parts, tree_parts
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from ..data import Rows, Workers, apart, arrays, workers_of_fit
-from ..data.types import Floats
+from ..columns import arrays
+from ..columns.types import Floats
+from ..data import Rows, Workers, apart, workers_of_fit
 from ._callbacks import LightGBMRounds
 from ._engine import Engine, Growing, Task, checked_text, threads
 from ._forest import Forest

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..data.types import Floats
+from ..columns.types import Floats
 from ..preprocessing import Category, read_by_trees
 from ._forest import Forest
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.types import Floats
+from ..columns.types import Floats
 from ..preprocessing import read_by_trees
 from ._engine import Engine
 from ._forest import Forests

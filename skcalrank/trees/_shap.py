@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ..data.types import Bools, Floats, Ints
+from ..columns.types import Bools, Floats, Ints
 from ._forest import Forest
 
 # Number of cells of a temporary array, small enough for the cache.

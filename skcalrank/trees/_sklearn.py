@@ -17,8 +17,8 @@ import numpy as np
 from numpy.random import RandomState
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from ..columns.types import Floats
 from ..data import openmp
-from ..data.types import Floats
 from ..preprocessing import Category
 from . import _histograms as histograms
 from ._engine import Engine, Growing, Task, threads

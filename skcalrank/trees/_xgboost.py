@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
+from ..columns.types import Floats, Ints
 from ..data import Rows, Workers, apart, warn
-from ..data.types import Floats, Ints
 from ._callbacks import XGBoostRounds
 from ._engine import LARGEST, Engine, Growing, Task, checked_text, threads
 from ._forest import Forest

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from skcalrank import NDCGRanker
-from skcalrank.data import Queries, QuerySizes, Rows, hash_names, qid_array, seed_of
+from skcalrank.columns import hash_names
+from skcalrank.data import Queries, QuerySizes, Rows, qid_array, seed_of
 
 UTC = dt.timezone.utc
 

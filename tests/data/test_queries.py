@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from skcalrank import NDCGRanker, RankingTarget
-from skcalrank.data import Queries, arrays
+from skcalrank.columns import arrays
+from skcalrank.data import Queries
 from skcalrank.metrics import ndcg_score
 
 # Numbers of the queries of the rows: interleaved, and one after the other.

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skcalrank import BoostedRanker, NDCGRanker
-from skcalrank.data import tables
+from skcalrank.columns import tables
 
 N, MANY = 20, 40  # rows of a request, and how often they are repeated to be many
 WHOLE = list(range(N))

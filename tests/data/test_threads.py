@@ -18,7 +18,8 @@ from joblib import Parallel, delayed
 from sklearn import config_context, get_config
 from threadpoolctl import threadpool_limits
 
-from skcalrank.data import _threads, each, one_blas_thread
+from skcalrank import _threads
+from skcalrank.data import each, one_blas_thread
 
 # Cases are kinds of values and operations, of which each has lines of its own.
 pytestmark = pytest.mark.every_case

@@ -18,24 +18,27 @@ TESTS = sorted(Path(__file__).parents[1].rglob("*.py"))
 
 #: Rooms of the package: each imports from its own level and those below.
 LEVELS = {
-    0: ("_above", "_version", "_dask", "data"),
-    1: ("judgments",),
-    2: ("measures", "losses", "preds", "_solvers"),
-    3: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline", "aggregation"),
-    4: ("rankers", "structured", "trees"),
-    5: (
+    0: ("_above", "_version", "_dask", "_threads", "columns"),
+    1: ("data",),
+    2: ("judgments",),
+    3: ("measures", "losses", "preds", "_solvers"),
+    4: ("metrics", "linear_model", "model_selection", "preprocessing", "pipeline", "aggregation"),
+    5: ("rankers", "structured", "trees"),
+    6: (
         *("calibration", "datasets", "boosting"),
         *("inspection", "persistence", "dask"),
     ),
-    6: ("stacking", "reliability"),
-    7: ("__init__", "__main__", "_cli", "displays", "evaluation", "export", "testing"),
+    7: ("stacking", "reliability"),
+    8: ("__init__", "__main__", "_cli", "displays", "evaluation", "export", "testing"),
 }
 LEVEL_OF = {room: level for level, rooms in LEVELS.items() for room in rooms}
 
 #: Modules for the rooms of the package, none of which is a public name.
 NAMESPACES = {
-    f"skcalrank.data.{name}" for name in ("arrays", "check", "limits", "tables", "texts", "types")
-} | {"skcalrank.judgments", "skcalrank.trees"}
+    *(f"skcalrank.columns.{name}" for name in ("arrays", "tables", "texts", "types")),
+    *(f"skcalrank.data.{name}" for name in ("check", "limits")),
+    *(f"skcalrank.{name}" for name in ("columns", "judgments", "trees")),
+}
 
 #: Libraries that the package does without.
 OPTIONAL = {

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from skcalrank.data import CACHE_CELLS, Queries
+from skcalrank.columns import CACHE_CELLS
+from skcalrank.data import Queries
 from skcalrank.losses import (
     LOSSES,
     PREFERENCE_LOSSES,

@@ -260,7 +260,6 @@ TESTED_INSIDE = {
     "calibration._orders.pooled": "the regression within the gap, against scikit-learn's",
     "calibration._shape.frame_of": "units of a search, which its result does not show",
     "calibration._surrogates.conditional_risk": "what the gap is the least value of",
-    "data._threads": "how many threads there are, which the machine says otherwise",
     "metrics._metric.metric_function": "what the metrics are made by",
     "preprocessing._words.Words": "one column of text, against scikit-learn's vectorizers",
     "preds._insertion.OrderSearch": "orders before they are proven, which the map does not show",

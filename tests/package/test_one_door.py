@@ -9,7 +9,8 @@ import sklearn.utils.validation as of_sklearn
 from cases import every_ranker, labels_for
 
 from skcalrank import BoostedRanker, StackingRanker, load_digits_queries
-from skcalrank.data import arrays, check, check_qid
+from skcalrank.columns import arrays
+from skcalrank.data import check, check_qid
 
 # Functions that validate their first argument; a call of one by another is no second check.
 DOORS = {

@@ -11,10 +11,11 @@ from skcalrank import (
     NDCGRanker,
     OrderPreservingRanker,
     PairwiseDisagreementRanker,
+    _threads,
     metrics,
 )
 from skcalrank._solvers import SQUARED_LOSSES
-from skcalrank.data import Queries, _threads
+from skcalrank.data import Queries
 from skcalrank.linear_model import GramRidge
 from skcalrank.losses import LOSSES, get_loss
 

@@ -64,7 +64,7 @@ def test_what_is_public_is_annotated():
     assert {name: missing for name, missing in offenders.items() if missing} == {}
 
 
-#: Parameters that `skcalrank.data.types` or `skcalrank.measures` has a type for.
+#: Parameters that `skcalrank.columns.types` or `skcalrank.measures` has a type for.
 WITH_A_TYPE = {"ax", "cv", "discount", "eval_set", "feature_names", "gain", "input_features"}
 
 # What checks an estimator of any kind, also one that does not predict.

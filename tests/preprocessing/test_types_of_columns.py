@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from columns import KINDS, arrays, made_values, named_tables
 
-from skcalrank.data.tables import take_rows
+from skcalrank.columns.tables import take_rows
 from skcalrank.preprocessing import TableEncoder
 
 # Cases are kinds of values, of which each has lines of its own.

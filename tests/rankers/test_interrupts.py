@@ -24,7 +24,7 @@ from skcalrank.structured import LowRankLossClassifier, StructuredPredictor
 
 PACKAGE = os.path.dirname(skcalrank.__file__)
 # Holds locks of its own, which an interrupt between two calls of C would not give back.
-THREADS = os.path.join(PACKAGE, "data", "_threads.py")
+THREADS = os.path.join(PACKAGE, "_threads.py")
 
 
 def count_calls(method, *args, interrupt_at=None):

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 
 from skcalrank import ExternalRanker, NDCGRanker, PreferenceTarget, RankingTarget, TabularRanker
-from skcalrank.data import first_equal_rows
+from skcalrank.columns import first_equal_rows
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import get_scorer
 from skcalrank.preds import PREDS as EVERY_PRED

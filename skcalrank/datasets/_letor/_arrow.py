@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from ...data.types import Floats, Ints
+from ...columns.types import Floats, Ints
 
 # Arrow and Python read the same numbers from texts of these characters, or Arrow refuses them.
 _DECIMALS = b"0123456789.-+eE"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...columns.types import Floats, Ints
 from ...data import each
-from ...data.types import Floats, Ints
 from .. import _files as files
 from .._container import RankingData
 from . import _lines as parsing

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
 
-from ...data.types import Floats, Ints
+from ...columns.types import Floats, Ints
 from .._files import LARGE_BYTES, Block, line_blocks
 from ._arrow import Form, parse_plain
 

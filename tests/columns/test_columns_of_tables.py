@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skcalrank.data import tables
+from skcalrank.columns import tables
 
 
 def values_of(column):

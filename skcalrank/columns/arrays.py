@@ -12,8 +12,8 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _check_feature_names_in, _num_samples
 
 from .._dask import refuse_lazy
+from .._threads import each
 from ._memory import CACHE_CELLS, PART_CELLS
-from ._threads import each
 from .types import Array, ArrayLike, Floats, Ints
 
 # Functions of scikit-learn that are private there; CONTRIBUTING lists what would replace them.
