@@ -15,7 +15,7 @@ from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison
 from ._evaluate_run import RunValues
-from ._judge import JudgedTarget, check_methods, made_with_judge
+from ._judge import JudgedTarget, JudgedValues, check_methods, made_with_judge
 from ._made import made
 from ._options import Options, Policies, settled
 from ._statistics import Methods
@@ -199,7 +199,8 @@ def compare_values(
     values : dict of dict
         ``values[system][measure]`` is a dict (or pandas Series) of values by query, or an array of
         values of the same queries in the same order. NaN, or NA of pandas, means undefined. If
-        every system is a result of :func:`evaluate_run`, tables have its share of judged documents.
+        every system is a result of :func:`evaluate_run`, tables have its share of judged documents,
+        and a judge corrects means and differences, as in :func:`compare`.
     baseline, methods
         As in :func:`compare`.
     **options
@@ -239,16 +240,27 @@ def compare_values(
     systems = named_systems("values", values, baseline)
     by_measure = {name: named(f"values[{name!r}]", of) for name, of in systems.items()}
     measures = list(next(iter(by_measure.values())))
-    queries = _queries_of(by_measure)
-    cells = [
-        [_in_order(system, of_system, measure, queries) for measure in measures]
-        for system, of_system in by_measure.items()
-    ]
-    table = np.array(cells, dtype=float)
+    queries, table = _table(by_measure, measures)
+    judges = {name: of.judge_ for name, of in systems.items() if getattr(of, "judge_", None)}
+    if judges:
+        return _compared_runs(systems, judges, queries, table, baseline, methods)
     _warn_of_other_queries(table, list(systems), measures)
     comparison = made(list(systems), measures, queries, table, baseline, methods)
     shares = {name: of.judged_ for name, of in systems.items() if isinstance(of, RunValues)}
     return replace(comparison, judged_=shares) if len(shares) == len(systems) else comparison
+
+
+def _compared_runs(
+    systems: dict[str, Any], judges: Any, queries: Array, table: Floats, baseline: Any, methods: Any
+) -> Comparison:
+    """Return the comparison of runs that were evaluated with a judge."""
+    check_methods(methods)
+    if len(judges) < len(systems):
+        raise ValueError("values must be of runs that were all evaluated with judge=, or none.")
+    measures = list(next(iter(judges.values())))
+    of_judge, values = _table(judges, measures)
+    both = JudgedValues.of_runs(table, queries.tolist(), values, of_judge.tolist())
+    return made_with_judge(list(systems), measures, of_judge, both, baseline, methods)
 
 
 def named(argument: str, values: Any) -> dict[str, Any]:
@@ -324,6 +336,16 @@ def _queries_of(by_measure: dict[str, dict[str, Any]]) -> Any:
             "it is a mean, pass average=False to evaluate_run, evaluate or the metric."
         )
     return qid_array(list(values.keys()) if hasattr(values, "keys") else list(range(len(values))))
+
+
+def _table(by_system: dict[str, Any], measures: list[str]) -> tuple[Array, Floats]:
+    """Return the queries of the first system, and the values of all by measure and query."""
+    queries = _queries_of(by_system)
+    cells = [
+        [_in_order(system, of_system, measure, queries) for measure in measures]
+        for system, of_system in by_system.items()
+    ]
+    return queries, np.array(cells, dtype=float)
 
 
 def _in_order(system: str, by_measure: dict[str, Any], measure: str, queries: Array) -> Floats:

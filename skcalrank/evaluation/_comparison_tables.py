@@ -57,7 +57,14 @@ TABLES = {"means": _of_means, "differences": _of_differences}
 
 def of_systems(comparison: Any) -> dict[str, dict[str, float]]:
     """Return what tables tell of systems beside measures, by head of the column and system."""
-    return {"judged docs": comparison.judged_} if comparison.judged_ else {}
+    out: dict[str, dict[str, float]] = defaultdict(dict)
+    if comparison.judged_:
+        out["judged docs"] = comparison.judged_
+    for row in comparison.estimates if comparison.corrections else ():
+        correction = comparison.corrections[row.system, row.measure]
+        for name in ("human", "judge"):
+            out[f"{row.measure}, {name} alone"][row.system] = getattr(correction, name)
+    return out
 
 
 def names_and_marks(comparison: Any) -> tuple[dict[str, str], dict[tuple[str, str], str]]:

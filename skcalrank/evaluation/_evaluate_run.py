@@ -11,8 +11,10 @@ from ..columns.types import Floats, Unpack
 from ..data import warn, warning_once
 from ..measures import MEASURES, Measure, get_measure, unknown_measure
 from ..metrics import check_several, mean_of_queries
+from ._judge import JudgedValues
 from ._judged_run import JudgedRun
 from ._options import Policies, PolicyOptions, settled
+from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run
 from ._run_sources import Qrels, Run, Scores, could_be_either
 
@@ -45,12 +47,16 @@ class RunValues(dict[Any, _Value], Generic[_Value]):
         The values.
     judged : float
         The share.
+    judge : RunValues, default=None
+        The values of a judge.
 
     Attributes
     ----------
     judged_ : float
         Share of judged documents among those that the run retrieved for the queries that were
         measured. Where it is low, most measures say little. NaN if nothing was retrieved.
+    judge_ : RunValues or None
+        With a judge, its own values, of all queries, where `average` is False.
 
     See Also
     --------
@@ -65,9 +71,11 @@ class RunValues(dict[Any, _Value], Generic[_Value]):
     ({'map': 0.5}, 0.25)
     """
 
-    def __init__(self, values: Mapping[Any, _Value], judged: float) -> None:
+    def __init__(
+        self, values: Mapping[Any, _Value], judged: float, judge: RunValues[Any] | None = None
+    ) -> None:
         super().__init__(values)
-        self.judged_ = judged
+        self.judged_, self.judge_ = judged, judge
 
 
 class _Untold(NamedTuple):
@@ -111,6 +119,7 @@ class _Options(PolicyOptions, total=False):
     policies: Policies | None
     gain: str
     complete: bool
+    judge: Any
 
 
 @overload
@@ -141,6 +150,7 @@ def evaluate_run(
     gain: str = "linear",
     complete: bool = False,
     average: bool = True,
+    judge: Any = None,
     **options: Unpack[PolicyOptions],
 ) -> RunValues[Any]:
     """Evaluate a run against judgments, as trec_eval does.
@@ -170,6 +180,11 @@ def evaluate_run(
         they are left out, with a warning.
     average : bool, default=True
         If True, means over queries are returned; if False, values of each query.
+    judge : str, Path, DataFrame, dict or iterable, default=None
+        Judgments of a cheap judge, such as a language model, for more queries than `qrels` has,
+        which people judged and which must be drawn at random among them. Means are corrected as in
+        :func:`compare`; values of each query are those by people, and :func:`compare_values` of
+        them takes the judge into account.
     **options
         Parameters of :class:`Policies`, such as ``ties="average"``.
 
@@ -178,13 +193,14 @@ def evaluate_run(
     values : RunValues
         A dict. For each measure, as given: the mean, or with ``average=False`` a dict of values by
         query, which :func:`compare_values` takes; NaN for skipped queries. Its attribute
-        ``judged_`` is the share of judged documents among those that were retrieved.
+        ``judged_`` is the share of judged documents among those that were retrieved, and
+        ``judge_`` has the judge's values of each query.
 
     Raises
     ------
     ValueError
-        If a measure needs a score for every document, no query of the run has judgments, or `qrels`
-        and `run` are interchanged.
+        If a measure needs a score for every document, no query of the run has judgments, `qrels`
+        and `run` are interchanged, or `judge` lacks a query of `qrels`.
 
     Warns
     -----
@@ -212,6 +228,13 @@ def evaluate_run(
     {'mrr': {'q1': 0.5, 'q2': 1.0}}
     """
     (policies,) = settled(options, policies=policies)
+    if judge is not None:
+        run, every = load_run(run), {"policies": policies, "gain": gain, "complete": complete}
+        people, by_judge = (
+            evaluate_run(source, run, measures, average=False, **every)
+            for source in (qrels, load_qrels(judge))
+        )
+        return _with_judge(people, by_judge, average)
     ties, empty, level = policies.of_runs()
     resolved = run_measures(measures, level, gain)
     judged = JudgedRun(*_read(qrels, run), complete=complete, ties=ties)
@@ -229,6 +252,18 @@ def evaluate_run(
     else:
         values = {name: dict(zip(judged.names, v.tolist())) for name, v in of_queries.items()}
     return RunValues(values, judged.judged_)
+
+
+def _with_judge(people: RunValues[Any], judge: RunValues[Any], average: bool) -> RunValues[Any]:
+    """Return means that a judge corrects, or the values by people, beside those of the judge."""
+    sides: list[Any] = []
+    for values in (people, judge):
+        sides += [[list(of.values()) for of in values.values()], next(iter(values.values()))]
+    both = JudgedValues.of_runs(*sides)
+    if not average:
+        return RunValues(people, people.judged_, judge)
+    means = RegressionMeans.of(both.human, both.alone, both.judge, both.is_human).mean
+    return RunValues(dict(zip(people, means.tolist())), people.judged_)
 
 
 def trec_name(measure: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -41,9 +41,20 @@ class JudgedValues:
     judge: Floats
     is_human: Bools
 
-    def tables(self) -> Iterator[Floats]:
-        """Yield the three tables of values."""
-        yield from (self.human, self.alone, self.judge)
+    @classmethod
+    def of_runs(cls, human: Any, queries: Any, judge: Any, of_judge: Any) -> JudgedValues:
+        """Return the values of runs by people and by a judge, and of which queries they are."""
+        places = {query: number for number, query in enumerate(queries)}
+        is_human = np.array([query in places for query in of_judge])
+        if is_human.sum() < len(places):
+            lacking = next(query for query in places if query not in set(of_judge))
+            raise ValueError(
+                f"judge must hold every query that people judged, but it lacks {lacking!r}. Let "
+                "the judge judge all queries from which those of people were drawn."
+            )
+        _check_number(len(places))
+        human = np.asarray(human)[..., [places[query] for query in of_judge if query in places]]
+        return cls(human, human, np.asarray(judge), is_human)
 
 
 @dataclass(frozen=True)
@@ -232,7 +243,11 @@ def made_with_judge(
     scale, of_judge = scale_of(values.human), scale_of(values.judge)
     human, alone, judge = (
         _columns(table / unit[:, None], numbers)
-        for table, unit in zip(values.tables(), (scale, scale, of_judge))
+        for table, unit in (
+            (values.human, scale),
+            (values.alone, scale),
+            (values.judge, of_judge),
+        )
     )
     means = RegressionMeans.of(human, alone, judge, values.is_human)
     scale, of_judge = (np.tile(unit, len(systems) + len(numbers)) for unit in (scale, of_judge))

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from skcalrank import PreferenceTarget
-from skcalrank.evaluation import RegressionMeans, compare
-from skcalrank.measures import DCG, ERR
+from skcalrank.evaluation import RegressionMeans, compare, compare_values, evaluate_run
+from skcalrank.measures import DCG, ERR, NDCG
 from skcalrank.metrics import evaluate
 
 N_QUERIES, N_HUMAN, N_DOCUMENTS = 60, 20, 7
@@ -288,3 +288,59 @@ def test_missing_labels_of_people_may_be_none(judged):
     np.testing.assert_array_equal(
         numbers(compared(judged, y_true=people)), numbers(compared(judged))
     )
+
+
+@pytest.fixture
+def runs(rng):
+    """Return judgments of people, of a judge, and two runs."""
+    names = [f"q{number}" for number in rng.permutation(40)]
+    judge = {q: {d: int(rng.integers(0, 3)) for d in "abcdef"} for q in names}
+    drawn = rng.permutation(names)[:15].tolist()
+    people = {q: {d: int(rng.integers(0, 2)) + g // 2 for d, g in judge[q].items()} for q in drawn}
+    runs = {
+        name: {q: {d: g + 2 * rng.random() for d, g in judge[q].items()} for q in names}
+        for name in "xy"
+    }
+    return people, judge, runs
+
+
+def test_runs_are_corrected_as_rows_are(runs):
+    people, judge, runs = runs
+    measures = ["ndcg", "map", "precision@2"]
+    rows = [(q, d) for q in judge for d in judge[q]]
+    y = [people.get(q, {}).get(d, np.nan) for q, d in rows]
+    scores = {name: [run[q][d] for q, d in rows] for name, run in runs.items()}
+    options = {"qid": [q for q, _ in rows], "judge": [judge[q][d] for q, d in rows]}
+    plain = {"ndcg": NDCG(gain="linear"), "map": "map", "precision@2": "precision@2"}
+    expected = compare(y, scores, plain, empty="zero", **options)
+    values = {
+        name: evaluate_run(people, run=run, measures=measures, judge=judge, average=False)
+        for name, run in runs.items()
+    }
+    found = compare_values(values)
+    np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-10)
+    assert found.queries.tolist() == list(judge)
+    for name, run in runs.items():
+        means = evaluate_run(people, run=run, measures=measures, judge=judge)
+        assert list(means.values()) == pytest.approx(
+            [row.mean for row in found.estimates if row.system == name], rel=1e-12
+        )
+        assert values[name] == evaluate_run(
+            people, {q: run[q] for q in people}, measures, average=False
+        )
+    assert "| ndcg, human alone | ndcg, judge alone |" in str(found)
+
+
+def test_wrong_runs_with_a_judge(runs):
+    people, judge, runs = runs
+    some = {"measures": ["map"], "average": False}
+    lacking = dict(list(judge.items())[1:])
+    people = people | {next(iter(judge)): {"a": 1}}
+    with pytest.raises(ValueError, match="judge must hold every query that people judged"):
+        evaluate_run(people, run=runs["x"], judge=lacking, **some)
+    values = [evaluate_run(people, run=run, judge=judge, **some) for run in runs.values()]
+    values[1].judge_ = None
+    with pytest.raises(ValueError, match="all evaluated with judge="):
+        compare_values(dict(zip("xy", values)))
+    with pytest.raises(ValueError, match="test must be 't' beside judge"):
+        compare_values({"x": values[0]}, test="wilcoxon")
