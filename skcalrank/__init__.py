@@ -9,129 +9,61 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ._above import ROOMS
-from ._version import __version__, show_versions
+from ._lazy import lazily
 
-if TYPE_CHECKING:
-    from .boosting import BoostedRanker, ExternalRanker
-    from .data import RankingTarget
-    from .datasets import (
-        load_digits_queries,
-        load_letor,
-        load_table,
-        make_label_ranking,
-        make_offers,
-        make_subset_ranking,
-        sample_comparisons,
-        sample_sessions,
-    )
-    from .judgments import ClickCounts, ClickSessions, MultiLabelTarget, PreferenceTarget
-    from .metrics import get_scorer, get_scorer_names
-    from .model_selection import QueryKFold, QueryShuffleSplit, train_test_query_split
-    from .rankers import (
-        AggregatedRanker,
-        AUCRanker,
-        AveragePrecisionRanker,
-        DCGRanker,
-        ERRRanker,
-        ExpectedRankUtilityRanker,
-        LeastSquaresRanker,
-        LeastSquaresRankerCV,
-        MultiLabelRanker,
-        NDCGRanker,
-        OrderPreservingRanker,
-        PairwiseDisagreementRanker,
-        PairwiseLogisticRanker,
-        PrecisionRanker,
-        RBPRanker,
-        RecallRanker,
-        SpearmanRanker,
-    )
-    from .reliability import CalibratedRankerCV, GuaranteedCutoff
-    from .stacking import StackingRanker, TabularRanker
-
-__all__ = [
-    "AUCRanker",
-    "AggregatedRanker",
-    "AveragePrecisionRanker",
-    "BoostedRanker",
-    "CalibratedRankerCV",
-    "ClickCounts",
-    "ClickSessions",
-    "DCGRanker",
-    "ERRRanker",
-    "ExpectedRankUtilityRanker",
-    "ExternalRanker",
-    "GuaranteedCutoff",
-    "LeastSquaresRanker",
-    "LeastSquaresRankerCV",
-    "MultiLabelRanker",
-    "MultiLabelTarget",
-    "NDCGRanker",
-    "OrderPreservingRanker",
-    "PairwiseDisagreementRanker",
-    "PairwiseLogisticRanker",
-    "PrecisionRanker",
-    "PreferenceTarget",
-    "QueryKFold",
-    "QueryShuffleSplit",
-    "RBPRanker",
-    "RankingTarget",
-    "RecallRanker",
-    "SpearmanRanker",
-    "StackingRanker",
-    "TabularRanker",
-    "__version__",
-    "get_scorer",
-    "get_scorer_names",
-    "load_digits_queries",
-    "load_letor",
-    "load_table",
-    "make_label_ranking",
-    "make_offers",
-    "make_subset_ranking",
-    "sample_comparisons",
-    "sample_sessions",
-    "show_versions",
-    "train_test_query_split",
-]
-
-# Rooms are imported when they or one of their names are asked for, since most programs need few.
 _ROOMS = {
     *("aggregation", "boosting", "calibration", "dask", "data", "datasets", "displays"),
     *("evaluation", "export", "inspection", "linear_model", "losses", "measures", "metrics"),
     *("model_selection", "persistence", "pipeline", "preds", "preprocessing", "rankers"),
     *("reliability", "stacking", "structured", "testing"),
 }
-# The other public names are those of rankers.
-_NAMES = {
-    "boosting": "BoostedRanker ExternalRanker",
-    "data": "RankingTarget",
-    "datasets": (
-        "load_digits_queries load_letor load_table make_label_ranking make_offers "
-        "make_subset_ranking sample_comparisons sample_sessions"
-    ),
-    "judgments": "ClickCounts ClickSessions MultiLabelTarget PreferenceTarget",
-    "metrics": "get_scorer get_scorer_names",
-    "model_selection": "QueryKFold QueryShuffleSplit train_test_query_split",
-    "reliability": "CalibratedRankerCV GuaranteedCutoff",
-    "stacking": "StackingRanker TabularRanker",
-}
-
-
 ROOMS |= {
     room: partial(import_module, f".{room}", __name__) for room in ("boosting", "dask", "judgments")
 }
 
-if not TYPE_CHECKING:  # A type checker would believe that every name exists.
-
-    def __getattr__(name):
-        if name in _ROOMS:
-            return import_module(f".{name}", __name__)
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        room = next((r for r, names in _NAMES.items() if name in names.split()), "rankers")
-        value = globals()[name] = getattr(import_module(f".{room}", __name__), name)
-        return value
-
-    def __dir__():
-        return sorted({*globals(), *__all__, *_ROOMS})
+if TYPE_CHECKING:
+    from ._version import __version__ as __version__
+    from ._version import show_versions as show_versions
+    from .boosting import BoostedRanker as BoostedRanker
+    from .boosting import ExternalRanker as ExternalRanker
+    from .data import RankingTarget as RankingTarget
+    from .datasets import load_digits_queries as load_digits_queries
+    from .datasets import load_letor as load_letor
+    from .datasets import load_table as load_table
+    from .datasets import make_label_ranking as make_label_ranking
+    from .datasets import make_offers as make_offers
+    from .datasets import make_subset_ranking as make_subset_ranking
+    from .datasets import sample_comparisons as sample_comparisons
+    from .datasets import sample_sessions as sample_sessions
+    from .judgments import ClickCounts as ClickCounts
+    from .judgments import ClickSessions as ClickSessions
+    from .judgments import MultiLabelTarget as MultiLabelTarget
+    from .judgments import PreferenceTarget as PreferenceTarget
+    from .metrics import get_scorer as get_scorer
+    from .metrics import get_scorer_names as get_scorer_names
+    from .model_selection import QueryKFold as QueryKFold
+    from .model_selection import QueryShuffleSplit as QueryShuffleSplit
+    from .model_selection import train_test_query_split as train_test_query_split
+    from .rankers import AggregatedRanker as AggregatedRanker
+    from .rankers import AUCRanker as AUCRanker
+    from .rankers import AveragePrecisionRanker as AveragePrecisionRanker
+    from .rankers import DCGRanker as DCGRanker
+    from .rankers import ERRRanker as ERRRanker
+    from .rankers import ExpectedRankUtilityRanker as ExpectedRankUtilityRanker
+    from .rankers import LeastSquaresRanker as LeastSquaresRanker
+    from .rankers import LeastSquaresRankerCV as LeastSquaresRankerCV
+    from .rankers import MultiLabelRanker as MultiLabelRanker
+    from .rankers import NDCGRanker as NDCGRanker
+    from .rankers import OrderPreservingRanker as OrderPreservingRanker
+    from .rankers import PairwiseDisagreementRanker as PairwiseDisagreementRanker
+    from .rankers import PairwiseLogisticRanker as PairwiseLogisticRanker
+    from .rankers import PrecisionRanker as PrecisionRanker
+    from .rankers import RBPRanker as RBPRanker
+    from .rankers import RecallRanker as RecallRanker
+    from .rankers import SpearmanRanker as SpearmanRanker
+    from .reliability import CalibratedRankerCV as CalibratedRankerCV
+    from .reliability import GuaranteedCutoff as GuaranteedCutoff
+    from .stacking import StackingRanker as StackingRanker
+    from .stacking import TabularRanker as TabularRanker
+else:
+    __getattr__, __dir__, __all__ = lazily(__name__, _ROOMS)

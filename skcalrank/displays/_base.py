@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,10 @@ from ..columns import texts
 from ..data import check
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Display:
     """Base class of displays, which store arrays and plot them on request."""
 
-    name: str | None = None
+    name: str | None
 
     @classmethod
     def _check_support(cls, method: str) -> None:

@@ -73,6 +73,7 @@ class ComparisonDisplay(Display):
     measure_name: str | None = None
     baseline: str | None = None
     interval_name: str | None = None
+    name: str | None = None
 
     def plot(
         self,
@@ -239,6 +240,7 @@ class QueryDifferenceDisplay(Display):
     system: str
     other: str
     measure_name: str | None = None
+    name: str | None = None
 
     def plot(
         self,

@@ -50,6 +50,7 @@ class ContributionDisplay(Display):
     """
 
     explanation: Explanation
+    name: str | None = None
 
     def plot(
         self,

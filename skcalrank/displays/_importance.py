@@ -57,6 +57,7 @@ class ImportanceDisplay(Display):
 
     importances: Floats
     feature_names: ArrayLike
+    name: str | None = None
 
     def plot(
         self,

@@ -75,6 +75,7 @@ class MeasureAtKDisplay(Display):
     standard_error: Floats | None = None
     n_queries: int | None = None
     measure_name: str | None = None
+    name: str | None = None
 
     def plot(
         self,

@@ -75,6 +75,7 @@ class ReliabilityDisplay(Display):
 
     documents: Bins
     queries: Bins
+    name: str | None = None
 
     def plot(
         self,
@@ -271,6 +272,7 @@ class CutoffDisplay(Display):
     alpha: Floats
     loss: dict[str, Floats]
     kept: dict[str, Floats]
+    name: str | None = None
 
     def plot(
         self,

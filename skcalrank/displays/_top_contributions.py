@@ -69,6 +69,7 @@ class TopContributionsDisplay(Display):
     contributions: Floats
     feature_names: ArrayLike
     item_names: ArrayLike
+    name: str | None = None
 
     @property
     def totals(self) -> Floats:

@@ -64,6 +64,7 @@ class TrainingCurveDisplay(Display):
     values: dict[str, Floats]
     best: dict[str, int]
     measure_name: str | None = None
+    name: str | None = None
 
     def plot(
         self,

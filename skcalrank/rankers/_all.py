@@ -4,7 +4,7 @@ from inspect import isabstract
 
 from .. import rankers
 
-_CLASSES = {name: getattr(rankers, name) for name in rankers.__all__}
+_CLASSES = {name: getattr(rankers, name) for name in vars(rankers)["__all__"]}
 
 #: Ranker classes by name, for one label per document or for judgments of a query.
 RANKERS: dict[str, type[rankers.BaseRanker]] = {

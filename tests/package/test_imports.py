@@ -9,6 +9,7 @@ from importlib import import_module
 import pytest
 
 import skcalrank
+from skcalrank._lazy import lazily
 
 # What a program that learns by scikit-learn has imported.
 BEFORE = "import sklearn.linear_model, sklearn.metrics, sklearn.model_selection, sklearn.pipeline"
@@ -66,6 +67,12 @@ def test_a_star_imports_every_public_name():
     names = {}
     exec("from skcalrank import *", names)
     assert set(skcalrank.__all__) <= set(names)
+
+
+def test_a_package_without_sources_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(type(skcalrank.__spec__.loader), "get_source", lambda *_: None)
+    with pytest.raises(ImportError, match=r"source files.*PyInstaller"):
+        lazily("skcalrank")
 
 
 def test_what_does_not_exist_is_an_attribute_error():
