@@ -19,7 +19,8 @@ What holds for every set:
 
 The halves (`HALVES`): the six sets on which defaults were ever chosen or looked at are in the
 selecting half. The others are sorted by the SHA-256 of their name, and fill it up to twelve in
-turn. The rest is reported, and nothing is chosen by it.
+turn. The rest is reported, and nothing is chosen by it. A third group, "later", was written down
+when all defaults stood (`LATER` in _sets_packages.py), and is reported as it falls.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from _letor import SETS as LETOR
 from _letor import joined
 from _made import MADE, made_part
 from _sets_drawn import DRAWN
-from _sets_packages import PACKAGED, Source, whole_queries
+from _sets_packages import LATER, PACKAGED, Source, whole_queries
 
 __all__ = ["FILES", "HALVES", "SETS", "RankingSet", "Table", "load"]
 
@@ -143,16 +144,17 @@ def _set(source: Source):
 
 SETS = {
     **_KNOWN,
-    **{name: _set(source) for name, source in {**PACKAGED, **DRAWN}.items()},
+    **{name: _set(source) for name, source in {**PACKAGED, **DRAWN, **LATER}.items()},
 }
 FILES = [file for one in SETS.values() for file in one.files]
 
 
 def _halves():
-    others = [name for name in SETS if name not in _KNOWN]
+    others = [*PACKAGED, *DRAWN]
     others.sort(key=lambda name: hashlib.sha256(name.encode()).hexdigest())
     n_filled = N_SELECTING - len(_KNOWN)
-    return {"selecting": [*_KNOWN, *others[:n_filled]], "reported": others[n_filled:]}
+    halves = {"selecting": [*_KNOWN, *others[:n_filled]], "reported": others[n_filled:]}
+    return halves | {"later": list(LATER)}
 
 
 HALVES = _halves()

@@ -5,7 +5,8 @@
     python benchmarks/quality_tables.py --data DIR --cells CELLS --come --save quality_tables_come
 
 The sets of _sets.py are in two halves, fixed before any fit. Defaults of the package are chosen on
-the selecting half; only the other is reported. What follows was written before any figure.
+the selecting half; only the other is reported. What follows was written before any figure. A third
+group, "later", was added when all defaults stood, and is fitted once.
 
 **Draws.** Each of the seeds 0, 1, 2 splits the queries of a set anew, 60 % to train and 40 % to
 test. A fifth of the training queries validates the peers.
@@ -55,11 +56,22 @@ may share CELLS if their sets or learners differ. `--tag` names the code of ours
 that variants lie side by side; `--variants FILE.py` runs those in its dict `VARIANTS`, functions
 from a seed to a ranker. Cells that failed are counted, and leave their set out of the comparisons
 that need them.
+
+**A ranker of your own** goes through the protocol, and its row is printed beside ours:
+
+    python benchmarks/quality_tables.py --data DIR --cells CELLS --ranker module:Class
+
+The class, or any function without arguments, makes an object with `predict(X)` and `fit(X, y, qid)`
+or `fit(X, y, group=sizes)`. It gets the columns that peers get, training and validation queries as
+one table sorted by query, and the number of the draw as `random_state` if it has one. Its rows have
+no setting to pick from: pick inside. A set of your own is an entry of `PACKAGED` in
+_sets_packages.py.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import re
@@ -72,6 +84,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +104,7 @@ ROUNDS, PATIENCE, YETI_ROUNDS = 1000, 50, 500
 N_DRAWS, N_DRAWS_FEW, FEW = 3, 4, (10, 20, 50, 100)
 PACKAGES = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "skrub")
 AS_IT_COMES = "as it comes"
-SELECTING, REPORTED = HALVES
+SELECTING, REPORTED, LATER = HALVES
 
 
 # -- draws ---------------------------------------------------------------------------------
@@ -296,6 +309,22 @@ def fit_ours(make, drawn, seed):
     )
 
 
+def fit_own(name, drawn, seed):
+    """Fit what a user's class or function makes, by qid or by sizes of queries."""
+    ranker, whole = resolve_name(name)(), drawn.peers["whole"]
+    if "random_state" in getattr(ranker, "get_params", dict)():
+        ranker.set_params(random_state=seed)
+    takes_qid = "qid" in inspect.signature(ranker.fit).parameters
+    ranker.fit(whole.X, whole.y, **({"qid": whole.qid} if takes_qid else {"group": whole.sizes}))
+    wants_qid = "qid" in inspect.signature(ranker.predict).parameters
+
+    def scores(part):
+        rows = drawn.peers[part]
+        return ranker.predict(rows.X, **({"qid": rows.qid} if wants_qid else {}))
+
+    return scores, None
+
+
 OURS: dict[str, Callable[[int], Any]] = {
     "TabularRanker()": lambda seed: TabularRanker(random_state=seed, n_jobs=1),
     "TabularRanker(trees=None)": lambda seed: TabularRanker(trees=None, random_state=seed),
@@ -345,7 +374,8 @@ def jobs_of(options):
     if options.few:
         jobs = {name: job for name, job in jobs.items() if name in FEW_JOBS}
         ours = {name: make for name, make in ours.items() if options.variants or name in FEW_OURS}
-    return jobs | our_jobs(ours, options.tag)
+    own = {name: Job(partial(fit_own, name), times_unit=True) for name in options.ranker}
+    return jobs | our_jobs(ours, options.tag) | own
 
 
 def cell_path(cells, name, draw, n_train, job):
@@ -656,6 +686,14 @@ def tell_failures(sets):
         say(f"failed: {cell['set']}, draw {cell['draw']}, {cell['learner']}: {kind}")
 
 
+def summarize_own(options):
+    """Rankers of a user, and ours, against a picked lambdarank."""
+    sets = read_half(options.half or REPORTED, options)
+    tell_failures(sets.values())
+    makers = {name: [name] for name in options.ranker} | ours_in(sets, options.tag)
+    show_ours(sets, makers, "lambdarank, picked")
+
+
 def summarize(options):
     """The reported half alone, and a small table of the other one."""
     label = f"TabularRanker() [{options.tag}]"
@@ -677,7 +715,7 @@ def summarize(options):
 def summarize_come(options):
     """Peers and a regression as they come, and a picked lambdarank, on the reported half."""
     label, picked = f"TabularRanker() [{options.tag}]", "lambdarank, picked"
-    sets = read_half(REPORTED, options)
+    sets = read_half(options.half or REPORTED, options)
     tell_failures(sets.values())
     show_against(sets, label, {picked: PICKED[picked]} | COME)
     show_ours(sets, ours_in(sets, options.tag), picked)
@@ -766,13 +804,15 @@ def main(argv=None):
     arguments = parser(__doc__, data=True, threads=False)
     arguments.add_argument("--cells", required=True, metavar="DIR", help="folder of the cells")
     arguments.add_argument("--only", nargs="+", choices=list(SETS), default=list(SETS))
-    arguments.add_argument("--half", choices=list(HALVES), help="sets of one half")
+    arguments.add_argument("--half", choices=list(HALVES), help="sets of one half, or the third")
     arguments.add_argument(
         "--learners",
         nargs="+",
         choices=[*GROUPS, *GROUPS["peers"], *OURS],
-        default=list(GROUPS),
-        help="what is fitted (default all)",
+        help="what is fitted (default all; with --ranker lambdarank and TabularRanker())",
+    )
+    arguments.add_argument(
+        "--ranker", nargs="+", default=[], metavar="MODULE:CLASS", help="rankers of your own"
     )
     arguments.add_argument("--tag", default="base", help="name of the code of ours")
     arguments.add_argument("--variants", metavar="FILE", help="further rankers of ours, alone")
@@ -783,8 +823,9 @@ def main(argv=None):
     arguments.add_argument("--compare", metavar="DEFAULT", help="the rule for defaults")
     options = arguments.parse_args(argv)
     options.data = options.data or os.environ.get("SKCALRANK_DATA")
-    if options.variants:
-        options.learners = []
+    beside = ["lambdarank", "TabularRanker()"] if options.ranker else list(GROUPS)
+    options.learners = [] if options.variants else options.learners or beside
+    sys.path.append(os.getcwd())  # where modules of --ranker are
     print(describe_environment(*PACKAGES, threads=1))
     if options.compare:
         return compare(options)
@@ -793,10 +834,13 @@ def main(argv=None):
     if options.summary:
         summarize(options)
         return summarize_few(options) if options.few else None
-    half = HALVES[options.half or REPORTED] if options.half or options.few else SETS
+    halves = [REPORTED] if options.few or options.ranker else [SELECTING, REPORTED]
+    halves = [options.half] if options.half else halves
+    chosen = [name for half in halves for name in HALVES[half]]
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return run_all([name for name in options.only if name in half], options)
+        run_all([name for name in options.only if name in chosen], options)
+    return summarize_own(options) if options.ranker else None
 
 
 if __name__ == "__main__":
