@@ -19,6 +19,7 @@ from ._dimension import CalibrationDimension, calibration_dimension
 from ._distribution import LabelDistribution
 from ._function import calibration_function, inconsistency_level
 from ._gap import CalibrationGap, calibration_gap, find_counterexample
+from ._margin import MarginReport, margin_report
 from ._report import NoiseReport, noise_report
 from ._rows import SharedRows
 from ._surrogates import SURROGATES
@@ -32,6 +33,7 @@ __all__ = [
     "Condition",
     "ContextReport",
     "LabelDistribution",
+    "MarginReport",
     "NoiseReport",
     "SharedRows",
     "c_phi",
@@ -44,6 +46,7 @@ __all__ = [
     "find_counterexample",
     "inconsistency_level",
     "low_noise_condition",
+    "margin_report",
     "noise_report",
     "regret_bound",
     "regret_curve",

@@ -11,10 +11,13 @@ from scipy.spatial.distance import pdist
 
 from ..columns import arrays
 from ..columns.types import ArrayLike, Ints
+from ..data import check
 from ..losses import LOSSES, Loss, PointwiseLoss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import PredResult, map_positions
+from ._function import Family
 from ._gap import calibration_gap, random_law
+from ._minorant import largest_regret
 from ._orders import all_positions
 from ._surrogates import conditional_risk
 
@@ -92,6 +95,9 @@ def regret_bound(
     max_target: float | None = None,
     best_value: float | None = None,
     results: PredResult | Sequence[PredResult] | None = None,
+    pred: str | None = None,
+    margin: float | None = None,
+    labels: ArrayLike | None = None,
 ) -> float | Any:
     r"""Return the largest target regret that is possible with a given surrogate regret.
 
@@ -123,6 +129,21 @@ def regret_bound(
     where the second term is at most the gap (twice the gap for Kendall's tau, which counts a pair
     as 1 or -1).
 
+    If every order that is not best loses at least a margin :math:`\delta` on every query, a regret
+    is 0 or at least :math:`\delta`, so that it is at most its square over :math:`\delta`: with D
+    the factor of the root above,
+
+    .. math:: \text{target regret} \le D^2 \, \text{surrogate regret} / \delta
+
+    (Cabannes, Bach and Rudi, 2021). The smaller of the two bounds is returned.
+
+    Where a surrogate and a map are not calibrated, such as least squares on the scores of MAP and a
+    sort, there is a bound too, which does not vanish with the surrogate regret: the largest convex
+    function below :func:`calibration_function`, inverted (DMJ10, Lemma 1; Osokin, Bach and
+    Lacoste-Julien, 2017; Struminsky, Lacoste-Julien and Osokin, 2018). It begins at
+    :func:`inconsistency_level`, and no bound for all distributions of these labels, and for means
+    over queries, is smaller.
+
     Parameters
     ----------
     measure : str, Measure or array-like of shape (n_predictions, d)
@@ -150,6 +171,15 @@ def regret_bound(
     results : PredResult or sequence of PredResult, default=None
         Results of the prediction map of a measure of pairs on the queries, such as those of
         ``ranker.solve(X, qid)``: the mean of their gaps is added. If None, the map is exact.
+    pred : {"sort", "exact", "diagonal", "topological"}, default=None
+        Prediction map, as in :func:`calibration_gap`. None means the sort for a positional measure,
+        and the exact map for a measure of pairs. With another one the bound is that of least
+        squares for 2 to 5 documents (5 take up to a minute).
+    margin : float, default=None
+        Least loss of an order that is not best on its query, on any query, under the true
+        distribution or under the estimates, see :func:`margin_report`.
+    labels : array-like of shape (m, r) or (m, r, r), default=None
+        Possible labels, where `pred` is not calibrated, as in :func:`calibration_function`.
 
     Returns
     -------
@@ -187,6 +217,11 @@ def regret_bound(
     1.0
     >>> round(regret_bound("neg_pairwise_disagreement", "squared", 0.01, r=3, results=result), 4)
     1.2449
+
+    With a sort, MAP can lose up to 1/18 without any surrogate regret:
+
+    >>> regret_bound("map", "squared", [0.0, 0.001], r=3, pred="sort").round(4)
+    array([0.0556, 0.0857])
     """
     regret = arrays.as_array(surrogate_regret, "surrogate_regret").astype(float)
     wrong = ~((regret >= 0) & (regret < np.inf))
@@ -194,6 +229,16 @@ def regret_bound(
         raise ValueError(
             f"surrogate_regret must be finite and non-negative, got {regret[wrong][0]:g}."
         )
+    if margin is not None and (not isinstance(margin, Real) or not 0 < margin < np.inf):
+        raise ValueError(f"margin must be a positive number, got {margin!r}.")
+    if not _is_calibrated(measure, pred):
+        if margin is not None or results is not None:
+            raise ValueError(
+                f"margin and results must be None for pred={pred!r}, which is not calibrated."
+            )
+        family = [_family(measure, loss, pred, r, labels) for r in _check_sizes(r).tolist()]
+        bound = [max(largest_regret(one, s) for one in family) for s in regret.ravel().tolist()]
+        return np.reshape(bound, regret.shape) if regret.ndim else bound[0]
     if np.ndim(measure):
         vectors = arrays.checked(measure, "measure")
         if get_loss(loss).name != "squared":
@@ -213,8 +258,31 @@ def regret_bound(
             _check_claim(measure, loss)
     # An infinite factor means that no bound is known, not even for a regret of 0.
     bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * regret ** (1.0 / q)
+    if margin is not None:
+        if results is not None:
+            raise ValueError("margin must be None with results: a gap may be a regret below it.")
+        bound = np.minimum(bound, bound * (bound / margin) ** (q - 1.0))
     bound = bound + _mean_gap(measure, results)
     return bound if regret.ndim else float(bound)
+
+
+def _is_calibrated(measure: Any, pred: str | None) -> bool:
+    """Return whether a map of a measure is the one whose bound is a root."""
+    if np.ndim(measure) or pred is None:
+        return True
+    return {"documents": "sort", "pairs": "exact"}.get(get_measure(measure).shape) == pred
+
+
+def _family(measure: Any, loss: Any, pred: Any, r: int, labels: Any) -> Family:
+    """Return the laws and least squares of a map that is not calibrated, or raise."""
+    check.count("r", r, least=2, most=5)
+    surrogate = get_loss(loss).name
+    if surrogate not in ("squared", "pairwise_squared"):
+        raise ValueError(
+            f"loss must be 'squared' or 'pairwise_squared' for pred={pred!r}, which is not "
+            f"calibrated for {get_measure(measure).name}, got {surrogate!r}."
+        )
+    return Family(surrogate if pred == "sort" else "pairs", pred, measure, r, labels)
 
 
 def _mean_gap(measure: Any, results: Any) -> float:

@@ -114,7 +114,7 @@ def calibration_function(
     regrets = arrays.as_array(eps, "eps").astype(float)
     if not ((regrets >= 0) & (regrets < np.inf)).all():
         raise ValueError(f"eps must be finite and non-negative, got {eps!r}.")
-    family = _Family(surrogate, pred, measure, r, labels)
+    family = Family(surrogate, pred, measure, r, labels)
     out = np.array([family.least(regret) for regret in regrets.ravel()])
     # A regret of at least a larger eps is also one of at least a smaller eps.
     order = np.argsort(regrets.ravel())[::-1]
@@ -153,7 +153,7 @@ def inconsistency_level(
     >>> round(inconsistency_level("logistic", "sort", "map", 3), 4)
     0.0556
     """
-    family = _Family(surrogate, pred, measure, r, labels)
+    family = Family(surrogate, pred, measure, r, labels)
     if not family.keeps_order:
         raise ValueError(
             f"surrogate must be least squares or one of LOSSES, got {surrogate!r}: the "
@@ -162,7 +162,7 @@ def inconsistency_level(
     return family.level()
 
 
-class _Family:
+class Family:
     """All distributions on given labels, with values of orders and targets under each label."""
 
     def __init__(self, surrogate: Any, pred: Any, measure: Any, r: int, labels: Any) -> None:

@@ -367,8 +367,8 @@ class Measure(ABC):
             If no score targets are known for this measure.
         """
         raise ValueError(
-            f"{self.name} has no score-based surrogate: no theorem states which targets to regress. "
-            "skcalrank.calibration.calibration_dimension says how many values a surrogate needs."
+            f"{self.name} has no score-based surrogate: no theorem states which targets to "
+            "regress. See skcalrank.calibration.calibration_dimension."
         )
 
     def separable_targets(self, y: Floats) -> Floats:
