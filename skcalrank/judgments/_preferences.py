@@ -33,10 +33,10 @@ class PreferenceTarget(Judgments):
     """Weighted preferences between the documents of a query: which document beats which.
 
     Build a target with one of the constructors :meth:`from_frame`, :meth:`from_comparisons`,
-    :meth:`from_relevance`, :meth:`from_orders`, :meth:`from_matrix` and :meth:`from_matrices`,
-    which validate their arguments. The target carries its queries. It has a length and is sliced
-    by rows like an array, so that every splitter of scikit-learn accepts it as ``y``; preferences
-    for or against rows that are removed are removed too.
+    :meth:`from_choices`, :meth:`from_relevance`, :meth:`from_orders`, :meth:`from_matrix` and
+    :meth:`from_matrices`, which validate their arguments. The target carries its queries. It has a
+    length and is sliced by rows like an array, so that every splitter of scikit-learn accepts it as
+    ``y``; preferences for or against rows that are removed are removed too.
 
     Parameters
     ----------
@@ -168,6 +168,81 @@ class PreferenceTarget(Judgments):
         out = cls(winner, loser, weight, judgment, len(qid), qid)
         out.index = index
         return out._checked(require_dag)
+
+    @classmethod
+    def from_choices(
+        cls,
+        shown: ArrayLike,
+        chosen: ArrayLike,
+        qid: ArrayLike,
+        *,
+        weight: ArrayLike | None = None,
+    ) -> PreferenceTarget:
+        """Return a target of choices: of a set of rows that was shown, one or several were chosen.
+
+        The set has no order (selection data: DMJ13, section 2). Each choice is a judgment, in which
+        every chosen row beats every other row of its set. For lists that are read from the top, see
+        :class:`ClickSessions`.
+
+        Parameters
+        ----------
+        shown : array-like of int of shape (n_choices, m), or sequence of such arrays (m_i,)
+            Row numbers of the documents of each set.
+        chosen : array-like of int of shape (n_choices,), or sequence of such arrays
+            Row number, or row numbers, of the documents that were chosen from each set.
+        qid : array-like of shape (n_rows,)
+            Query of each row.
+        weight : array-like of shape (n_choices,), default=None
+            Non-negative weights of the preferences of each choice. If None, all weights are 1.
+
+        Returns
+        -------
+        target : PreferenceTarget
+
+        Raises
+        ------
+        ValueError
+            If a row does not exist, a set has rows of several queries or one twice, none or all of
+            its rows were chosen, a row was chosen that was not shown, or a weight is negative.
+
+        Examples
+        --------
+        >>> from skcalrank import PreferenceTarget
+        >>> from skcalrank.aggregation import win_rate
+        >>> y = PreferenceTarget.from_choices([[0, 1, 2], [1, 2]], [1, 2], qid=["a", "a", "a"])
+        >>> y.winner, y.loser, y.judgment
+        (array([1, 1, 2]), array([0, 2, 1]), array([0, 0, 1]))
+        >>> win_rate(y)
+        array([0.  , 0.75, 0.5 ])
+        """
+        n_rows = len(check_own_qid(qid))
+        rows, sets, n = _rows_of_sets(shown, "shown", n_rows)
+        own, by, n_chosen = _rows_of_sets(chosen, "chosen", n_rows)
+        if n != n_chosen:
+            raise ValueError(f"chosen must have {n} entries, one per set, got {n_chosen}.")
+        taken = np.isin(sets * n_rows + rows, by * n_rows + own)
+        ahead, behind = (np.bincount(sets[of], minlength=n) for of in (taken, ~taken))
+        wrong = (ahead != np.bincount(by, minlength=n)) | (ahead == 0) | (behind == 0)
+        if wrong.any():
+            at = int(wrong.argmax())
+            raise ValueError(
+                "chosen must be some of the rows that were shown, each once, and not all of them, "
+                f"got {own[by == at].tolist()} of {rows[sets == at].tolist()}. Leave sets out "
+                "without a choice."
+            )
+        # Each chosen row is paired with all rows of its set that were not chosen.
+        repeats = behind[by]
+        within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        first = np.repeat((np.cumsum(behind) - behind)[by], repeats)
+        judgment = np.repeat(by, repeats)
+        of_choices = _weights(weight, n)
+        return cls.from_comparisons(
+            np.repeat(own, repeats),
+            rows[~taken][first + within],
+            qid,
+            weight=of_choices[judgment],
+            judgment=judgment,
+        )
 
     @classmethod
     def from_frame(
@@ -633,6 +708,20 @@ def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
             f"{name} must hold row numbers from 0 to {n_rows - 1}, got {rows[outside][0]}."
         )
     return rows
+
+
+def _rows_of_sets(sets: Any, name: str, n_rows: int) -> tuple[Ints, Ints, int]:
+    """Return the row numbers of all sets, their sets, and the number of sets."""
+    parts = [np.atleast_1d(arrays.as_array(one, name)) for one in sets]
+    if any(part.ndim != 1 for part in parts):
+        raise ValueError(f"{name} must be row numbers for each set, got {sets!r}.")
+    kept = [part for part in parts if part.size]
+    rows = _row_numbers(np.concatenate(kept) if kept else np.zeros(0, int), name, n_rows)
+    of = np.repeat(np.arange(len(parts)), [part.size for part in parts])
+    _, counts = np.unique(of * n_rows + rows, return_counts=True)
+    if (counts > 1).any():
+        raise ValueError(f"{name} must hold each row of a set once, got {sets!r}.")
+    return rows, of, len(parts)
 
 
 def _weights(weight: ArrayLike | None, n: int) -> Floats:
