@@ -10,6 +10,7 @@ from ._conditions import (
     Condition,
     dag_condition,
     low_noise_condition,
+    rank_differentiable_condition,
     reinforce_condition,
     score_condition,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "low_noise_condition",
     "margin_report",
     "noise_report",
+    "rank_differentiable_condition",
     "regret_bound",
     "regret_curve",
     "reinforce_condition",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..columns import arrays
 from ..columns.types import ArrayLike, Floats
 from ..preds import widest_cycle
+
+if TYPE_CHECKING:
+    from ._distribution import LabelDistribution
 
 
 class Condition(NamedTuple):
@@ -33,10 +37,15 @@ class Condition(NamedTuple):
         return self.holds
 
 
-def _square(matrix: Any, name: str, tol: float) -> Floats:
-    """Return a validated square matrix."""
+def check_tolerance(tol: float) -> None:
+    """Raise unless a tolerance is a finite number >= 0."""
     if not isinstance(tol, Real) or not 0 <= tol < np.inf:
         raise ValueError(f"tol must be finite and non-negative, got {tol!r}.")
+
+
+def _square(matrix: Any, name: str, tol: float) -> Floats:
+    """Return a validated square matrix."""
+    check_tolerance(tol)
     matrix = arrays.checked(matrix, name)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be square, one row per document, got {matrix.shape}.")
@@ -202,6 +211,62 @@ def low_noise_condition(EY: ArrayLike, *, tol: float = 1e-10) -> Condition:
         slack = net[np.ix_(into, out_of)] - net[into, j][:, None] - net[j, out_of]
         margin = min(margin, slack.min(initial=np.inf))
     return _holds(margin, scale, tol)
+
+
+def rank_differentiable_condition(
+    distribution: LabelDistribution, *, tol: float = 1e-10
+) -> Condition:
+    r"""Check rank differentiability (Lan, Guo, Cheng and Liu, 2012): RankNet is calibrated.
+
+    For each pair of documents, one of them is ahead: labels y with :math:`y_i > y_j` are at least
+    as likely as those in which the labels of i and j are exchanged, whatever the other labels. Then
+    convex losses of single preferences, as in :class:`~skcalrank.PairwiseLogisticRanker`, put i
+    before j, as does every weighted pairwise disagreement whose weights depend on the labels of the
+    pair. Laws of Mallows meet the condition, and mixtures of these with one center.
+
+    Parameters
+    ----------
+    distribution : LabelDistribution
+        Distribution of relevances, or of orders as minus the positions.
+    tol : float, default=1e-10
+        Tolerance of the inequalities.
+
+    Returns
+    -------
+    condition : Condition
+        Whether the condition holds, and the margin of the tightest inequality, a difference of
+        probabilities.
+
+    Raises
+    ------
+    ValueError
+        If the labels are preferences, or `tol` is negative.
+
+    Examples
+    --------
+    >>> from skcalrank.calibration import LabelDistribution, rank_differentiable_condition
+    >>> rank_differentiable_condition(LabelDistribution([[2, 1, 0], [1, 2, 0]], [0.75, 0.25]))
+    Condition(holds=True, margin=0.25)
+    >>> bool(rank_differentiable_condition(LabelDistribution([[2, 1, 0], [0, 2, 1]])))
+    False
+    """
+    labels, p = distribution.labels, distribution.probabilities
+    if labels.ndim != 2:
+        raise ValueError(
+            "distribution must be of relevances or orders, of shape (m, r), got preferences of "
+            f"shape {labels.shape}."
+        )
+    check_tolerance(tol)
+    margin = np.inf
+    for i, j in combinations(range(labels.shape[1]), 2):
+        swapped = labels.copy()
+        swapped[:, [i, j]] = labels[:, [j, i]]
+        kinds, of = np.unique(np.concatenate([labels, swapped]), axis=0, return_inverse=True)
+        ahead = np.bincount(of.ravel(), np.concatenate([p, -p]), len(kinds))
+        ahead = ahead[kinds[:, i] > kinds[:, j]]
+        if ahead.size:
+            margin = min(margin, max(ahead.min(), (-ahead).min()))
+    return _holds(margin, 1.0, tol)
 
 
 def _net(EY: Any, tol: float) -> Floats:

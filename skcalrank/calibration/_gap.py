@@ -107,7 +107,8 @@ def calibration_gap(
         - ``"preference_hinge"``, ``"preference_logistic"``, ``"preference_exponential"``,
           ``"preference_squared_hinge"``: :math:`\sum_{i\to j} y_{ij} f(s_i - s_j)`, and
           ``"margin_hinge"``, ...: :math:`\sum_{i\to j} f(s_i - s_j - y_{ij})`, on the
-          preferences of pairwise disagreement or Kendall's tau, else on differences of labels;
+          preferences of pairwise disagreement or Kendall's tau, else on differences of labels, or
+          a :class:`~skcalrank.losses.PreferenceTemplate` of your own;
         - ``"value_regularized"``: the linear loss of DMJ10 with the square regularizer, on the
           same preferences;
         - ``"pairs"``: least squares on the targets of pairs of MAP, Kendall's tau or pairwise

@@ -41,7 +41,17 @@ class MarginReport:
     tolerance: np.ndarray = field(repr=False)
 
     def best_share(self, surrogate_regret: float) -> float:
-        """Return the share of queries whose order is best if their regrets are at most this."""
+        """Return the share of queries whose order is best for all targets within a regret.
+
+        Parameters
+        ----------
+        surrogate_regret : float
+            Squared errors of the estimated targets of a query, summed over its documents or pairs.
+
+        Returns
+        -------
+        share : float
+        """
         return float((self.tolerance > surrogate_regret).mean())
 
     def __str__(self) -> str:

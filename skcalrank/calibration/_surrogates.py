@@ -20,6 +20,7 @@ from ..losses import (
     LOSSES,
     PreferenceExponential,
     PreferenceLogistic,
+    PreferenceLoss,
     PreferenceSquaredHinge,
     get_loss,
 )
@@ -223,6 +224,16 @@ def _of_preferences(
     return PreferenceRisk(*_OF_PREFERENCES[loss], preferences, distribution.probabilities, margin)
 
 
+def _of_own_preferences(distribution: Any, measure: Any, loss: PreferenceLoss) -> PreferenceRisk:
+    """Return the risk of a loss of single preferences that is not of the package."""
+    preferences = loss.stated(_preferences(distribution, measure))
+    risk = PreferenceRisk(
+        loss, minimize_smooth, preferences, distribution.probabilities, loss.margin
+    )
+    risk.certificate = "tangents"
+    return risk
+
+
 def _of_values(distribution: Any, measure: PairwiseDisagreement) -> TargetRisk:
     """Return the risk ``sum_{i->j} y_ij (s_j - s_i) + sum_i s_i^2``.
 
@@ -256,6 +267,8 @@ def conditional_risk(surrogate: Any, distribution: Any, measure: Any) -> Conditi
     measure = distribution.resolve(measure)
     if isinstance(surrogate, str) and surrogate in SURROGATES:
         return SURROGATES[surrogate](distribution, measure)
+    if hasattr(surrogate, "stated"):  # a loss of single preferences
+        return _of_own_preferences(distribution, measure, surrogate)
     try:
         loss = get_loss(surrogate)
     except ValueError as error:

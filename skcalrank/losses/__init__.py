@@ -23,7 +23,7 @@ from ._preferences import (
     PreferenceLoss,
     PreferenceSquaredHinge,
 )
-from ._templates import BregmanTemplate, PairwiseTemplate
+from ._templates import BregmanTemplate, PairwiseTemplate, PreferenceTemplate
 
 __all__ = [
     "LOSSES",
@@ -45,6 +45,7 @@ __all__ = [
     "PreferenceLogistic",
     "PreferenceLoss",
     "PreferenceSquaredHinge",
+    "PreferenceTemplate",
     "Squared",
     "SquaredHinge",
     "get_loss",

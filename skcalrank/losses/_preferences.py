@@ -59,6 +59,24 @@ class PreferenceLoss(ABC):
 
     name: ClassVar[str]
 
+    # Whether h(y_ij) is the margin of a term instead of its weight.
+    margin: ClassVar[bool] = False
+
+    def stated(self, weight: Floats) -> Floats:
+        """Return h of the weights of preferences.
+
+        Parameters
+        ----------
+        weight : ndarray
+            Non-negative weights ``y_ij``, 0 where there is no preference.
+
+        Returns
+        -------
+        stated : ndarray of the same shape
+            ``h(y_ij)``, the weights themselves unless a subclass has another h.
+        """
+        return weight
+
     @abstractmethod
     def terms(self, ahead: Floats) -> Floats:
         """Return the loss of every preference.

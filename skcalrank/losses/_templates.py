@@ -13,12 +13,16 @@ from ..columns.types import Bools, Floats, Ints
 from ..data import Queries
 from ._pairwise import PairwiseLoss
 from ._pointwise import PointwiseLoss
+from ._preferences import PreferenceLoss
 
 Function = Callable[[Any], Any]
 
 # Scores at which the conditions on the functions are checked.
 _GRID = np.linspace(-5.0, 5.0, 401)
 _STEP = 1e-5
+
+# Distance at which slopes are those at infinity, and the ratio to the slope at 0 that says so.
+_ENDS, _STEEP = 1e6, 1e3
 
 # Each step of the grid is halved this often, and a change that is left, as a share, is a jump.
 _HALVINGS, _JUMP = 40, 1e-6
@@ -75,16 +79,7 @@ class PairwiseTemplate(PairwiseLoss):
     name: str = "pairwise_template"  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        slopes, curvatures = self.slope(_GRID), self.curvature(_GRID)
-        _check_derivative("slope", self.phi, slopes)
-        _check_continuous("phi must be differentiable, without corners", self.slope)
-        _check_derivative("curvature", self.slope, curvatures)
-        middle = slopes[len(_GRID) // 2]
-        if (slopes > 1e-12).any() or (np.diff(slopes) < -1e-9).any() or not middle < 0:
-            raise ValueError(
-                "phi must be convex and non-increasing with a negative slope at 0, got the slopes "
-                f"{slopes[0]:g}, {middle:g} and {slopes[-1]:g} at -5, 0 and 5."
-            )
+        _check_falling(self)
 
     def _pairs(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
@@ -236,6 +231,111 @@ class BregmanTemplate(PointwiseLoss):
 
     def constant(self, largest: float = 1.0) -> float:
         return np.inf if self.mu is None else 2.0 / np.sqrt(self.mu)
+
+
+@dataclass(frozen=True)
+class PreferenceTemplate(PreferenceLoss):
+    r"""Loss of single preferences, :math:`\sum_{i \to j} h(y_{ij}) \varphi(s_i - s_j)`.
+
+    With ``margin=True`` it is :math:`\sum_{i \to j} \varphi(s_i - s_j - h(y_{ij}))` (DMJ10, eq. 9
+    and 13). None of these losses is calibrated for pairwise disagreement on all distributions of
+    low noise (Theorems 11 and 12), for any convex :math:`\varphi` and increasing h: on some, scores
+    in a wrong order or tied come arbitrarily close to the least mean loss, and
+    :func:`~skcalrank.calibration.find_counterexample` finds one.
+
+    The conditions on :math:`\varphi` are checked at 401 score differences from -5 to 5, of which
+    two may have another derivative. Assumption A of DMJ10, that :math:`\varphi` has the slope 0 at
+    infinity or an infinite one at minus infinity, is checked at a distance of a million.
+
+    Parameters
+    ----------
+    phi : callable
+        Convex, non-increasing function of an array of score differences.
+    slope, curvature : callable
+        First and second derivative of `phi`.
+    h : callable, default=None
+        Increasing function of weights with h(0) = 0. If None, h(y) = y.
+    margin : bool, default=False
+        Whether h gives the margins of terms instead of their weights.
+    name : str, default="preference_template"
+        Name of the loss.
+
+    Raises
+    ------
+    ValueError
+        If a condition fails, or `slope` or `curvature` is not the derivative that it should be.
+
+    See Also
+    --------
+    PairwiseTemplate : Pairwise loss of targets, which is calibrated.
+    PreferenceLoss : Base class of losses of single preferences.
+
+    Examples
+    --------
+    RankNet with the roots of the weights is as wrong on DMJ10, Lemma 10, as RankNet is:
+
+    >>> import numpy as np
+    >>> from scipy.special import expit
+    >>> from skcalrank.calibration import find_counterexample
+    >>> from skcalrank.losses import PreferenceTemplate
+    >>> loss = PreferenceTemplate(
+    ...     lambda x: np.logaddexp(0, -x), lambda x: -expit(-x), lambda x: expit(x) * expit(-x),
+    ...     h=np.sqrt,
+    ... )
+    >>> pd = "neg_pairwise_disagreement"
+    >>> law = find_counterexample(loss, "sort", pd, condition="low_noise", random_state=0)
+    >>> law is None
+    False
+    """
+
+    phi: Function
+    slope: Function
+    curvature: Function
+    h: Function | None = None
+    margin: bool = False  # type: ignore[misc]
+    name: str = "preference_template"  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        _check_falling(self)
+        with np.errstate(over="ignore"):
+            ends = np.abs(self.slope(np.array([-_ENDS, 0.0, _ENDS])))
+        if not (ends[2] <= ends[1] / _STEEP or ends[0] >= ends[1] * _STEEP):
+            raise ValueError(
+                "phi must have the slope 0 at infinity or an infinite one at minus infinity "
+                f"(DMJ10, assumption A), got the slopes {-ends[0]:g} at {-_ENDS:g} and "
+                f"{-ends[2]:g} at {_ENDS:g}. For a linear loss, see ValueRegularizedRanker."
+            )
+        stated = self.stated(np.linspace(0.0, 5.0, 101))
+        if stated[0] != 0 or not (np.diff(stated) > 0).all():
+            raise ValueError(
+                f"h must increase from h(0) = 0, got {stated[0]:g} at 0 and {stated[-1]:g} at 5."
+            )
+
+    def stated(self, weight: Floats) -> Floats:
+        return weight if self.h is None else self.h(weight)
+
+    def terms(self, ahead: Floats) -> Floats:
+        return np.array(self.phi(ahead))
+
+    def slopes(self, ahead: Floats) -> Floats:
+        return np.array(self.slope(ahead))
+
+    def curvatures(self, ahead: Floats) -> Floats:
+        return self.curvature(ahead)
+
+
+def _check_falling(loss: PairwiseTemplate | PreferenceTemplate) -> None:
+    """Raise ValueError unless phi is smooth, convex and falling, as far as tried."""
+    slopes, curvatures = loss.slope(_GRID), loss.curvature(_GRID)
+    _check_derivative("slope", loss.phi, slopes)
+    _check_continuous("phi must be differentiable, without corners", loss.slope)
+    _check_derivative("curvature", loss.slope, curvatures)
+    middle = slopes[len(_GRID) // 2]
+    if (slopes > 1e-12).any() or (np.diff(slopes) < -1e-9).any() or not middle < 0:
+        raise ValueError(
+            "phi must be convex and non-increasing with a negative slope at 0, got the slopes "
+            f"{slopes[0]:g}, {middle:g} and {slopes[-1]:g} at -5, 0 and 5."
+        )
 
 
 def _check_derivative(

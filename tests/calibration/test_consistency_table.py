@@ -237,7 +237,9 @@ def rows_of_the_table():
 
 #: The tests above, or in other files, in the order of the rows.
 TESTS = [
-    *["test_every_loss_leads_every_measure_to_its_best_order"] * 2,
+    "test_every_loss_leads_every_measure_to_its_best_order",
+    "test_only_the_set_of_the_first_matters_for_precision",
+    "test_every_loss_leads_every_measure_to_its_best_order",
     *["test_maps_of_pairs_are_best_on_their_laws"] * 2,
     "rankers/test_pair_rankers_optimality.py: test_map_with_a_cutoff_is_bayes_optimal",
     "rankers/test_pair_measures.py: test_consistent_by_enumeration",
@@ -256,6 +258,16 @@ TESTS = [
     "structured/test_f_measure.py: test_classifier_learns_the_best_sets_of_a_law",
     "structured/test_predictor.py: test_best_candidate_of_any_loss_under_any_law",
 ]
+
+
+def test_only_the_set_of_the_first_matters_for_precision(rng):
+    for law in random_laws(200, rng, r=4, n_labels=4):
+        for k, measure in ((1, "precision@1"), (2, "precision@2"), (3, "recall@3")):
+            mean, values = law.expected_targets(measure), law.order_values(measure)
+            orders = np.array(all_positions(4))
+            inside = ((orders <= k) * mean).sum(axis=1)
+            best = inside > np.sort(mean)[::-1][:k].sum() - 1e-12
+            np.testing.assert_array_equal(best, values > values.max() - 1e-12)
 
 
 def test_a_loss_matrix_of_labels_is_that_of_its_classes(rng):
