@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.types import ArrayLike, Estimator, Floats, Matrix
 from ..data import check
-from ..data.types import ArrayLike, Estimator, Floats, Matrix
 from ..rankers import calibration_of, measure_of
 from ._bounds import regret_bound
 from ._orders import all_positions, is_best

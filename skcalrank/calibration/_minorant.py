@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-from ..data.types import Floats
+from ..columns.types import Floats
 from ._function import Family
 
 # Prices are searched over this many powers of e below the largest one that can be best.
