@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import arrays, is_missing, tables
+from ..columns import arrays, tables
 from ..columns.types import Array, ArrayLike, Floats, Labels, Unpack
 from ..data import Queries, check, in_memory, is_lazy, qid_array, timed, warn
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison
 from ._evaluate_run import RunValues
-from ._judge import JudgedTarget, JudgedValues, check_methods, made_with_judge
+from ._judge import JudgedTarget, JudgedValues, check_methods, made_with_judge, numbers
 from ._made import made
 from ._options import Options, Policies, settled
 from ._statistics import Methods
@@ -148,7 +148,7 @@ def compare(
     1  n_ratings  0.36  20   0.37   0.55
     """
     methods, policies = settled(options, methods=methods, policies=policies)
-    _check_judge(judge, judged_probability, methods)
+    check_methods(methods, judge, judged_probability)
     systems = named_systems("scores", scores, baseline)
     chosen, of_rows = named_measures(measures, policies.relevance_level), policies.of_rows()
     rows = {f"scores[{name!r}]": values for name, values in systems.items()}
@@ -173,16 +173,6 @@ def compare(
             return made_with_judge(*of_all, values, baseline, methods)
         table = np.array([list(of.values()) for of in values])
         return made(*of_all, table, baseline, methods)
-
-
-def _check_judge(judge: Any, judged_probability: Any, methods: Methods) -> None:
-    """Raise unless the arguments and methods beside a judge are those that are known."""
-    if judge is not None:
-        check_methods(methods)
-    elif judged_probability is not None:
-        raise ValueError(
-            "judged_probability must be None without judge: pass the judge's labels of all rows."
-        )
 
 
 def compare_values(
@@ -254,7 +244,7 @@ def _compared_runs(
     systems: dict[str, Any], judges: Any, queries: Array, table: Floats, baseline: Any, methods: Any
 ) -> Comparison:
     """Return the comparison of runs that were evaluated with a judge."""
-    check_methods(methods)
+    check_methods(methods, judges)
     if len(judges) < len(systems):
         raise ValueError("values must be of runs that were all evaluated with judge=, or none.")
     measures = list(next(iter(judges.values())))
@@ -362,7 +352,7 @@ def _in_order(system: str, by_measure: dict[str, Any], measure: str, queries: Ar
             raise ValueError(f"{place} must have each query once, got some queries several times.")
         _refuse_other_queries(place, by_query.keys(), queries)
         values = [by_query[query] for query in queries.tolist()]
-    out = _numbers(place, values)
+    out = numbers(place, values)
     if out.shape != (len(queries),):
         raise ValueError(
             f"{place} must hold a value for each of {len(queries)} queries, got shape {out.shape}."
@@ -370,18 +360,6 @@ def _in_order(system: str, by_measure: dict[str, Any], measure: str, queries: Ar
     if np.isinf(out).any():
         raise ValueError(f"{place} must hold finite values, or NaN where undefined, got infinity.")
     return out
-
-
-def _numbers(place: str, values: Any) -> Floats:
-    """Return values as an array of floats, in which missing values are NaN."""
-    array = np.asarray(values)
-    if array.dtype == object:
-        undefined = np.array(np.frompyfunc(is_missing, 1, 1)(array), dtype=bool)
-        array = np.where(undefined, np.nan, array)
-    try:
-        return array.astype(float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
 
 
 def _refuse_other_queries(place: str, names: Any, queries: Array) -> None:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..columns import is_missing
+from ..columns import arrays, is_missing
 from ..columns.types import Bools, Floats
 from ..data import Queries, Ranked, check, warn
 from ..judgments import PreferenceTarget
 from ..measures import Measure
 from ..metrics import CheckedTarget, RowPolicies
 from ._comparison import Comparison, Difference, Estimate
-from ._made import pairs_of, scale_of, test_title
+from ._made import pairs_of, test_title
 from ._regression_means import RegressionMeans
 from ._statistics import TITLES, Methods, adjusted, snapped
 
@@ -75,25 +75,25 @@ class JudgedTarget:
         """Validate labels of people, NaN where there are none, and of a judge."""
         if isinstance(y_true, PreferenceTarget) or np.ndim(y_true) != 1:
             raise ValueError(
-                "y_true must hold one label for each document beside judge. Preferences and "
-                "matrices have no judge: leave it out."
+                "y_true must hold one label for each document beside judge: drop judge."
             )
-        missing = _missing(y_true)
-        absent = np.flatnonzero(_missing(_rows_of("judge", judge, missing)))
-        if absent.size:
+        people = numbers("y_true", y_true)
+        missing = np.isnan(people)
+        judged = _numbers_of_rows("judge", judge, len(people))
+        if np.isnan(judged).any():
             raise ValueError(
-                f"judge must hold a label for every row, got NaN in row {absent[0]}. Let the judge "
-                "label it, or leave out its query from all arguments alike."
+                "judge must hold a label for every row, got NaN in row "
+                f"{np.flatnonzero(np.isnan(judged))[0]}. Let the judge label it, or leave out its "
+                "query from all arguments alike."
             )
-        labels, queries = check.target(judge, qid, name="judge")
-        filled = np.where(missing, queries.ungroup(labels), np.asarray(y_true, dtype=object))
+        judged, queries = check.target(judged, qid, name="judge")
+        filled = np.where(missing, queries.ungroup(judged), people)
         people, _ = check.target(filled, qid, name="y_true", known=queries)
         is_judged, times = ~queries.group(missing), None
         if probability is not None:
-            given = _rows_of("judged_probability", probability, missing)
-            given = np.where(_missing(given), np.nan, np.asarray(given, dtype=object))
-            times = _times(queries.group(given.astype(float)), is_judged)
-        target = CheckedTarget(labels, queries, (queries.n_rows,))
+            chances = _numbers_of_rows("judged_probability", probability, len(people))
+            times = _times(queries.group(chances), is_judged)
+        target = CheckedTarget(judged, queries, (queries.n_rows,))
         out = cls(people, target, is_judged, times)
         _check_number(int(out.is_human.sum()))
         return out
@@ -109,10 +109,9 @@ class JudgedTarget:
         """Return the values of measures, for checked scores in grouped order."""
         labels = np.append(self.people, self.judge.y)
         scaled = {name: measure.scaled_to(labels) for name, measure in measures.items()}
-        sums: dict[str, Any] = {}
-        if self.times is not None:
-            sums = {name: measure for name, measure in scaled.items() if measure.sums_documents}
-        lists = {name: measure for name, measure in scaled.items() if name not in sums}
+        known = self.times is not None
+        sums: Any = {name: m for name, m in scaled.items() if known and m.sums_documents}
+        lists = {name: m for name, m in scaled.items() if name not in sums}
         self._refuse_parts(next(iter(lists), None))
         rows, queries = self._human_rows()
         people = CheckedTarget(self.people[rows], queries, (queries.n_rows,))
@@ -120,12 +119,13 @@ class JudgedTarget:
         human = people.values(lists, there, policies)
         alone = [dict(of) for of in human]
         if sums:
-            rankings = [_ranked(values, queries, policies.ties) for values in there]
-            none = np.zeros(queries.n_queries)
+            # Other orders of ties need the labels of all documents.
+            check.option("ties", policies.ties, ("average", "stable", "reversed"))
+            rankings = [Ranked(values, queries, policies.ties) for values in there]
         for name, measure in sums.items():
             for table, targets in zip((human, alone), self._sum_targets(measure, rows, queries)):
                 for of, ranked in zip(table, rankings):
-                    of[name] = measure.evaluate_targets(targets, none, ranked)
+                    of[name] = measure.evaluate_targets(targets, 0.0 * queries.sizes, ranked)
         judge = self.judge.values(scaled, scores, policies)
         tables = (
             np.array([[of[name] for name in measures] for of in table])
@@ -168,27 +168,26 @@ class JudgedTarget:
             )
 
 
-def _ranked(scores: Floats, queries: Queries, ties: str) -> Ranked:
-    if ties in ("worst", "best"):
+def numbers(place: str, values: Any) -> Floats:
+    """Return values as an array of floats, in which missing values are NaN."""
+    array = arrays.as_array(values, place)
+    if array.dtype == object:
+        undefined = np.array(np.frompyfunc(is_missing, 1, 1)(array), dtype=bool)
+        array = np.where(undefined, np.nan, array)
+    try:
+        return array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
+
+
+def _numbers_of_rows(name: str, values: Any, n_rows: int) -> Floats:
+    out = numbers(name, values)
+    if out.shape != (n_rows,):
         raise ValueError(
-            "ties must be 'average', 'stable' or 'reversed' beside judged_probability, got "
-            f"{ties!r}, which needs the labels of all documents."
+            f"{name} must hold one number for each of {n_rows} rows of y_true, got shape "
+            f"{out.shape}."
         )
-    return Ranked(scores, queries, ties)
-
-
-def _missing(values: Any) -> Bools:
-    return np.array(np.frompyfunc(is_missing, 1, 1)(np.asarray(values, dtype=object)), dtype=bool)
-
-
-def _rows_of(name: str, values: Any, missing: Bools) -> Any:
-    """Return values of the rows; raise if there are more or fewer."""
-    if np.shape(values) != missing.shape:
-        raise ValueError(
-            f"{name} must hold one number for each of {len(missing)} rows of y_true, got shape "
-            f"{np.shape(values)}."
-        )
-    return values
+    return out
 
 
 def _times(probability: Floats, is_judged: Bools) -> Floats:
@@ -218,13 +217,16 @@ def _check_number(n_human: int) -> None:
         )
 
 
-def check_methods(methods: Methods) -> None:
-    """Raise unless the methods are those that are known beside a judge."""
+def check_methods(methods: Methods, judge: Any, probability: Any = None) -> None:
+    """Raise unless the methods are those that are known beside a judge, if there is one."""
+    if judge is None:
+        if probability is not None:
+            raise ValueError("judged_probability must be None without judge: pass both.")
+        return
     for name, only in {"test": "t", "interval": "student", "tail": None}.items():
-        given = getattr(methods, name)
-        if given != only:
+        if (value := getattr(methods, name)) != only:
             raise ValueError(
-                f"{name} must be {only!r} beside judge, got {given!r}: only Student's tests and "
+                f"{name} must be {only!r} beside judge, got {value!r}: only Student's tests and "
                 "intervals are known for means that a judge corrects. Leave it out."
             )
 
@@ -239,33 +241,24 @@ def made_with_judge(
 ) -> Comparison:
     """Return the comparison by people, with means that the values of the judge correct."""
     baseline = systems[0] if baseline is None else baseline
-    numbers = pairs_of(systems, baseline, methods.pairs)
-    scale, of_judge = scale_of(values.human), scale_of(values.judge)
+    pairs = pairs_of(systems, baseline, methods.pairs)
     human, alone, judge = (
-        _columns(table / unit[:, None], numbers)
-        for table, unit in (
-            (values.human, scale),
-            (values.alone, scale),
-            (values.judge, of_judge),
-        )
+        np.concatenate([*of, *(snapped(of[a], of[b]) for a, b in pairs)])
+        for of in (values.human, values.alone, values.judge)
     )
     means = RegressionMeans.of(human, alone, judge, values.is_human)
-    scale, of_judge = (np.tile(unit, len(systems) + len(numbers)) for unit in (scale, of_judge))
     keys: list[Any] = [*product(systems, measures)]
     n_means = len(keys)
     _warn_of_shift(means.shift[:n_means], values.is_human, keys)
-    pairs = [(systems[a], systems[b]) for a, b in numbers]
-    keys += [(*pair, measure) for pair, measure in product(pairs, measures)]
-    n, p = means.moments.n, means.p_values(methods.margin / scale)
+    keys += [(systems[a], systems[b], measure) for (a, b), measure in product(pairs, measures)]
+    n, p = means.moments.n, means.p_values(methods.margin)
     corrected = np.append(p[:n_means], adjusted(p[n_means:], n[n_means:], methods.correction))
-    with np.errstate(invalid="ignore"):
-        counts = [(np.sign(human) == sign).sum(1) for sign in (1, 0, -1)]
-    scaled = [scale * of for of in (means.mean, *means.ends(methods.confidence_level))]
-    spreads = scale * means.moments.spread, means.effect_sizes()
-    cells = [*zip(*(of.tolist() for of in (*scaled, *spreads, *counts, n, p, corrected)))]
+    counts = [(np.sign(human) == sign).sum(1) for sign in (1, 0, -1)]
+    columns = means.mean, *means.ends(methods.confidence_level), means.moments.spread
+    columns += means.effect_sizes(), *counts, n, p, corrected
+    cells = [*zip(*(column.tolist() for column in columns))]
     everywhere = np.full((*values.human.shape[:2], len(values.is_human)), np.nan)
     everywhere[..., values.is_human] = values.human
-    title = f"{TITLES['student']}, with a judge of {len(values.is_human)} queries"
     return Comparison(
         systems=systems,
         measures=measures,
@@ -275,17 +268,11 @@ def made_with_judge(
         estimates=[Estimate(*[*key, *of[:3], of[8]]) for key, of in zip(keys[:n_means], cells)],
         differences=[Difference(*key, *of) for key, of in zip(keys[n_means:], cells[n_means:])],
         confidence_level=methods.confidence_level,
-        interval_title=title,
+        interval_title=f"{TITLES['student']}, with a judge of {len(values.is_human)} queries",
         test_title=test_title(methods, False, (n[n_means:] > 1).sum()),
         margin=methods.margin,
-        corrections=dict(zip(keys, means.corrections(scale, of_judge))),
+        corrections=dict(zip(keys, means.corrections())),
     )
-
-
-def _columns(values: Floats, pairs: list[tuple[int, int]]) -> Floats:
-    """Return the values of each system and measure, and the differences of pairs, as rows."""
-    differences = [snapped(values[a], values[b]) for a, b in pairs]
-    return np.concatenate([*values, *differences])
 
 
 def _warn_of_shift(shift: Floats, is_human: Bools, keys: list[tuple[str, ...]]) -> None:

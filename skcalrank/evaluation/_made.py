@@ -50,7 +50,7 @@ def made(
     baseline = systems[0] if baseline is None else baseline
     numbers = pairs_of(systems, baseline, methods.pairs)
     pairs = [(systems[a], systems[b]) for a, b in numbers]
-    scale, shares = scale_of(compared), np.ones(len(measures))
+    scale, shares = _scale(compared), np.ones(len(measures))
     scaled = compared / scale[:, None]
     # Both systems of a pair, on the queries on which both are defined.
     sides = [scaled[[a, b]] + 0.0 * (scaled[a] + scaled[b]) for a, b in numbers]
@@ -114,7 +114,7 @@ def pairs_of(systems: list[str], baseline: str, pairs: str) -> list[tuple[int, i
     return [(number, first) for number in others] + among_others
 
 
-def scale_of(values: Floats) -> Floats:
+def _scale(values: Floats) -> Floats:
     """Return a power of two for each measure, to divide by, so that squares stay finite."""
     largest = np.nanmax(np.abs(values), axis=(0, 2), initial=0.0)
     return np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023))

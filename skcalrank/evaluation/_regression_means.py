@@ -100,8 +100,8 @@ class RegressionMeans:
         first = np.maximum(variance * (weights**2).sum(1), sandwich) * (1 - n / n_all)
         explained = (slope * spread) ** 2
         error = np.sqrt(first + (variance + explained) / n_all)
-        is_used = varies & (leverage.max(1) < 1 - _ROUNDING) & (share > 0) & (moments.spread > 0)
-        is_used &= (moments.n >= _FEWEST) & (n < n_all)
+        is_used = varies & (leverage.max(1) < 1 - _ROUNDING) & (share > moments.n / n / 2)
+        is_used &= (moments.spread > 0) & (moments.n >= _FEWEST) & (n < n_all)
         one = np.where(share > 0, share, 1.0)
         human_variance = moments.spread**2 * arrays.safe_divide(n, moments.n, np.nan)
         return cls(
@@ -121,26 +121,20 @@ class RegressionMeans:
         half = stats.t.ppf((1 + confidence_level) / 2, self.freedom) * self.error
         return self.mean + np.where(self.error > 0, half, np.nan) * np.array([[-1.0], [1.0]])
 
-    def p_values(self, margins: Floats) -> Floats:
-        """Return two-sided p-values against minus the margins, by the t-test."""
-        statistic = arrays.safe_divide(np.abs(self.mean + margins), self.error, np.nan)
+    def p_values(self, margin: float) -> Floats:
+        """Return two-sided p-values against minus a margin, by the t-test."""
+        statistic = arrays.safe_divide(np.abs(self.mean + margin), self.error, np.nan)
         p = 2 * stats.t.sf(statistic, self.freedom)
-        p = np.where((self.moments.spread == 0) & (self.moments.mean + margins == 0), 1.0, p)
+        p = np.where((self.moments.spread == 0) & (self.moments.mean + margin == 0), 1.0, p)
         return np.where(self.moments.n < 2, np.nan, p)
 
     def effect_sizes(self) -> Floats:
         """Return means divided by the standard deviations of the values of people."""
         return effect_sizes(replace(self.moments, mean=self.mean))
 
-    def corrections(self, scale: Floats, judge_scale: Floats) -> list[Correction]:
-        """Return what the judge adds to each mean, for values in units of these scales."""
-        alone = self.moments.error(0.0)
-        columns: Any = (
-            self.moments.mean * scale,
-            self.judge * judge_scale,
-            arrays.safe_divide(alone**2, self.error**2, 1.0),
-            self.residual * scale**2,
-            self.explained * scale**2,
-            np.full(len(scale), self.n_judged),
-        )
-        return [Correction(*row) for row in zip(*(column.tolist() for column in columns))]
+    def corrections(self) -> list[Correction]:
+        """Return what the judge adds to each mean."""
+        gain = arrays.safe_divide(self.moments.error(0.0) ** 2, self.error**2, 1.0)
+        columns: Any = self.moments.mean, self.judge, gain, self.residual, self.explained
+        rows = zip(*(column.tolist() for column in columns))
+        return [Correction(*row, self.n_judged) for row in rows]  # type: ignore[call-arg]

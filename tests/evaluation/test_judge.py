@@ -242,7 +242,7 @@ FIRST = slice(0, N_DOCUMENTS)
         (
             {"judged_probability": (0, 1)},
             {"ties": "worst", "measures": ["dcg"]},
-            "ties must be 'average', 'stable' or 'reversed'",
+            "ties must be one of 'average', 'stable'",
         ),
         ({"judge": (0, -1)}, {}, "y must be non-negative for err"),
     ],
