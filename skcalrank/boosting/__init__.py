@@ -100,11 +100,12 @@ References
 """
 
 from ._estimators import scores_of, taken_by
-from ._external import ExternalRanker, adapted, encodes, is_least_squares, tree_scores
+from ._external import ExternalRanker, adapted, is_least_squares, tree_scores
 from ._handed import group_sizes
 from ._metrics import lightgbm_metric, xgboost_metric
 from ._objectives import LightGBMObjective, XGBoostObjective, lightgbm_objective, xgboost_objective
 from ._ranker import BoostedRanker, check_fit_part, fit_held_out
+from ._reader import TableReader, encodes
 from ._training import held_out
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 from ..columns.types import Floats
 from ..data import check
 from ..losses import LOSSES, get_loss, unknown_loss
-from ..measures import Measure
+from ..rankers import Plan
 from ..trees import ENGINES, OBJECTIVES, TREE_OPTIONS, Engine, is_objective, preferred
 from ._objectives import check_boosted
 
@@ -42,8 +42,9 @@ def engine_of(ranker: Any) -> Engine:
     return engine
 
 
-def check_together(ranker: Any, engine: Engine, measure: Measure, has_eval_set: bool) -> None:
-    """Raise for parameters that contradict each other or would have no effect."""
+def check_together(ranker: Any, plan: Plan) -> None:
+    """Raise for parameters that contradict each other, the call, or would have no effect."""
+    engine, measure = engine_of(ranker), plan.measure
     if is_objective(ranker.loss):
         why = f"loss={ranker.loss!r}: set a loss of skcalrank.losses"
         check.refuse_unread(ranker, ["targets", "query_weight"], why)
@@ -57,7 +58,7 @@ def check_together(ranker: Any, engine: Engine, measure: Measure, has_eval_set: 
             f"targets must be 'measure' or 'grades' for measure={measure.name!r}, which has no "
             "separable targets, got 'separable'."
         )
-    stops = has_eval_set or bool(ranker.validation_fraction)
+    stops = plan.call.has_eval_set or bool(ranker.validation_fraction)
     if ranker.start is not None:
         _check_start(ranker.start, stops)
         if ranker.monotonic_cst is not None:
@@ -72,6 +73,8 @@ def check_together(ranker: Any, engine: Engine, measure: Measure, has_eval_set: 
     settings = {name: getattr(ranker, name) for name in TREE_OPTIONS}
     engine.check(params, settings, stops=stops)
     engine.check_known(params, objective)
+    if plan.call.of_targets:
+        _check_without_labels(ranker, plan)
 
 
 def check_callbacks(engine: Engine, callbacks: list[Any] | None) -> list[Any]:
@@ -89,15 +92,15 @@ def check_callbacks(engine: Engine, callbacks: list[Any] | None) -> list[Any]:
     return list(callbacks)
 
 
-def check_without_labels(ranker: Any, measure: Measure, has_eval_set: bool) -> None:
+def _check_without_labels(ranker: Any, plan: Plan) -> None:
     """Raise for parameters of a ranker that need labels in place of targets."""
     if is_objective(ranker.loss):
         raise ValueError(
             "loss must be one of skcalrank.losses to fit targets, got "
             f"{ranker.loss!r}, which reads labels: set loss='pairwise_squared'."
         )
-    holds_out = ranker.validation_fraction and not has_eval_set
-    if holds_out and measure.shape != "documents":
+    holds_out = ranker.validation_fraction and not plan.call.has_eval_set
+    if holds_out and plan.measure.shape != "documents":
         raise ValueError(
             "measure must be positional to stop early on held-out targets, got "
             f"{ranker.measure!r}: set validation_fraction=None and n_estimators, or pass queries "

@@ -15,15 +15,16 @@ from ..columns.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..data import Rows, all_or_nothing, apart, available_if, call_step, check, limits
 from ..measures import Measure
 from ..pipeline import QueryPipeline
-from ..preprocessing import LinearColumns, by_column, encoded, fit_encoded
-from ..rankers import BaseRanker, in_closed_form, is_ranker
+from ..preprocessing import LinearColumns, by_column
+from ..rankers import Call, door, in_closed_form, is_ranker
 from ..trees import Engine, TreeScores, library_of, reads_queries, summing_to
 from ._estimators import reads_tables, scores_of, taken_by, takes_targets
 from ._ranker import BoostedRanker
+from ._reader import TableReader
 from ._training import categories_of
 
 
-class ExternalRanker(BaseRanker):
+class ExternalRanker(TableReader):
     """A ranker of another library, or a regressor, used as a ranker of this package.
 
     Use it to search, compare, stack or export a model that you already have. LightGBM, XGBoost and
@@ -95,7 +96,7 @@ class ExternalRanker(BaseRanker):
 
     takes_label_form = False
     _reads_labels = False
-    _plan_settings: ClassVar = {"weights_note": "each estimator uses weights in its own way"}
+    _weights_note = "each estimator uses weights in its own way"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "estimator": [limits.REGRESSOR, None],
@@ -132,19 +133,10 @@ class ExternalRanker(BaseRanker):
     def _reads(self, plan: Any) -> Any:
         return super()._reads(plan)._replace(tables=reads_tables(self._inner()))
 
-    def _fit_encoded(self, X: Any, y: Any, qid: Any) -> Any:
+    def _why_unread(self) -> str | None:
         if not reads_tables(self._inner()):
-            X = fit_encoded(X, self.columns, y, qid)
-        elif self.columns is not None:
-            raise ValueError(
-                f"columns must be None, because {type(self._inner()).__name__} reads tables in "
-                f"its own way, got {self.columns!r}: leave it out."
-            )
-        self.encoder_ = getattr(X, "encoder", None)
-        return X
-
-    def _encoded(self, X: Any) -> Any:
-        return X if self.encoder_ is None else encoded(X, self.encoder_)
+            return None
+        return f"{type(self._inner()).__name__} reads tables in its own way"
 
     @all_or_nothing
     def fit(
@@ -187,7 +179,9 @@ class ExternalRanker(BaseRanker):
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing.
         """
-        plan, rows = self._check_problem(self._check_params(), X, y, qid, sample_weight)
+        plan = self._check_params()
+        rows = door(self, plan, X, y, qid, sample_weight)
+        plan = plan.for_labels(rows)
         plan.measure.labels(rows.y)
         library_of(self._inner()).check_labels(self._inner(), rows.y)
         return self._fit_rows(plan, rows)
@@ -217,10 +211,8 @@ class ExternalRanker(BaseRanker):
         self
         """
         check.refuse_judgments(targets)
-        plan, rows = self._check_problem(
-            self._check_params(), X, targets, qid, sample_weight, name="targets"
-        )
-        return self._fit_rows(plan, rows)
+        plan = self._check_params(Call(of_targets=True))
+        return self._fit_rows(plan, door(self, plan, X, targets, qid, sample_weight))
 
     def _fit_rows(self, plan: Any, rows: Rows) -> Self:
         """Fit a clone of the estimator to validated rows."""
@@ -341,8 +333,3 @@ def is_least_squares(ranker: Any) -> bool:
     if not isinstance(ranker, ExternalRanker):
         return in_closed_form(ranker)
     return ranker.estimator is not None and fits_in_closed_form(ranker.estimator)
-
-
-def encodes(ranker: Any) -> bool:
-    """Return whether a ranker is an ExternalRanker that reads tables for its estimator."""
-    return isinstance(ranker, ExternalRanker) and not reads_tables(ranker._inner())  # noqa: SLF001

@@ -11,6 +11,14 @@ from ..data import Rows
 from ..trees import Engine
 
 
+class Reader(NamedTuple):
+    """The library that reads trees, the columns of categories, and the number of threads."""
+
+    engine: Engine
+    kinds: list[int]
+    n_jobs: int | None
+
+
 class Model(NamedTuple):
     """Trees, with the start ranker to whose scores they are added."""
 
@@ -27,17 +35,15 @@ class Model(NamedTuple):
         """Best value of the measure; -inf without a value."""
         return float(np.nan_to_num(self.validation_scores, nan=-np.inf).max(initial=-np.inf))
 
-    def scores(self, engine: Engine, kinds: list[int], rows: Rows, qid: Any, n_jobs: Any) -> Floats:
+    def scores(self, reader: Reader, rows: Rows, qid: Any) -> Floats:
         """Return the scores of rows."""
-        trees = engine.predict(self.booster, rows.X, kinds, n_jobs)
+        trees = reader.engine.predict(self.booster, rows.X, reader.kinds, reader.n_jobs)
         return self._with_start(trees, self._start_scores(rows, qid))
 
-    def staged_scores(
-        self, engine: Engine, kinds: list[int], rows: Rows, qid: Any, n_jobs: Any
-    ) -> Iterator[Floats]:
+    def staged_scores(self, reader: Reader, rows: Rows, qid: Any) -> Iterator[Floats]:
         """Yield the scores of rows after each round."""
         start = self._start_scores(rows, qid)
-        for trees in engine.staged(self.booster, rows.X, kinds, n_jobs):
+        for trees in reader.engine.staged(self.booster, rows.X, reader.kinds, reader.n_jobs):
             yield self._with_start(trees, start)
 
     def _start_scores(self, rows: Rows, qid: Ints | None) -> Floats | None:
@@ -48,10 +54,10 @@ class Model(NamedTuple):
     def _with_start(self, trees: Floats, start: Floats | None) -> Floats:
         return self.weight * (trees if start is None else trees + start)
 
-    def contributions(self, engine: Engine, rows: Rows, kinds: list[int], n_jobs: Any) -> Floats:
+    def contributions(self, reader: Reader, rows: Rows) -> Floats:
         """Return the share of each feature in the scores, and last a constant."""
         X, scores = rows.X, self._start_scores(rows, None)
-        parts = engine.contributions(self.booster, X, kinds, n_jobs)
+        parts = reader.engine.contributions(self.booster, X, reader.kinds, reader.n_jobs)
         if scores is None:
             return self.weight * parts
         coef = np.ravel(getattr(self.start, "coef_", ()))

@@ -29,7 +29,6 @@ from ..columns.types import (
 from ..data import (
     ALONE,
     QUERY_WEIGHTS,
-    EvalSet,
     QuerySizes,
     Rows,
     all_or_nothing,
@@ -44,11 +43,12 @@ from ..data import (
 )
 from ..losses import Loss
 from ..measures import Measure, OfTargets
-from ..preprocessing import by_column, encoded, fit_encoded, read_by_trees
-from ..rankers import TargetRanker
-from ..trees import ENGINES, Engine, hinting, is_objective, preferred, unknown
-from ._engines import check_callbacks, check_together, check_without_labels, engine_of
-from ._model import Model
+from ..preprocessing import by_column, read_by_trees
+from ..rankers import Call, TargetRanker, checked_plan, door
+from ..trees import ENGINES, hinting, is_objective, preferred, unknown
+from ._engines import check_callbacks, check_together, engine_of
+from ._model import Model, Reader
+from ._reader import TableReader
 from ._training import (
     categories_of,
     grow_models,
@@ -64,7 +64,7 @@ _OF_MODELS = (
 )
 
 
-class BoostedRanker(TargetRanker):
+class BoostedRanker(TableReader, TargetRanker):
     r"""Boosted trees of LightGBM, XGBoost or scikit-learn, with early stopping on the measure.
 
     Use it where features interact and queries are many, on a table or an array. Most users set
@@ -263,9 +263,8 @@ class BoostedRanker(TargetRanker):
     fits_among_workers = trains_in_parts = True
     _theorem: ClassVar[str] = "trees"
     _for_label_form = "SpearmanRanker(HistGradientBoostingRegressor())"
-    _plan_settings: ClassVar = {
-        "weights_note": "a repeated row may be held out, and counts twice in a leaf"
-    }
+    _weights_note = "a repeated row may be held out, and counts twice in a leaf"
+    _rules: ClassVar[Any] = (check_together,)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": limits.OWN_ERROR,
@@ -382,29 +381,12 @@ class BoostedRanker(TargetRanker):
                 raise ValueError(unknown(self, name))
         return super().set_params(**params)
 
-    def _check_params(self, has_eval_set: bool = False) -> Engine:
-        """Return the engine; raise for parameters that are invalid, alone or together."""
-        check.params(self)
-        engine = engine_of(self)
-        check_together(self, engine, self._measure(), has_eval_set)
-        return engine
-
-    # -- validation ---------------------------------------------------------------
-
-    def _fit_encoded(self, X: Any, y: Any, qid: Any) -> Any:
-        X = fit_encoded(X, self.columns, y, qid)
-        self.encoder_: Any = getattr(X, "encoder", None)
-        return X
-
-    def _encoded(self, X: Any) -> Any:
-        return X if self.encoder_ is None else encoded(X, self.encoder_)
+    # -- fit ----------------------------------------------------------------------
 
     def _as_scored(self, X: Any, table: Any) -> tuple[Any, Any]:
         if self.encoder_ is None:
             return X, None
         return read_by_trees(X, self.encoder_.categories_), table.table
-
-    # -- fit ----------------------------------------------------------------------
 
     @lazy_aware
     @all_or_nothing
@@ -478,9 +460,10 @@ class BoostedRanker(TargetRanker):
             If the measure is undefined on all validation queries. The first round is kept.
         """
         evals = eval_sets(eval_set, X_val, y_val, qid_val)
-        callbacks = check_callbacks(self._check_params(bool(evals)), callbacks)
-        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight)
-        self._train(plan, rows, plan.measure, evals, callbacks)
+        plan = self._check_params(Call(has_eval_set=bool(evals)))
+        callbacks = check_callbacks(engine_of(self), callbacks)
+        rows = door(self, plan, X, y, qid, sample_weight)
+        self._train(plan.for_labels(rows), rows, evals, callbacks)
         return self
 
     @all_or_nothing
@@ -508,42 +491,32 @@ class BoostedRanker(TargetRanker):
         """
         check.refuse_judgments(targets)
         evals = eval_sets(eval_set)
-        self._check_params(bool(evals))
-        plan, rows = self._check_problem(
-            self._plan(), X, targets, qid, sample_weight, name="targets"
-        )
-        return self._fit_to_targets(plan, rows, rows.y, evals=evals)
+        plan = self._check_params(Call(of_targets=True, has_eval_set=bool(evals)))
+        self._train(plan, door(self, plan, X, targets, qid, sample_weight), evals)
+        return self
 
-    def _fit_to_targets(
-        self,
-        plan: Any,
-        rows: Rows,
-        targets: Floats,
-        method: str = "fit",
-        evals: dict[str, EvalSet] | None = None,
-    ) -> BoostedRanker:
-        del method
-        check_without_labels(self, plan.measure, bool(evals))
+    def _fit_to_targets(self, plan: Any, rows: Rows, targets: Floats) -> Self:
         # A ranker of judgments validates the rows itself, which are numbers then.
         self.__dict__.setdefault("encoder_", None)
-        self._train(plan, replace(rows, y=targets), OfTargets(plan.measure), evals or {})
+        self._train(plan, replace(rows, y=targets), {})
         return self
 
     def _train(
         self,
         plan: Any,
         rows: Rows,
-        measure: Measure,
         evals: Any,
         callbacks: Sequence[Any] = (),
         folds: Ints | None = None,
     ) -> Rows:
-        """Grow trees for a measure of labels, or of targets in their place; set attributes.
+        """Grow trees for labels, or targets in their place; set attributes.
 
         Return the rows that were read, sorted by names. `folds` are the models from which the rows
         of `fit` are held out.
         """
+        measure = OfTargets(plan.measure) if plan.call.of_targets else plan.measure
         engine, seed = engine_of(self), seed_of(self.random_state)
+        self.engine_ = engine.name
         # Of several workers none knows the names of all queries.
         is_whole = rows.named and workers_of_fit().size == 1
         sizes = QuerySizes.of(rows.queries) if is_whole else None
@@ -552,7 +525,7 @@ class BoostedRanker(TargetRanker):
         names = self.encoder_.get_feature_names_out() if of_table else range(self.n_features_in_)
         engine.check_columns(self.engine_params or {}, rows.X.shape[1])
         engine.check_rows(rows, names, self.loss if is_objective(self.loss) else None)
-        evals = self._eval_rows(evals, rows, sizes, not isinstance(measure, OfTargets))
+        evals = self._eval_rows(evals, plan, rows, sizes)
         masks: Sequence[Bools | None] = [None] * self.n_models
         if folds is not None:
             masks = [folds[rows.numbers] == number for number in range(self.n_models)]
@@ -561,11 +534,10 @@ class BoostedRanker(TargetRanker):
         models = grow_models(self, engine, measure, rows, masks, evals, seed, callbacks)
         weights = np.ones(len(models))
         if len(models) > 1:
-            kinds, n_jobs = categories_of(self), self.n_jobs
-            scores = [model.scores(engine, kinds, rows, rows.codes, n_jobs) for model in models]
+            scores = [model.scores(self._reader, rows, rows.codes) for model in models]
             spreads = [rows.queries.spread(of, rows.weight) for of in scores]
             weights = 1.0 / np.array(spreads)
-        self.engine_, self.model_weights_ = engine.name, weights
+        self.model_weights_ = weights
         for name, values in zip(_OF_MODELS, zip(*models)):
             setattr(self, name, list(values) if len(models) > 1 else values[0])
         self.record_ = replace(self._record(plan, rows), sizes=sizes)
@@ -573,38 +545,42 @@ class BoostedRanker(TargetRanker):
 
     @all_or_nothing
     def _fit_held_out(
-        self, X: Any, y: Array, qid: Ints, sample_weight: Any, folds: Ints, method: str = "fit"
+        self,
+        X: Any,
+        y: Array,
+        qid: Ints,
+        sample_weight: Any,
+        folds: Ints,
+        *,
+        of_targets: bool = False,
     ) -> Floats:
-        """Fit like a method, and return out-of-fold scores on the scale of :meth:`predict`.
+        """Fit, and return out-of-fold scores on the scale of :meth:`predict`.
 
         `folds` are the numbers of the models from which rows are held out, and which are stopped
         early on them, equal within each query: the last model for larger numbers, no model for -1.
         Rows that train every model have the score NaN.
         """
-        self._check_params()
-        name = "y" if method == "fit" else "targets"
-        plan, rows = self._check_problem(self._plan(), X, y, qid, sample_weight, name=name)
-        measure = plan.measure
-        if name == "targets":
-            check_without_labels(self, measure, False)
-            measure = OfTargets(measure)
+        plan = self._check_params(Call(of_targets))
+        rows = door(self, plan, X, y, qid, sample_weight)
         folds = np.minimum(folds, self.n_models - 1)
-        rows = self._train(plan, rows, measure, {}, folds=folds)
+        rows = self._train(plan.for_labels(rows), rows, {}, folds=folds)
         scores = np.full(len(folds), np.nan)
         for number, model in enumerate(self._models()):
             mask = folds[rows.numbers] == number
             if mask.any():  # or other workers hold these rows
                 test = rows.take(mask)
-                scores[test.numbers] = self.n_models * self._scores_of(model, test, test.codes)
+                out = model.scores(self._reader, test, test.codes)
+                scores[test.numbers] = self.n_models * out
         return scores
 
-    def _eval_rows(self, evals: Any, rows: Rows, sizes: Any, has_labels: bool) -> dict[str, Rows]:
+    def _eval_rows(self, evals: Any, plan: Any, rows: Rows, sizes: Any) -> dict[str, Rows]:
         """Return the rows of evaluation sets by name, read as those of fit."""
-        out = {}
+        has_labels, out = not plan.call.of_targets, {}
+        plan = replace(plan, measure=self._measure(), call=Call(goes_on=True, warns=False))
         for name, given in evals.items():
             with naming_eval_set(name), among(ALONE):  # all workers have all of its rows
-                plan, checked = self._check_problem(self._plan(), *given, reset=False)
-                plan.measure.labels(checked.y)
+                checked = door(self, plan, *given)
+                plan.for_labels(checked).measure.labels(checked.y)
             if checked.named:
                 check.warn_of_changed_queries(sizes, given.y, checked.queries, "eval_set")
             if name == list(evals)[-1]:  # training may follow its own rows, but not stop on them
@@ -622,13 +598,15 @@ class BoostedRanker(TargetRanker):
             columns = [[column] for column in columns]
         return [Model(*values) for values in zip(*columns, self.model_weights_)]
 
-    def _scores_of(self, model: Any, rows: Rows, qid: Ints | None) -> Floats:
-        """Return the scores of one model for validated rows."""
-        return model.scores(ENGINES[self.engine_], categories_of(self), rows, qid, self.n_jobs)
+    @property
+    def _reader(self) -> Reader:
+        """What reads the trees."""
+        return Reader(ENGINES[self.engine_], categories_of(self), self.n_jobs)
 
     def _scores(self, rows: Rows) -> Floats:
         qid = rows.codes if rows.named else None
-        first, *others = (self._scores_of(model, rows, qid) for model in self._models())
+        reader = self._reader
+        first, *others = (model.scores(reader, rows, qid) for model in self._models())
         return np.sum([first, *others], axis=0) if others else first
 
     def staged_predict(self, X: Matrix, qid: ArrayLike | None = None) -> Iterator[Floats]:
@@ -668,10 +646,8 @@ class BoostedRanker(TargetRanker):
         return self._staged(self._check_rows(X, qid, "staged_predict"))
 
     def _staged(self, rows: Rows) -> Iterator[Floats]:
-        engine, kinds = ENGINES[self.engine_], categories_of(self)
         qid = rows.codes if rows.named else None
-        models = self._models()
-        stages = [model.staged_scores(engine, kinds, rows, qid, self.n_jobs) for model in models]
+        stages = [model.staged_scores(self._reader, rows, qid) for model in self._models()]
         latest: Any = [None] * len(stages)
         for scores in zip_longest(*stages):
             latest = [last if new is None else new for last, new in zip(latest, scores)]
@@ -698,9 +674,7 @@ class BoostedRanker(TargetRanker):
             If `start_` is not linear in the features.
         """
         rows = self._check_rows(X, qid, "contributions")
-        engine, kinds = ENGINES[self.engine_], categories_of(self)
-        models = self._models()
-        parts = [model.contributions(engine, rows, kinds, self.n_jobs) for model in models]
+        parts = [model.contributions(self._reader, rows) for model in self._models()]
         return by_column(np.sum(parts, axis=0), self.encoder_)
 
     @property
@@ -748,16 +722,17 @@ def _of_each(call: Callable[..., Any], booster: Any) -> Any:
 
 
 def fit_held_out(
-    ranker: Any, X: Any, y: Floats, qid: Ints, sample_weight: Any, folds: Ints, method: str = "fit"
+    ranker: Any, rows: Rows, folds: Ints, *, of_targets: bool
 ) -> tuple[BoostedRanker, Floats]:
-    """Return a fitted clone of a BoostedRanker, and its out-of-fold scores."""
-    ranker = clone(ranker)
-    return ranker, ranker._fit_held_out(X, y, qid, sample_weight, folds, method)
+    """Return a clone of a BoostedRanker, fitted to rows, and its out-of-fold scores."""
+    ranker, columns = clone(ranker), (rows.X, rows.y, rows.qid, rows.weight)
+    return ranker, ranker._fit_held_out(*columns, folds, of_targets=of_targets)
 
 
 def check_fit_part(ranker: BoostedRanker, has_eval_set: bool, callbacks: Any) -> None:
     """Raise for parameters of a ranker that workers cannot train together."""
-    engine = ranker._check_params(has_eval_set)
+    checked_plan(ranker, Call(has_eval_set=has_eval_set))
+    engine = engine_of(ranker)
     if not engine.has_workers:
         raise ValueError(
             f"engine must be 'lightgbm' or 'xgboost' for dask collections, got {engine.name!r}, "

@@ -8,6 +8,7 @@ if TYPE_CHECKING:  # names without "as" are for use inside the package
     from ._access import (
         calibration_of,
         check_partitions,
+        checked_plan,
         in_closed_form,
         is_ranker,
         measure_of,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # names without "as" are for use inside the package
     from ._aggregated import AggregatedRanker as AggregatedRanker
     from ._all import RANKERS
     from ._base import BaseRanker as BaseRanker
+    from ._base import TargetRanker
     from ._baselines import PairwiseHingeRanker as PairwiseHingeRanker
     from ._baselines import PairwiseLogisticRanker as PairwiseLogisticRanker
     from ._binary import AUCRanker as AUCRanker
@@ -30,6 +32,7 @@ if TYPE_CHECKING:  # names without "as" are for use inside the package
     from ._chunks import FitInChunks, learns_in_chunks
     from ._cv import LeastSquaresRankerCV as LeastSquaresRankerCV
     from ._difference_graph import DifferenceGraphRanker as DifferenceGraphRanker
+    from ._door import door
     from ._err import ERRRanker as ERRRanker
     from ._folds import make_splits
     from ._front import Front as Front
@@ -40,6 +43,7 @@ if TYPE_CHECKING:  # names without "as" are for use inside the package
     from ._pair_measure import LeastSquaresPairRanker as LeastSquaresPairRanker
     from ._pairs import AveragePrecisionRanker as AveragePrecisionRanker
     from ._pairs import PairwiseDisagreementRanker as PairwiseDisagreementRanker
+    from ._plan import FIT, Call, Plan
     from ._positional import DCGRanker as DCGRanker
     from ._positional import ExpectedRankUtilityRanker as ExpectedRankUtilityRanker
     from ._positional import LeastSquaresRanker as LeastSquaresRanker
@@ -49,7 +53,6 @@ if TYPE_CHECKING:  # names without "as" are for use inside the package
     from ._score import ScoreRanker as ScoreRanker
     from ._score import keeps_statistics, with_held_out
     from ._stochastic import StochasticAggregatedRanker as StochasticAggregatedRanker
-    from ._targets import TargetRanker
     from ._value import ValueRegularizedRanker as ValueRegularizedRanker
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -13,6 +13,8 @@ from ..data import Queries, QuerySizes, inside
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
 from ._calibrated import Calibration, calibration, unknown
+from ._penalty import AUTO
+from ._plan import FIT, Call
 from ._score import ScoreRanker
 
 
@@ -124,8 +126,28 @@ def in_closed_form(estimator: Any) -> bool:
 
 
 def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:
-    """Return why a sample weight differs from repeating the row, or None if it does not."""
-    return ranker._plan().why_weights_do_not_repeat
+    """Return why a weight differs from repeating the row in a single query; None if not."""
+    if ranker._weights_note is not None:
+        return ranker._weights_note
+    plan: Any = ranker._plan()
+    if plan.kernel not in (None, "linear"):
+        return "a repeated row may be in two folds"
+    if not plan.on_documents:
+        return (
+            "the weight of a pair is the product of the weights of its documents over the mean of "
+            "the query, which repeating a document changes"
+        )
+    if plan.targets != "separable" and not plan.measure.separable:
+        return "targets depend on all labels of the query, which weights do not change"
+    # Repeating a row changes the number of documents, a factor of the loss of the query, which an
+    # automatic penalty has, too.
+    by_count = plan.sums_over == "pairs" or plan.query_weight in ("pairs", "equal")
+    if not by_count or plan.alpha == AUTO:
+        return None
+    return (
+        "the loss is weighted or centered by query, or sums over pairs: it counts the documents of "
+        "a query, which weights do not change"
+    )
 
 
 def require_qid(ranker: BaseRanker, qid: Any, method: str) -> None:
@@ -136,6 +158,11 @@ def require_qid(ranker: BaseRanker, qid: Any, method: str) -> None:
 def scored_by(ranker: BaseRanker, y: Any) -> tuple[Measure, Any]:
     """Return the measure that compares predictions with y, and y as the measure reads it."""
     return ranker._scored_by(y)
+
+
+def checked_plan(ranker: BaseRanker, call: Call = FIT) -> Any:
+    """Return the plan of a call; raise for parameters that are invalid, alone or together."""
+    return ranker._check_params(call)
 
 
 def check_partitions(ranker: ScoreRanker) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -16,19 +16,20 @@ from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, mean_over_subse
 from ..columns import arrays
 from ..columns.types import Floats, Seed
 from ..data import Judgments, Rows, limits
-from ..judgments import ClickCounts, ClickSessions
-from ._base import BaseRanker
-from ._judged import JudgmentRanker, count_judgments
+from ._base import BaseRanker, TargetRanker
+from ._door import check_form
+from ._judged import JudgmentRanker, Rule, count_judgments
+from ._plan import JudgmentPlan, Plan
 from ._positional import DCGRanker, NDCGRanker
-from ._targets import TargetRanker
-
-if TYPE_CHECKING:
-    from ._judged import Rule
-    from ._plan import JudgmentPlan, Plan
 
 # Number of judgments that halve the weight of a document. With a sampling variance of v / e and an
 # error of the scorer of variance s, the best weight is e / (e + v / s); any from 1 to 20 does.
 _FEW_JUDGMENTS = 5.0
+
+
+def _check_inner(ranker: Any, plan: JudgmentPlan) -> None:
+    """Raise for parameters of the ranker that learns."""
+    ranker._given_ranker()._check_params(plan.call._replace(of_targets=True))
 
 
 class AggregatedRanker(JudgmentRanker):
@@ -136,6 +137,7 @@ class AggregatedRanker(JudgmentRanker):
 
     _updated_by = ("ranker_", "partial_fit")
     _theorem: ClassVar[str] = "judgments"
+    _rules: ClassVar[Any] = (_check_inner,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **JudgmentRanker._parameter_constraints,
         "ranker": limits.OWN_ERROR,
@@ -186,9 +188,6 @@ class AggregatedRanker(JudgmentRanker):
     def _plan(self) -> JudgmentPlan:
         return replace(super()._plan(), inner=self._given_ranker()._plan())
 
-    def _inner(self, plan: Any) -> Plan:
-        return plan.inner
-
     def _reads(self, plan: Plan) -> Any:
         reads = super()._reads(plan)
         return reads._replace(tables=True) if self._hands_tables_on() else reads
@@ -196,35 +195,15 @@ class AggregatedRanker(JudgmentRanker):
     def _hands_tables_on(self) -> bool:
         return _reads_tables(self._given_ranker())
 
-    def _targets_of_scores(self, ranker: BaseRanker, rows: Rows) -> Callable[..., Any]:
-        # The members of a stack learn targets of the measure, whatever weighs them.
-        of_measure = ranker if isinstance(ranker, TargetRanker) else self
-        plan = self._estimated(ranker._plan())
-        return lambda scores, queries: of_measure._targets(
-            plan, replace(rows, y=scores, queries=queries)
-        )
-
     def _measure(self) -> Any:
-        return self._given_ranker()._measure()
-
-    def _fit_by(
-        self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any
-    ) -> AggregatedRanker:
-        # A function of the user does not tell what it aggregates.
-        self._is_of_clicks = isinstance(y, (ClickSessions, ClickCounts))
-        return super()._fit_by(method, X, y, qid, sample_weight)
-
-    def _check_params(self) -> JudgmentPlan:
         ranker = self._given_ranker()
         _check_ranker(ranker)
-        plan = super()._check_params()
-        ranker._check_params()
-        return plan
+        return ranker._measure()
 
-    def _learn(self, plan: Any, rows: Rows, judged: Judgments, rule: Rule, method: str) -> None:
-        ranker = self._new_ranker(plan, method)
-        ranker._check_form(rows.n_items)
-        weight = self._row_weights(rows, judged, rule, alone=method == "fit")
+    def _learn(self, plan: Any, rows: Rows, judged: Judgments, rule: Rule) -> None:
+        ranker = self._new_ranker(plan)
+        check_form(ranker, rows.n_items)
+        weight = self._row_weights(rows, judged, rule, alone=not plan.call.in_chunks)
         aggregated = mean_over_subsets(
             judged,
             rule.structure,
@@ -235,14 +214,15 @@ class AggregatedRanker(JudgmentRanker):
             **rule.options,
         )
         targets = rows.queries.group(np.ravel(aggregated.mean))
-        inner = replace(plan.inner, measure=plan.measure, reads=plan.reads)
+        call = plan.call._replace(of_targets=True)
+        inner = replace(plan.inner, measure=plan.measure, reads=plan.reads, call=call)
         weighed: Any = rows.with_weight(weight)
         if not weighed.weight.any():
             raise ValueError(
                 "sample_weight must be positive for a document that was judged, got zeros only."
             )
         if isinstance(ranker, TargetRanker) and _is_of_numbers(rows.X):
-            self.ranker_ = ranker._fit_to_targets(inner, weighed, targets, method)
+            self.ranker_ = ranker._fit_to_targets(inner, weighed, targets)
         else:
             self.ranker_ = ranker.fit_targets(
                 *(rows.as_given(), rows.in_order(targets)),
@@ -259,13 +239,10 @@ class AggregatedRanker(JudgmentRanker):
         weight = arrays.safe_divide(evidence, evidence + few).mean(axis=1)
         return weight if weight.any() else np.ones(rows.n_rows)
 
-    def _new_ranker(self, plan: Any, method: str) -> BaseRanker:
+    def _new_ranker(self, plan: Any) -> BaseRanker:
         """Return the ranker to fit, with the state of `ranker_` if partial_fit continues it."""
         ranker = clone(self._given_ranker())
-        state: Mapping[str, Any] = {}
-        if method == "partial_fit":
-            plan.inner.check_chunks()
-            state = vars(self.ranker_) if self._can_go_on() else {}
+        state: Mapping[str, Any] = vars(self.ranker_) if plan.call.goes_on else {}
         # The inner ranker validates X in predictions, so it needs what validation stored here.
         seen = ("n_features_in_", "feature_names_in_")
         state = {**state} | {name: vars(self)[name] for name in seen if name in vars(self)}

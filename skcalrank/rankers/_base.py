@@ -1,4 +1,4 @@
-"""Base class of all rankers: input validation, ranking and scoring."""
+"""Base classes of all rankers, and of those that learn one target per document."""
 
 from __future__ import annotations
 
@@ -9,42 +9,36 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import RegressorTags, check_consistent_length
+from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
-from ..columns import arrays, tables
-from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix
+from ..columns import tables
+from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Self
 from ..data import (
-    EqualLabelsWarning,
     Judgments,
     MissingQidError,
-    OneQueryWarning,
     Queries,
     QuerySizes,
     Rows,
     Target,
+    all_or_nothing,
+    available_if,
     check,
     check_qid,
     lazy_aware,
     positions,
     refuse_lazy,
-    settle,
-    warn_of_leaks,
-    workers_of_fit,
 )
-from ..measures import Measure, get_measure, warn_unless_grades
+from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget
+from ._door import door
 from ._penalty import seen_in
-from ._plan import Plan
+from ._plan import FIT, Call, Plan
 from ._record import FitRecord
 
 # Methods that need the queries even where each document is scored by itself.
 _OF_QUERIES = ("rank", "top_k", "score")
-
-# Sums of larger labels may overflow.
-_LARGEST_LABEL = 1e290
 
 
 def planned(ability: str) -> Callable[..., Any]:
@@ -103,6 +97,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # Types of judgments that y may have instead of an array.
     _judgments: tuple[type[Judgments], ...] = ()
 
+    # Function that reads the parameter `measure`.
+    _read_measure: ClassVar[Any] = staticmethod(get_measure)
+
     # Class of the measure, whose options are parameters of the ranker; None if the parameter
     # `measure` names it, or several measures if the ranker takes several. Whether the measure says
     # which labels `y` may have.
@@ -116,6 +113,16 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # Class of the plan, and what it holds besides the parameters.
     _plan_type: ClassVar[type[Plan]] = Plan
     _plan_settings: ClassVar[dict[str, Any]] = {}
+
+    # Functions of the ranker and its plan that raise for parameters which do not fit together, in
+    # addition to those of the base classes.
+    _rules: ClassVar[Any] = ()
+
+    # How X is read, whatever the tags say.
+    _reads_also: ClassVar[dict[str, bool]] = {}
+
+    # Why weights do not act as repetitions of rows, if the plan does not tell.
+    _weights_note: ClassVar[str | None] = None
 
     # Name of the rule that tells whether the ranker is calibrated for its measure.
     _theorem: ClassVar[str] = "none"
@@ -146,19 +153,21 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         if self._takes_several and isinstance(measure, (list, tuple, Mapping)):
             measures = measure.values() if isinstance(measure, Mapping) else measure
             measure = next(iter(measures), "ndcg@10")
-        return get_measure(measure)
+        return self._read_measure(measure)
 
     def _plan(self) -> Any:
         """Return what the parameters say about the fit."""
         settings = {"kind": type(self).__name__, "measure": self._measure(), **self._plan_settings}
         return self._plan_type.of(self.get_params(deep=False), **settings)
 
-    def _check_params(self) -> Any:
-        """Return the plan; raise for parameters that are out of range or do not fit together."""
+    def _check_params(self, call: Call = FIT) -> Any:
+        """Return the plan of a call; raise for parameters that do not fit together."""
         check.params(self)
-        plan = self._plan()
-        plan.check(self)
-        return plan
+        plan = replace(self._plan(), call=call)
+        for cls in reversed(type(self).__mro__):
+            for rule in vars(cls).get("_rules", ()):
+                rule(self, plan)
+        return replace(plan, reads=self._reads(plan))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -186,125 +195,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     # -- validation ---------------------------------------------------------------
 
-    def _check_problem(
-        self,
-        plan: Any,
-        X: Any,
-        y: Any,
-        qid: Any,
-        sample_weight: Any,
-        *,
-        reset: bool = True,
-        name: str = "y",
-        whole: bool = True,
-    ) -> tuple[Any, Rows]:
-        """Validate the input of fit, or of another chunk if `reset` is False.
-
-        `name` is "targets" if y holds targets, which have no scale of labels. `whole` is whether y
-        is all that the ranker learns from. Return the plan, with the scale of the measure if it
-        depends on the labels, and the rows.
-        """
-        arguments = {"X": X, name: y, "qid": qid, "sample_weight": sample_weight}
-        refuse_lazy(type(self).__name__, **arguments)
-        check.row_order(**arguments)
-        X = self._fit_encoded(X, y, qid) if reset else self._encoded(X)
-        labels, table, qid = y, X, check.carried_qid(y, qid)
-        plan = replace(plan, reads=self._reads(plan))
-        checks = plan.reads.checks() | {"reset": reset}
-        if isinstance(y, Judgments):
-            X = check.features(self, X, **checks)
-            n_items, queries = self._check_judgments(X, y, reset), y.queries()
-            settle(OneQueryWarning)  # rankers inside learn from numbers
-        else:
-            if issparse(y):
-                raise ValueError(
-                    f"{name} must be dense, got a sparse matrix: pass {name}.toarray()."
-                )
-            unranked = self.takes_unranked and name == "y"
-            y = None if y is None else check.labels(y, name, unranked=unranked)
-            # Without labels scikit-learn raises.
-            X = check.features(self, X, *([None] if y is None else []), **checks)
-            with arrays.naming("X", name):
-                check_consistent_length(X, y)
-            y = check.one_form(y, qid, name)  # type: ignore[arg-type]
-            call = "ranker.fit(X, {})" if name == "y" else "ranker.fit_targets(X, {})"
-            check.one_query(y, qid, type(self).__name__, name, call=call)
-            n_items = y.shape[1] if y.ndim == 2 else None
-            self._check_form(n_items, name)
-            if name == "y":
-                check.warn_of_positions(y)
-            if n_items is None:
-                workers_of_fit().require_qid(qid)
-            queries = Queries.equal(len(y), n_items) if n_items else check.queries(qid, len(y))
-            y = queries.group(y.ravel())
-            _check_size(y, name)
-        check.warn_of_single_documents(queries)
-        weight = check.sample_weight(sample_weight, X.shape[0], queries)
-        if isinstance(y, np.ndarray):
-            measure = plan.measure
-            each = weight if weight is None or n_items else queries.group(weight)
-            counted = check.labels_that_count(y, queries, each)
-            if name == "y":
-                warn_unless_grades([measure], y)
-                if not measure.is_scaled:
-                    measure.labels(y)  # also those that set no scale
-                    y = counted
-                plan = replace(plan, measure=_scaled(measure, y))
-            if reset and whole:
-                self._warn_of_equal_labels(measure, counted, queries, name)
-            if reset and whole and not self._hands_tables_on() and workers_of_fit().size == 1:
-                warn_of_leaks(table, None if n_items else queries.ungroup(y), queries, qid)
-        check.warn_of_cut_queries(labels, type(self).__name__)
-        X, table = self._as_scored(X, table)
-        rows = Rows(X, y, queries, weight, n_items, qid is not None, table)
-        return plan, rows if n_items is None else replace(rows, items=check.item_names(labels))
-
-    def _warn_of_equal_labels(
-        self, measure: Measure, labels: Floats, queries: Queries, name: str
-    ) -> None:
-        """Warn if labels, as the measure reads them, differ in no query."""
-        level = measure.level if self._reads_labels and name == "y" else None
-        read = labels if level is None else measure.labels(labels)
-        check.warn_of_equal_labels(read, queries, name, level)
-        settle(EqualLabelsWarning)  # folds of the rows are other ones
-
-    def _check_form(self, n_items: int | None, name: str = "y") -> None:
-        """Raise for the label-ranking form if the ranker does not take it."""
-        if n_items is not None and not self.takes_label_form:
-            raise ValueError(
-                f"{name} must be one number for each row, got {n_items} columns (the label-ranking "
-                "form). Pass one row for each document with its qid, or choose another ranker, "
-                f"such as {self._for_label_form}."
-            )
-
     def _reads(self, plan: Plan) -> check.Reads:
         """Return how X is read."""
-        return check.Reads.of(self, tables=plan.reads_tables)
+        return check.Reads.of(self, tables=plan.reads_tables)._replace(**self._reads_also)
 
     def _hands_tables_on(self) -> bool:
         """Return whether a ranker inside makes numbers of the columns of a table."""
         return False
-
-    def _check_judgments(self, X: Any, y: Judgments, reset: bool) -> int | None:
-        """Return the number of items of judgments y, or raise if y does not suit."""
-        if not isinstance(y, self._judgments):
-            names = ["relevances", *(kind.__name__ for kind in self._judgments)]
-            raise ValueError(
-                f"{type(self).__name__} expects {' or '.join(names)} as y, got "
-                f"{type(y).__name__}. PairwiseDisagreementRanker takes a PreferenceTarget, "
-                "ERRRanker takes ClickSessions, AggregatedRanker takes both, and ClickCounts."
-            )
-        if X.shape[0] != len(y):
-            raise ValueError(f"X and y must have equally many rows, got {X.shape[0]} and {len(y)}.")
-        self._check_silent(y, reset)
-        return y.n_items
-
-    def _check_silent(self, y: Judgments, reset: bool) -> None:
-        """Raise if y holds no judgment at all and there is no other chunk."""
-        if y.is_silent and reset:
-            raise ValueError(
-                f"y must hold at least one judgment, got {y!r}: there is nothing to learn from."
-            )
 
     def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
         """Validate the rows to be ranked, for a method that ranks or scores them."""
@@ -601,19 +498,85 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         return self.record_.measure, y
 
 
-def _scaled(measure: Measure, y: Floats) -> Measure:
-    """Return a measure with the scale of the labels of all workers, of which y are some."""
-    scaled = measure.scaled_to(y)
-    if measure.is_scaled or workers_of_fit().size == 1:
-        return scaled
-    return measure.scaled_to(workers_of_fit().total(lambda: y[[y.argmax()]], np.concatenate))
+class TargetRanker(BaseRanker):
+    """Base class of rankers that learn one target per document.
 
+    A subclass computes targets from labels, and may be fitted to other targets in their place.
+    """
 
-def _check_size(y: Floats, name: str) -> None:
-    """Raise if labels or targets are so large that their sums may overflow."""
-    largest = np.fmax.reduce(np.abs(y), initial=0.0)
-    if largest > _LARGEST_LABEL:
-        raise ValueError(
-            f"{name} must be at most {_LARGEST_LABEL:g} in absolute value, so that sums do not "
-            f"overflow, got {largest:g}: divide {name} by the largest of them."
-        )
+    @available_if(planned("on_documents"))
+    @all_or_nothing
+    def fit_targets(
+        self,
+        X: Matrix,
+        targets: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        r"""Fit the ranker to targets in place of labels.
+
+        :meth:`fit` computes the targets of the measure from labels. Where labels are not known but
+        estimated, as from clicks, pass what estimates their targets without bias: with squared
+        losses the ranker is linear in the targets, so that the errors of unbiased targets average
+        out. Such targets may be negative, fractional, or above the highest label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_rows, d)
+            As in :meth:`fit`.
+        targets : array-like of shape (n_rows,) or (n, r)
+            Finite numbers, higher is better, in place of the targets of the measure: of the
+            relevance for precision, of the gain for DCG, of the gain over the ideal DCG for NDCG.
+            They may carry their queries, as labels may.
+        qid : array-like of shape (n_rows,), default=None
+            As in :meth:`fit`.
+        sample_weight : array-like of shape (n_rows,), default=None
+            As in :meth:`fit`, such as larger weights for targets that are estimated from more
+            clicks.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the targets are not finite numbers, one per document, or are negative and the loss
+            needs non-negative ones.
+
+        Warns
+        -----
+        OneQueryWarning
+            If there are 2 to 200 rows and no qid.
+        CutQueriesWarning
+            If the targets carry their queries and rows of some of them are missing.
+
+        Notes
+        -----
+        ``fit_targets(X, targets)`` with the targets of the measure is ``fit(X, y)``. A measure
+        with a scale that :meth:`fit` takes from the labels, as ERR, has none after it, and
+        :meth:`score` takes the scale from the labels that it is given.
+
+        :class:`LeastSquaresRankerCV` and :class:`BoostedRanker` compare rankings of held-out
+        queries by the sum of the targets times the discounts of their positions: the measure up to
+        a constant, without bias where the targets have none.
+        """
+        check.refuse_judgments(targets)
+        plan = self._check_params(Call(of_targets=True))
+        return self._fit(plan, X, targets, qid, sample_weight)
+
+    def _fit(self, plan: Any, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
+        """Validate the arguments of a call, and fit to targets that are made of y, or are y."""
+        return self._fit_to_targets(*self._problem(plan, X, y, qid, sample_weight))
+
+    def _problem(
+        self, plan: Any, X: Any, y: Any, qid: Any, sample_weight: Any
+    ) -> tuple[Any, Rows, Floats]:
+        """Return the plan for the labels of a call, its rows, and the targets to be learned."""
+        rows = door(self, plan, X, y, qid, sample_weight)
+        plan = plan.for_labels(rows)
+        return plan, rows, rows.y if plan.call.of_targets else self._targets(plan, rows)
+
+    @abstractmethod
+    def _fit_to_targets(self, plan: Any, rows: Rows, targets: Floats) -> Self:
+        """Fit to targets in grouped order, of the measure or given in their place."""

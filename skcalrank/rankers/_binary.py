@@ -13,32 +13,7 @@ from ._positional import CONSTRAINTS, CUTOFF, TARGETS, PositionalRanker
 _LEVEL = [limits.FINITE, None]
 
 
-class _BinaryRanker(PositionalRanker):
-    """Ranker of a measure of binary relevance with a cutoff."""
-
-    _parameter_constraints: ClassVar = {**CONSTRAINTS, "k": CUTOFF, "relevance_level": _LEVEL}
-
-    def __init__(
-        self,
-        estimator: Estimator | None = None,
-        *,
-        k: int | None = 10,
-        alpha: float | str = "auto",
-        kernel: str | None = None,
-        loss: str | None = None,
-        n_passes: int = 5,
-        query_weight: str | None = None,
-        relevance_level: float | None = 1,
-    ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.kernel = kernel
-        self.k = k
-        self.relevance_level = relevance_level
-
-
-class PrecisionRanker(_BinaryRanker):
+class PrecisionRanker(PositionalRanker):
     """Least-squares ranker for precision at k (P@k).
 
     Use it where k results are shown, and the number of relevant ones counts, not their order.
@@ -89,9 +64,26 @@ class PrecisionRanker(_BinaryRanker):
 
     short_names: ClassVar = {"precision": {}}
     _measure_type = Precision
+    _parameter_constraints: ClassVar = {**CONSTRAINTS, "k": CUTOFF, "relevance_level": _LEVEL}
+
+    def __init__(
+        self,
+        estimator: Estimator | None = None,
+        *,
+        k: int | None = 10,
+        alpha: float | str = "auto",
+        kernel: str | None = None,
+        loss: str | None = None,
+        n_passes: int = 5,
+        query_weight: str | None = None,
+        relevance_level: float | None = 1,
+    ) -> None:
+        super().__init__(estimator, alpha, kernel, loss, n_passes, query_weight)
+        self.k = k
+        self.relevance_level = relevance_level
 
 
-class RecallRanker(_BinaryRanker):
+class RecallRanker(PositionalRanker):
     """Least-squares ranker for recall at k (R@k).
 
     Use it for the first stage of a search, whose k candidates another ranker sorts. Regresses ``y_i
@@ -148,7 +140,12 @@ class RecallRanker(_BinaryRanker):
 
     short_names: ClassVar = {"recall": {}}
     _measure_type = Recall
-    _parameter_constraints: ClassVar = {**_BinaryRanker._parameter_constraints, "targets": TARGETS}
+    _parameter_constraints: ClassVar = {
+        **CONSTRAINTS,
+        "k": CUTOFF,
+        "relevance_level": _LEVEL,
+        "targets": TARGETS,
+    }
 
     def __init__(
         self,
@@ -163,17 +160,10 @@ class RecallRanker(_BinaryRanker):
         query_weight: str | None = None,
         relevance_level: float | None = 1,
     ) -> None:
-        super().__init__(
-            estimator,
-            k=k,
-            alpha=alpha,
-            loss=loss,
-            kernel=kernel,
-            n_passes=n_passes,
-            query_weight=query_weight,
-            relevance_level=relevance_level,
-        )
+        super().__init__(estimator, alpha, kernel, loss, n_passes, query_weight)
+        self.k = k
         self.targets = targets
+        self.relevance_level = relevance_level
 
 
 class RBPRanker(PositionalRanker):
@@ -250,10 +240,7 @@ class RBPRanker(PositionalRanker):
         query_weight: str | None = None,
         relevance_level: float | None = 1,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.kernel = kernel
+        super().__init__(estimator, alpha, kernel, loss, n_passes, query_weight)
         self.k = k
         self.p = p
         self.relevance_level = relevance_level
@@ -332,9 +319,6 @@ class AUCRanker(PositionalRanker):
         query_weight: str | None = None,
         relevance_level: float | None = 1,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.kernel = kernel
+        super().__init__(estimator, alpha, kernel, loss, n_passes, query_weight)
         self.targets = targets
         self.relevance_level = relevance_level

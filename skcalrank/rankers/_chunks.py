@@ -13,6 +13,7 @@ from sklearn.base import clone
 from .._solvers import Moments, merge_all
 from ..columns.types import Floats, Self
 from ..data import ALONE, Queries, Rows, among, workers_of_fit
+from ._plan import Call
 from ._positional import LeastSquaresRanker
 from ._record import FitRecord
 from ._regression import is_wide, moments_of
@@ -43,39 +44,36 @@ class FitInChunks:
 
     * `ranker`: ranker without `estimator`; a clone of it is fitted.
     * `rows`: labels, queries and weights of all rows, each query contiguous. X is not read.
-    * `method`: method whose result this is. With "fit_targets" the labels are targets.
+    * `of_targets`: whether the labels are targets.
     """
 
-    def __init__(self, ranker: ScoreRanker, rows: Rows, method: str = "fit") -> None:
+    def __init__(self, ranker: ScoreRanker, rows: Rows, *, of_targets: bool) -> None:
         self._ranker = clone(ranker)
-        self._plan, self._n_rows = self._ranker._check_params(), rows.n_rows
+        self._plan, self._n_rows = self._ranker._check_params(Call(of_targets)), rows.n_rows
         # Others may hold rows if this worker has none.
         if rows.n_rows:
             with among(ALONE):
-                record = self._prepare(rows, method)
+                record = self._prepare(rows)
             # Several workers number their queries themselves.
             several = workers_of_fit().size > 1
             self._record = replace(record, names=frozenset()) if several else record
 
-    def _prepare(self, rows: Rows, method: str) -> FitRecord:
-        is_fit = method == "fit"
+    def _prepare(self, rows: Rows) -> FitRecord:
         # A column stands for those to come, beside which everything else is validated.
         beside = np.zeros((rows.n_rows, 1)), rows.in_order(rows.y), rows.qid, rows.weight
-        name = "y" if is_fit else "targets"
-        self._plan, rows = self._ranker._check_problem(self._plan, *beside, name=name)
-        self._targets = self._ranker._targets(self._plan, rows) if is_fit else rows.y
+        self._plan, rows, self._targets = self._ranker._problem(self._plan, *beside)
         self._weight = self._plan.weighed(rows).weight
         self._sum: Any = None
         return self._ranker._record_of(self._plan, rows, self._targets)
 
     @classmethod
-    def of(cls, rankers: list[Any], rows: Rows, method: str = "fit") -> list[Self]:
+    def of(cls, rankers: list[Any], rows: Rows, *, of_targets: bool) -> list[Self]:
         """Return a fit of each ranker; rows are prepared once for those of equal parameters."""
         fits: list[Self] = []
         for ranker in rankers:
             params = ranker.get_params()
             same = [fit for fit in fits if fit._ranker.get_params() == params]
-            fits.append(copy(same[0]) if same else cls(ranker, rows, method))
+            fits.append(copy(same[0]) if same else cls(ranker, rows, of_targets=of_targets))
             fits[-1]._ranker = clone(ranker)
         return fits
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.ma import MaskedArray
@@ -20,15 +20,14 @@ from ..columns.types import CV, ArrayLike, Floats, Labels, Matrix, Self
 from ..data import Rows, all_or_nothing, check, lazy_aware, limits, timed, warn
 from ..linear_model import GramRidge, add_moments
 from ..measures import Measure, OfTargets, PositionalMeasure
+from ._door import door
 from ._folds import held_out_scores, make_splits, training_moments
 from ._penalty import AUTO, gram_ridge, penalty
+from ._plan import RegressionPlan
 from ._positional import LeastSquaresRanker, positional
+from ._record import FitRecord
 from ._regression import names_of
 from ._score import ScoreRanker
-
-if TYPE_CHECKING:
-    from ._plan import RegressionPlan
-    from ._record import FitRecord
 
 # Multiples of the penalty "auto".
 _MULTIPLES = np.logspace(-2, 2, 17)
@@ -139,7 +138,7 @@ class LeastSquaresRankerCV(ScoreRanker):
 
     fits_among_workers = True
     _takes_several = True
-    _plan_settings: ClassVar = {"weights_note": "a repeated row may be in two folds"}
+    _weights_note = "a repeated row may be in two folds"
     _parameter_constraints: ClassVar = {
         "measure": limits.OWN_ERROR,
         "alphas": ["array-like", None],
@@ -188,7 +187,7 @@ class LeastSquaresRankerCV(ScoreRanker):
             measures = {m if isinstance(m, str) else repr(m): m for m in measures}
         if not measures:
             raise ValueError(f"measure must name at least one measure, got {self.measure!r}.")
-        return {name: positional(m, LeastSquaresRanker()) for name, m in measures.items()}
+        return {name: positional(m) for name, m in measures.items()}
 
     def _checked_alphas(self) -> Floats:
         alphas = _MULTIPLES if self.alphas is None else np.asarray(self.alphas)
@@ -237,12 +236,10 @@ class LeastSquaresRankerCV(ScoreRanker):
             If a measure is undefined on the test part of every split; the first penalty is used.
         """
         plan, measures = self._check_params(), self._measures()
-        plan, rows = self._check_problem(plan, X, y, qid, sample_weight)
-        return self._choose(plan, rows, measures, check.carried_qid(y, qid))
+        rows = door(self, plan, X, y, qid, sample_weight)
+        return self._choose(plan.for_labels(rows), rows, measures, check.carried_qid(y, qid))
 
-    def _fit_to_targets(
-        self, plan: RegressionPlan, rows: Rows, targets: Floats, method: str = "fit"
-    ) -> LeastSquaresRankerCV:
+    def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets: Floats) -> Self:
         measures = self._measures()
         if len(measures) > 1:
             raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer
 from ._relevance_pairs import RelevancePairs
-
-if TYPE_CHECKING:
-    from ._plan import Plan
 
 # Factor by which the corner of the hinge narrows from fit to fit: quasi-Newton steps fail at a
 # sharp corner that is far from the starting point.
@@ -70,7 +67,7 @@ class EdgeScorer(LinearScorer):
         options = {"factor": _pair_weights(rows, winner, loser), **options}
         return lambda s, loss: loss.value_and_gradient(s, winner, loser, stated, **options)
 
-    def _solve(self, plan: Plan, rows: Rows, start: Any) -> Any:
+    def _solve(self, rows: Rows, start: Any) -> Any:
         return self._descend_along(self._losses(), self._objective(rows), rows, start)
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..aggregation import cascade
-from ..columns.types import ArrayLike, Estimator, Floats
-from ..data import RankingTarget, Rows, check, limits
+from ..columns.types import ArrayLike, Estimator, Floats, Self
+from ..data import RankingTarget, check, limits
 from ..judgments import ClickSessions
 from ..measures import ERR, Discount, Gain, Measure
+from ._door import refuse_silent
+from ._plan import RegressionPlan
 from ._score import ScoreRanker
-
-if TYPE_CHECKING:
-    from ._plan import RegressionPlan
 
 # Highest grade of the scale that represents click probabilities: fine enough for any of them.
 _CLICK_GRADES = 50.0
@@ -109,9 +108,7 @@ class ERRRanker(ScoreRanker):
         n_passes: int = 5,
         query_weight: str | None = None,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
+        super().__init__(estimator, alpha, loss, n_passes, query_weight)
         self.max_grade = max_grade
         self.gain = gain
         self.discount = discount
@@ -119,20 +116,10 @@ class ERRRanker(ScoreRanker):
     _judgments = (ClickSessions,)
     _measure_type = ERR
 
-    def _check_problem(
-        self,
-        plan: RegressionPlan,
-        X: Any,
-        y: Any,
-        qid: Any,
-        sample_weight: Floats | None,
-        *,
-        reset: bool = True,
-        **options: Any,
-    ) -> tuple[RegressionPlan, Rows]:
+    def _fit(self, plan: RegressionPlan, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
         if not isinstance(y, ClickSessions):
-            return super()._check_problem(plan, X, y, qid, sample_weight, reset=reset, **options)
-        self._check_silent(y, reset)
+            return super()._fit(plan, X, y, qid, sample_weight)
+        refuse_silent(y, plan)
         measure: Any = plan.measure
         gain = measure.gain
         if not isinstance(gain, str):
@@ -140,12 +127,13 @@ class ERRRanker(ScoreRanker):
                 "gain must be 'exponential' for ClickSessions, whose stop probabilities are "
                 f"estimated, got {gain!r}."
             )
-        qid, scale = check.carried_qid(y, qid), self._click_scale(plan.measure)
+        qid, scale = check.carried_qid(y, qid), self._click_scale(measure)
         grades = _grades(y, scale.max_grade)
         check.warn_of_cut_queries(y, type(self).__name__)
         # Grades given to score may have another scale than the one that represents clicks.
-        plan = replace(plan, measure=scale, scored=plan.measure)
-        return super()._check_problem(plan, X, grades, qid, sample_weight, reset=reset, whole=False)
+        call = plan.call._replace(warns=False)
+        plan = replace(plan, measure=scale, scored=measure, call=call)
+        return super()._fit(plan, X, grades, qid, sample_weight)
 
     def _click_scale(self, measure: Any) -> ERR:
         """Return the measure on the scale of grades that stand for click probabilities."""

@@ -11,13 +11,18 @@ import numpy as np
 
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, settled, structure_scores
 from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Self
-from ..data import Judgments, Queries, Rows, all_or_nothing, available_if, limits
+from ..data import Judgments, Queries, Rows, all_or_nothing, available_if, limits, warn
 from ..judgments import ClickCounts, ClickSessions, PreferenceTarget
 from ..measures import Measure, OfTargets
 from ._base import BaseRanker, planned
-from ._plan import JudgmentPlan, Plan
+from ._door import door
+from ._plan import FIT, Call, JudgmentPlan, Plan
 
 _JUDGMENTS: tuple[type[Judgments], ...] = (PreferenceTarget, ClickSessions, ClickCounts)
+
+
+# Examinations of a document that make the bias of a ratio of estimates negligible.
+_POOLED = 100.0
 
 
 class Rule(NamedTuple):
@@ -25,6 +30,12 @@ class Rule(NamedTuple):
 
     structure: Callable[..., Any]
     options: dict[str, Any]
+
+
+def _check_subsets(ranker: Any, plan: JudgmentPlan) -> None:
+    """Raise for a measure whose scale the subsets of the judgments would not agree in."""
+    if ranker._of_subsets or ranker.order is not None:
+        plan.measure.require_scale("for estimates", "each subset of the judgments")
 
 
 class JudgmentRanker(BaseRanker):
@@ -36,6 +47,8 @@ class JudgmentRanker(BaseRanker):
     _plan_type: ClassVar = JudgmentPlan
     _y_is_relevance = False
     _reads_labels = False
+    _weights_note = "targets depend on all labels of the query, which weights do not change"
+    _rules: ClassVar[Any] = (_check_subsets,)
 
     # Whether targets are made from subsets of the judgments even without an `order`.
     _of_subsets = False
@@ -52,8 +65,8 @@ class JudgmentRanker(BaseRanker):
     structure_options: Mapping[Any, Any] | None
 
     @abstractmethod
-    def _learn(self, plan: Plan, rows: Rows, judged: Judgments, rule: Rule, method: str) -> None:
-        """Learn from judgments, by the method "fit" or "partial_fit"."""
+    def _learn(self, plan: Plan, rows: Rows, judged: Judgments, rule: Rule) -> None:
+        """Learn from judgments."""
 
     @all_or_nothing
     def fit(
@@ -84,7 +97,7 @@ class JudgmentRanker(BaseRanker):
         ValueError
             If there is no judgment, or the input is not a ranking problem.
         """
-        return self._fit_by("fit", X, y, qid, sample_weight)
+        return self._fit(X, y, qid, sample_weight)
 
     @available_if(planned("in_chunks"))
     @all_or_nothing
@@ -119,28 +132,25 @@ class JudgmentRanker(BaseRanker):
             settings were changed in between, or with `GramRidge` if a query was in an earlier
             chunk.
         """
-        return self._fit_by("partial_fit", X, y, qid, sample_weight)
+        call = Call(in_chunks=True, goes_on=self._can_go_on(), warns=False)
+        return self._fit(X, y, qid, sample_weight, call)
 
-    def _fit_by(self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
-        plan = self._check_params()
-        if self._of_subsets or self.order is not None:
-            plan.measure.require_scale("for estimates", "each subset of the judgments")
-        goes_on = method == "partial_fit" and self._can_go_on()
-        options: Any = {"reset": not goes_on, "whole": method == "fit"}
-        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, **options)
+    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, call: Call = FIT) -> Self:
+        # A function of the user does not tell what it aggregates.
+        self._is_of_clicks = isinstance(y, (ClickSessions, ClickCounts))
+        plan = self._check_params(call)
+        rows = door(self, plan, X, y, qid, sample_weight)
+        plan = plan.for_labels(rows)
         judged, (structure, options) = _judgments_of(rows, y), self._structure()
         options = settled(structure, options, y, X)
         if is_of_clicks(structure):
-            self._estimated(self._inner(plan)).check_clicks(evidence_of(structure, judged, options))
+            evidence = evidence_of(structure, judged, options)
+            _check_clicks(self._estimated(plan.inner or plan), evidence)
         record = self._record(plan, rows)
-        record = self.record_.add(record) if goes_on else record
-        self._learn(plan, rows, judged, Rule(structure, options), method)
+        record = self.record_.add(record) if call.goes_on else record
+        self._learn(plan, rows, judged, Rule(structure, options))
         self.record_ = record
         return self
-
-    def _inner(self, plan: Plan) -> Plan:
-        """Return the plan of what learns from the scores of the structure."""
-        return plan
 
     def _structure(self) -> tuple[Any, Any]:
         """Return the function that aggregates judgments, and its options."""
@@ -182,6 +192,39 @@ class JudgmentRanker(BaseRanker):
             # The value of a ranking is linear in such targets.
             return OfTargets(measure), rows.in_order(plan.targets_of(rows))
         return measure, rows.in_order(plan.grades_of(rows))
+
+
+def _check_clicks(plan: Plan, evidence: Floats) -> None:
+    """Raise or warn if the targets of estimates of relevance from clicks are biased.
+
+    `evidence` is the number of examinations that each estimate rests on.
+    """
+    measure = plan.measure
+    if not measure.takes_fractions:
+        other = " For users of the cascade model, ERRRanker().fit(X, sessions) learns ERR."
+        raise ValueError(
+            "gain must be 'linear' for estimates of relevance from clicks, which are fractions "
+            f"and no grades, got 'exponential' of {measure.full_name}: choose "
+            "DCGRanker(gain='linear'), which ranker=None is, or a measure such as "
+            f"DCG(gain='linear').{other if measure.name == 'err' else ''}"
+        )
+    usual = np.median(evidence[evidence > 0]) if evidence.any() else 0.0
+    if plan.is_linear or usual >= _POOLED:
+        return
+    separable = " Where relevances of a query are independent, targets='separable' does."
+    told = (
+        f"targets of {measure.full_name} are no linear function of the labels, as they divide "
+        "by them, rank them or cut them at a level: of estimates from clicks they are biased, "
+        "and may order documents wrongly however many queries there are. Choose "
+        "DCGRanker(gain='linear'), whose targets have no bias."
+        f"{separable if measure.has_separable_targets() else ''}"
+    )
+    if measure.needs_binary_labels or measure.level == 1:
+        raise ValueError(f"ranker must take fractions as labels: {told}")
+    warn(
+        f"The {told} Or pool more sessions of each query: the bias falls as one over the "
+        f"examinations of a document, of which half have at most {usual:.2g} here."
+    )
 
 
 def count_judgments(rows: Rows, judged: Judgments, alone: bool = True) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, ClassVar
 
@@ -12,11 +13,11 @@ import numpy as np
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
 from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, lazy_aware, limits, workers_of_fit
-from ._base import BaseRanker
+from ._base import BaseRanker, TargetRanker
+from ._door import door
 from ._penalty import ALPHA, AUTO, Seen, penalty, seen_in, warn_of_many_columns
 from ._plan import Plan
 from ._regression import units_of
-from ._targets import TargetRanker
 
 
 class LinearScorer(BaseRanker):
@@ -105,7 +106,7 @@ class LinearScorer(BaseRanker):
         return tags
 
     @abstractmethod
-    def _solve(self, plan: Plan, rows: Rows, start: tuple[Floats, Any] | None) -> ScorerFit:
+    def _solve(self, rows: Rows, start: tuple[Floats, Any] | None) -> ScorerFit:
         """Minimize the objective, from ``start`` = (coef, intercept) unless it is None."""
 
     @lazy_aware
@@ -147,9 +148,25 @@ class LinearScorer(BaseRanker):
         ConvergenceWarning
             If the solver stops before `tol` is reached.
         """
-        plan, rows = self._check_problem(self._check_params(), X, y, qid, sample_weight)
-        rows = plan.weighed(rows)
-        return self._keep(plan, rows, self._solve(plan, rows, self._start(rows)))
+        return self._fit(self._check_params(), X, y, qid, sample_weight)
+
+    def _fit(self, plan: Plan, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
+        """Validate the arguments of a call, and minimize the objective of y."""
+        rows = door(self, plan, X, y, qid, sample_weight)
+        return self._minimize(plan.for_labels(rows), rows)
+
+    def _minimize(self, plan: Plan, rows: Rows) -> Self:
+        """Minimize the objective, and assign the result to the fitted attributes."""
+        rows, start = plan.weighed(rows), None
+        shape: tuple[int, ...] = (rows.X.shape[1],)
+        if rows.n_items is not None:
+            shape = (rows.n_items, *shape)
+        if self.warm_start and np.shape(vars(self).get("coef_", ())) == shape:
+            start = self.coef_, self.intercept_
+        solved = self._solve(rows, start)
+        self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = solved
+        self.record_ = self._record(plan, rows)
+        return self
 
     def _alpha(self, rows: Rows) -> float:
         """Return the penalty as a number."""
@@ -162,21 +179,6 @@ class LinearScorer(BaseRanker):
         """Ridge penalty that was used."""
         alpha: Any = self.record_.penalty
         return float(alpha)
-
-    def _keep(self, plan: Plan, rows: Rows, fit: ScorerFit) -> Self:
-        """Assign the result of a solver to the fitted attributes."""
-        self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = fit
-        self.record_ = self._record(plan, rows)
-        return self
-
-    def _start(self, rows: Rows) -> tuple[Floats, Any] | None:
-        """Return the coefficients and intercept to start from, or None."""
-        shape = (rows.X.shape[1],)
-        if rows.n_items is not None:
-            shape = (rows.n_items, *shape)
-        if self.warm_start and np.shape(vars(self).get("coef_", ())) == shape:
-            return self.coef_, self.intercept_
-        return None
 
     def _descend(
         self, objective: Any, rows: Rows, start: Any, *, sees_shift: bool, curved: Any = None
@@ -230,21 +232,11 @@ class LinearScorer(BaseRanker):
         return linear_scores(rows.X, self.coef_, self.intercept_)
 
 
-class TargetScorer(LinearScorer, TargetRanker):
-    """Base class of linear scorers of one target per document."""
+class TargetScorer(TargetRanker, LinearScorer):
+    """Base class of linear scorers of one target per document, the labels of the rows to solve."""
 
-    @abstractmethod
-    def _solve_targets(self, plan: Plan, rows: Rows, start: Any, targets: Floats) -> ScorerFit:
-        """Minimize the objective for targets in grouped order."""
-
-    def _solve(self, plan: Plan, rows: Rows, start: tuple[Floats, Any] | None) -> ScorerFit:
-        return self._solve_targets(plan, rows, start, self._targets(plan, rows))
-
-    def _fit_to_targets(
-        self, plan: Plan, rows: Rows, targets: Floats, method: str = "fit"
-    ) -> TargetScorer:
-        rows = plan.weighed(rows)
-        return self._keep(plan, rows, self._solve_targets(plan, rows, self._start(rows), targets))
+    def _fit_to_targets(self, plan: Plan, rows: Rows, targets: Floats) -> Self:
+        return self._minimize(plan, replace(rows, y=targets))
 
 
 def linear_scores(X: Any, coef: Floats, intercept: Any) -> Floats:

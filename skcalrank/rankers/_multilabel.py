@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,12 +18,11 @@ from ..linear_model import add_moments
 from ..measures import Measure, get_measure, warn_unless_grades
 from ..metrics import CheckedTarget, RowPolicies, measure_score
 from ._base import BaseRanker
+from ._door import door
 from ._front import Front, efficient_rows, mixes_of
 from ._penalty import ALPHA, AUTO, gram_ridge, penalty, seen_in
+from ._plan import Call, Plan
 from ._regression import moments_of
-
-if TYPE_CHECKING:
-    from ._plan import Plan
 
 
 class MultiLabelRanker(BaseRanker):
@@ -137,11 +136,6 @@ class MultiLabelRanker(BaseRanker):
             )
         return [get_measure(measures.get(name, "ndcg@10")) for name in names]
 
-    def _check_judgments(self, X: Any, y: Any, reset: bool) -> Any:
-        if y.names != vars(self).get("label_names_", y.names) and not reset:
-            raise ValueError(f"y must have the labels of fit, {', '.join(self.label_names_)}.")
-        return super()._check_judgments(X, y, reset)
-
     @all_or_nothing
     def fit(
         self,
@@ -175,8 +169,7 @@ class MultiLabelRanker(BaseRanker):
             If labels do not fit their measure, or weights are not a mix of the labels.
         """
         plan = self._check_params()
-        y = _checked_target(self, y)
-        plan, rows = self._check_problem(plan, X, y, qid, sample_weight)
+        rows = door(self, plan, X, _checked_target(self, y), qid, sample_weight)
         parts = [
             _targets(name, measure, y.label(name), rows)
             for name, measure in zip(y.names, self._measures(y.names))
@@ -213,10 +206,10 @@ class MultiLabelRanker(BaseRanker):
         ValueError
             If `measure` or `weights` name other labels.
         """
-        plan = self._check_params()
+        plan = self._check_params(Call(of_targets=True))
         targets = _checked_target(self, targets, "targets")
         measures = self._measures(targets.names)
-        plan, rows = self._check_problem(plan, X, targets, qid, sample_weight, name="targets")
+        rows = door(self, plan, X, targets, qid, sample_weight)
         return self._fit_to_targets(plan, rows, targets.labels, measures)
 
     def _fit_to_targets(self, plan: Plan, rows: Rows, targets: Floats, measures: list[Any]) -> Self:

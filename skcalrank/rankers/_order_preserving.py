@@ -150,8 +150,8 @@ class OrderPreservingRanker(TargetScorer):
         shifts = plan.measure.shape == "pairs" or (plan.estimated and not plan.of_clicks)
         return self._loss().standardize(targets, rows.queries) if shifts else targets
 
-    def _solve_targets(self, plan: Any, rows: Rows, start: Any, targets: Floats) -> ScorerFit:
-        queries, weight = rows.queries, rows.document_weights()
+    def _solve(self, rows: Rows, start: Any) -> ScorerFit:
+        targets, queries, weight = rows.y, rows.queries, rows.document_weights()
         if workers_of_fit().size > 1 and rows.n_items is not None:
             raise ValueError(
                 "y must be one number for each row for dask collections of several partitions, got "

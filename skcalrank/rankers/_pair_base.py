@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -27,13 +27,12 @@ from ..columns import first_equal_rows
 from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Seed, Self
 from ..data import Queries, Rows, all_or_nothing, apart, check, each, limits, refuse_lazy, say
 from ..preds import Pred, PredResult, get_pred, solve_with_ties, warn_of_gaps
+from ._door import door
 from ._penalty import AUTO, gram_ridge, penalty, seen_in
+from ._plan import RegressionPlan
 from ._regression import fit_ridge
 from ._score import ScoreRanker
 from ._stacks import distinct_rows, rows_of, solve_task, stacks
-
-if TYPE_CHECKING:
-    from ._plan import RegressionPlan
 
 # Estimated seconds of work above which processes are started, and seconds of one task.
 _WORTH_PROCESSES = 2.0
@@ -45,6 +44,27 @@ _LONG = 0.01
 
 # The penalty "auto" of pair features whose d x d moments are not computed.
 _OF_BILINEAR = 1.0
+
+
+def _check_pairs(ranker: Any, plan: RegressionPlan) -> None:
+    """Raise for a measure of documents, and for parameters of the other surrogate."""
+    if plan.measure.shape != "pairs":
+        raise ValueError(
+            f"measure must be one of pairs, got {plan.measure.full_name!r}: use "
+            "LeastSquaresRanker or OrderPreservingRanker for others."
+        )
+    if ranker.pred is not None:
+        ranker._pred()
+    if not plan.on_documents:
+        mine = "surrogate='pairwise': set surrogate='score'"
+        check.refuse_unread(ranker, ranker._of_documents, mine)
+        return
+    check.refuse_unread(ranker, ranker._of_pairs, "surrogate='score': set surrogate='pairwise'")
+    if ranker.pred is not None:
+        raise ValueError(
+            f"pred must be None with surrogate='score', which sorts, got {ranker.pred!r}: "
+            "leave pred=None, or set surrogate='pairwise'."
+        )
 
 
 class PairRanker(ScoreRanker):
@@ -111,6 +131,7 @@ class PairRanker(ScoreRanker):
 
     # Set by a subclass: whether pairs (i, i) are regressed, and parameters of one surrogate only.
     _theorem: ClassVar[str] = "pairs"
+    _rules: ClassVar[Any] = (_check_pairs,)
     _diagonal = False
     _of_documents: ClassVar[tuple[str, ...]] = ("loss", "n_passes")
     _of_pairs: ClassVar[tuple[str, ...]] = ("pair_features", "time_limit")
@@ -189,7 +210,9 @@ class PairRanker(ScoreRanker):
         if self.surrogate == "score":
             return super().fit(X, y, qid, sample_weight)
         self.__dict__.pop("n_iter_", None)
-        plan, rows = self._check_problem(self._check_params(), X, y, qid, sample_weight)
+        plan = self._check_params()
+        rows = door(self, plan, X, y, qid, sample_weight)
+        plan = plan.for_labels(rows)
         if plan.alpha == AUTO and not rows.n_items and self._is_bilinear():
             weight = rows.weighted().weight
             mean = 1.0 if weight is None else float(weight.mean())
@@ -200,13 +223,12 @@ class PairRanker(ScoreRanker):
         self.record_ = self._record(plan, rows)
         return self
 
-    def _fit_to_targets(
-        self, plan: RegressionPlan, rows: Rows, targets: Floats, method: str = "fit"
-    ) -> PairRanker:
+    def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets: Floats) -> Self:
         self.__dict__.pop("n_iter_", None)
         if not np.isnan(targets).any():
-            return super()._fit_to_targets(plan, rows, targets, method)
-        if method != "fit" or self.loss not in (None, "squared"):
+            return super()._fit_to_targets(plan, rows, targets)
+        if plan.call.in_chunks or self.loss not in (None, "squared"):
+            method = "partial_fit" if plan.call.in_chunks else "fit"
             raise ValueError(
                 "y may have unranked items (NaN) in fit with loss=None or 'squared' alone, got "
                 f"{method} with loss={self.loss!r}."
@@ -218,28 +240,6 @@ class PairRanker(ScoreRanker):
         self.estimator_ = SummedPairs(pairs, first, second)
         self.record_ = record
         return self
-
-    def _check_params(self) -> RegressionPlan:
-        plan = super()._check_params()
-        if plan.measure.shape != "pairs":
-            raise ValueError(
-                f"measure must be one of pairs, got {plan.measure.full_name!r}: use "
-                "LeastSquaresRanker or OrderPreservingRanker for others."
-            )
-        if self.pred is not None:
-            self._pred()
-        if self.surrogate == "score":
-            mine = "surrogate='score': set surrogate='pairwise'"
-            check.refuse_unread(self, self._of_pairs, mine)
-            if self.pred is not None:
-                raise ValueError(
-                    f"pred must be None with surrogate='score', which sorts, got {self.pred!r}: "
-                    "leave pred=None, or set surrogate='pairwise'."
-                )
-        else:
-            mine = "surrogate='pairwise': set surrogate='score'"
-            check.refuse_unread(self, self._of_documents, mine)
-        return plan
 
     def _fit_items(self, plan: RegressionPlan, rows: Rows, values: Callable[..., Any]) -> Any:
         """Fit the label-ranking form, a regression with one output per pair of items."""

@@ -107,9 +107,7 @@ class LeastSquaresPairRanker(PairRanker):
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
+        super().__init__(estimator, alpha, loss, n_passes, query_weight)
         self.measure = measure
         self.surrogate = surrogate
         self.pred = pred

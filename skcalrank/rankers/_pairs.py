@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import TIME_LIMIT, Pred
 from ._pair_base import PairRanker
-
-if TYPE_CHECKING:
-    from ._plan import RegressionPlan
+from ._plan import RegressionPlan
 
 _NOTHING_LEFT = (
     "pair_features must not be 'difference' for MAP if the regressor is linear: the targets of "
@@ -151,9 +149,7 @@ class AveragePrecisionRanker(PairRanker):
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
+        super().__init__(estimator, alpha, loss, n_passes, query_weight)
         self.surrogate = surrogate
         self.pred = pred
         self.pair_features = pair_features
@@ -320,9 +316,7 @@ class PairwiseDisagreementRanker(PairRanker):
         random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
+        super().__init__(estimator, alpha, loss, n_passes, query_weight)
         self.surrogate = surrogate
         self.pred = pred
         self.pair_features = pair_features

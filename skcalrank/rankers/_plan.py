@@ -1,34 +1,48 @@
 """What a ranker does with rows: settled by its parameters, before it has seen any."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
-from .._solvers import effective_loss, fits_in_closed_form, is_closed_form, needs_non_negative
+from .._solvers import effective_loss, fits_in_closed_form, is_closed_form
 from ..columns.types import Floats, Self
-from ..data import Rows, check, has_method, query_factors, warn, workers_of_fit
+from ..data import Rows, has_method, query_factors, workers_of_fit
 from ..judgments import PreferenceTarget
 from ..losses import get_loss
 from ..measures import Measure, warn_unless_grades
 from ._penalty import AUTO, seen_in
 
-# Reasons why the weight of a row does not act as a repetition of it.
-DEPENDS_ON_LABELS = "targets depend on all labels of the query, which weights do not change"
-_COUNTS_DOCUMENTS = (
-    "the loss is weighted or centered by query, or sums over pairs: it counts the documents of a "
-    "query, which weights do not change"
-)
 # Numbers of rows for which kernels are tried by default: fewer would often choose a wrong one, and
 # more take longer than about a second.
 _ROWS_OF_KERNELS = range(100, 3001)
-# Examinations of a document that make the bias of a ratio of estimates negligible.
-_POOLED = 100.0
-_COUNTS_PAIRS = (
-    "the weight of a pair is the product of the weights of its documents over the mean of the "
-    "query, which repeating a document changes"
-)
+
+
+class Call(NamedTuple):
+    """What a call passes beside the parameters.
+
+    * `of_targets`: whether it passes targets in place of labels.
+    * `in_chunks`: whether other calls pass more rows.
+    * `goes_on`: whether it adds rows to those of calls before, and X is read as theirs.
+    * `warns`: whether the user is told of labels and columns that teach nothing, or too much.
+    * `has_eval_set`: whether it passes queries to stop the training on.
+    """
+
+    of_targets: bool = False
+    in_chunks: bool = False
+    goes_on: bool = False
+    warns: bool = True
+    has_eval_set: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the argument that holds the labels or targets."""
+        return "targets" if self.of_targets else "y"
+
+
+#: A fit to all rows.
+FIT = Call()
 
 
 @dataclass(frozen=True)
@@ -54,7 +68,7 @@ class Plan:
     * `sums_over`: what the loss sums over.
     * `scored`: measure of predictions if it is not the one whose targets are learned.
     * `reads`: how X is read, once this is asked of the regressor.
-    * `weights_note`: why weights do not act as repetitions, where the class of the ranker says so.
+    * `call`: what the call passes beside the parameters.
     """
 
     kind: str
@@ -75,7 +89,7 @@ class Plan:
     sums_over: str = "documents"
     scored: Measure | None = None
     reads: Any = None
-    weights_note: str | None = None
+    call: Call = FIT
 
     @classmethod
     def of(cls, params: dict[str, Any], **settings: Any) -> Self:
@@ -102,25 +116,6 @@ class Plan:
     def on_documents(self) -> bool:
         """Whether documents have the targets, and not pairs of them."""
         return self.surrogate == "score"
-
-    @property
-    def why_weights_do_not_repeat(self) -> str | None:
-        """Why a sample weight differs from repeating the row in a single query; None if not."""
-        if self.weights_note is not None:
-            return self.weights_note
-        if self.kernel not in (None, "linear"):
-            return "a repeated row may be in two folds"
-        if self.surrogate == "pairwise":
-            return _COUNTS_PAIRS
-        if self.targets != "separable" and not self.measure.separable:
-            return DEPENDS_ON_LABELS
-        # Repeating a row changes the number of documents, a factor of the loss of the query, which
-        # an automatic penalty has, too.
-        by_count = self.sums_over == "pairs" or self.query_weight in ("pairs", "equal")
-        return _COUNTS_DOCUMENTS if by_count and self.alpha != AUTO else None
-
-    def check(self, ranker: Any) -> None:
-        """Raise for parameters of a ranker that do not fit together."""
 
     def targets_of(self, rows: Rows) -> Floats:
         """Return the targets of the measure, in grouped order."""
@@ -164,37 +159,16 @@ class Plan:
         grades: Floats = rows.y + queries.repeat(np.maximum(queries.max(-rows.y), 0.0))
         return grades
 
-    def check_clicks(self, evidence: Floats) -> None:
-        """Raise or warn if the targets of estimates of relevance from clicks are biased.
-
-        `evidence` is the number of examinations that each estimate rests on.
-        """
-        measure = self.measure
-        if not measure.takes_fractions:
-            other = " For users of the cascade model, ERRRanker().fit(X, sessions) learns ERR."
-            raise ValueError(
-                "gain must be 'linear' for estimates of relevance from clicks, which are fractions "
-                f"and no grades, got 'exponential' of {measure.full_name}: choose "
-                "DCGRanker(gain='linear'), which ranker=None is, or a measure such as "
-                f"DCG(gain='linear').{other if measure.name == 'err' else ''}"
-            )
-        usual = np.median(evidence[evidence > 0]) if evidence.any() else 0.0
-        if self.is_linear or usual >= _POOLED:
-            return
-        separable = " Where relevances of a query are independent, targets='separable' does."
-        told = (
-            f"targets of {measure.full_name} are no linear function of the labels, as they divide "
-            "by them, rank them or cut them at a level: of estimates from clicks they are biased, "
-            "and may order documents wrongly however many queries there are. Choose "
-            "DCGRanker(gain='linear'), whose targets have no bias."
-            f"{separable if measure.has_separable_targets() else ''}"
-        )
-        if measure.needs_binary_labels or measure.level == 1:
-            raise ValueError(f"ranker must take fractions as labels: {told}")
-        warn(
-            f"The {told} Or pool more sessions of each query: the bias falls as one over the "
-            f"examinations of a document, of which half have at most {usual:.2g} here."
-        )
+    def for_labels(self, rows: Rows) -> Self:
+        """Return the plan with the scale of the labels of all workers, if the measure has none."""
+        y, measure = rows.y, self.measure
+        if self.call.of_targets or not isinstance(y, np.ndarray):
+            return self
+        scaled = measure.scaled_to(y)
+        if not measure.is_scaled and workers_of_fit().size > 1:
+            largest = workers_of_fit().total(lambda: y[[y.argmax()]], np.concatenate)
+            scaled = measure.scaled_to(largest)
+        return replace(self, measure=scaled)
 
     def weighed(self, rows: Rows) -> Rows:
         """Return rows weighted according to `query_weight`.
@@ -209,7 +183,7 @@ class Plan:
 
     def without_regressor(self) -> Self:
         """Return the plan as the record of a fit keeps it."""
-        return replace(self, regressor=None, kernel=self.kernel or "linear")
+        return replace(self, regressor=None, kernel=self.kernel or "linear", call=FIT)
 
 
 @dataclass(frozen=True)
@@ -262,29 +236,6 @@ class RegressionPlan(Plan):
         is_free = self.regressor is None and self.alpha == AUTO and workers_of_fit().size == 1
         return of_labels and is_free and seen_in(rows).n_queries in _ROWS_OF_KERNELS
 
-    def check(self, ranker: Any) -> None:
-        if self.regressor is not None:
-            check.refuse_second_penalty(ranker)
-            why = f"estimator={self.regressor!r}: choose one with a kernel, such as KernelRidge"
-            if self.kernel not in (None, "linear"):
-                check.refuse_unread(ranker, ["kernel"], why)
-        elif self.kernel not in (None, "linear"):
-            why = f"kernel={self.kernel!r}, which chooses it: set estimator=KernelRidge(alpha=...)"
-            check.refuse_unread(ranker, ["alpha"], why)
-        if self.loss != "squared" and needs_non_negative(self.regressor):
-            raise ValueError(
-                f"loss must be 'squared' for {self.regressor!r}, which needs non-negative targets, "
-                f"got {self.loss!r}: set loss='squared', or another estimator."
-            )
-        if self.alpha is None and self.regressor is None:
-            return  # no parameter `n_passes`
-        if self.loss != "pairwise_squared":
-            why = f"loss={self.loss!r}: set loss='pairwise_squared'"
-            check.refuse_unread(ranker, ["n_passes"], why)
-        elif self.closed_form:
-            why = f"estimator={self.regressor!r}, which is fitted in closed form: set another one"
-            check.refuse_unread(ranker, ["n_passes"], why)
-
     def check_chunks(self) -> None:
         """Raise if the targets of a query depend on other queries."""
         self.measure.require_scale("if rows come in chunks", "all chunks")
@@ -317,8 +268,7 @@ class JudgmentPlan(Plan):
     def of(cls, params: dict[str, Any], **settings: Any) -> Self:
         names = ("structure", "order", "structure_options", "row_weight")
         structure = tuple(params.get(name) for name in names)
-        settings |= {"structure": structure, "weights_note": DEPENDS_ON_LABELS}
-        return super().of(params, **settings)
+        return super().of(params, structure=structure, **settings)
 
     @property
     def reads_tables(self) -> bool:
@@ -329,4 +279,4 @@ class JudgmentPlan(Plan):
         return self.inner is None or self.inner.in_chunks
 
     def without_regressor(self) -> Self:
-        return replace(self, inner=None)
+        return replace(self, inner=None, call=FIT)

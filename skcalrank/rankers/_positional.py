@@ -30,12 +30,12 @@ _RANKERS = {
 }
 
 
-def positional(measure: Any, owner: Any) -> PositionalMeasure:
+def positional(measure: Any) -> PositionalMeasure:
     """Return a positional measure by name, or raise for another one."""
     if hasattr(measure, "fit"):
         raise ValueError(
             f"measure must be a name or a Measure, got {measure!r}: did you mean "
-            f"{type(owner).__name__}(estimator={measure!r})?"
+            f"LeastSquaresRanker(estimator={measure!r})?"
         )
     known: Any = get_measure(measure)
     if known.shape != "documents":
@@ -66,16 +66,13 @@ class PositionalRanker(ScoreRanker):
     def __init__(
         self,
         estimator: Estimator | None = None,
-        *,
         alpha: float | str = "auto",
         kernel: str | None = None,
         loss: str | None = None,
         n_passes: int = 5,
         query_weight: str | None = None,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
+        super().__init__(estimator, alpha, loss, n_passes, query_weight)
         self.kernel = kernel
 
     @property
@@ -218,6 +215,7 @@ class LeastSquaresRanker(PositionalRanker):
     """
 
     _parameter_constraints: ClassVar = {**CONSTRAINTS, "measure": limits.OWN_ERROR}
+    _read_measure = staticmethod(positional)
 
     def __init__(
         self,
@@ -230,14 +228,8 @@ class LeastSquaresRanker(PositionalRanker):
         n_passes: int = 5,
         query_weight: str | None = None,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.kernel = kernel
+        super().__init__(estimator, alpha, kernel, loss, n_passes, query_weight)
         self.measure = measure
-
-    def _measure(self) -> PositionalMeasure:
-        return positional(self.measure, self)
 
 
 class DCGRanker(PositionalRanker):
@@ -316,10 +308,7 @@ class DCGRanker(PositionalRanker):
         n_passes: int = 5,
         query_weight: str | None = None,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.kernel = kernel
+        super().__init__(estimator, alpha, kernel, loss, n_passes, query_weight)
         self.k = k
         self.gain = gain
         self.discount = discount
@@ -416,10 +405,7 @@ class NDCGRanker(PositionalRanker):
         n_passes: int = 5,
         query_weight: str | None = None,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.kernel = kernel
+        super().__init__(estimator, alpha, kernel, loss, n_passes, query_weight)
         self.k = k
         self.gain = gain
         self.discount = discount
@@ -493,10 +479,7 @@ class ExpectedRankUtilityRanker(PositionalRanker):
         n_passes: int = 5,
         query_weight: str | None = None,
     ) -> None:
-        super().__init__(
-            estimator, alpha=alpha, loss=loss, n_passes=n_passes, query_weight=query_weight
-        )
-        self.kernel = kernel
+        super().__init__(estimator, alpha, kernel, loss, n_passes, query_weight)
         self.neutral = neutral
         self.half_life = half_life
 
@@ -560,3 +543,15 @@ class SpearmanRanker(PositionalRanker):
 
     short_names: ClassVar = {"spearman": {}}
     _measure_type = Spearman
+
+    def __init__(
+        self,
+        estimator: Estimator | None = None,
+        *,
+        alpha: float | str = "auto",
+        kernel: str | None = None,
+        loss: str | None = None,
+        n_passes: int = 5,
+        query_weight: str | None = None,
+    ) -> None:
+        super().__init__(estimator, alpha, kernel, loss, n_passes, query_weight)

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Number
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -18,6 +18,7 @@ from .._solvers import (
     SQUARED_LOSSES,
     Moments,
     is_closed_form,
+    needs_non_negative,
     offsets,
     predict_rows,
     takes_nan,
@@ -37,14 +38,11 @@ from ..data import (
     warn,
 )
 from ..linear_model import learn_moments
-from ._base import planned
+from ._base import TargetRanker, planned
 from ._penalty import ALPHA, AUTO, gram_ridge, warn_of_many_columns
-from ._plan import RegressionPlan
+from ._plan import Call, RegressionPlan
+from ._record import FitRecord
 from ._regression import fit_targets, fit_wide, is_wide, names_of
-from ._targets import TargetRanker
-
-if TYPE_CHECKING:
-    from ._record import FitRecord
 
 # Fewer rows than this may share a leaf of a tree, so equal predictions mean nothing.
 _MANY_ROWS = 20
@@ -168,6 +166,32 @@ def _goes_on(plan: RegressionPlan, fitted: Any, regressor: Any) -> Any:
     return _updated(fitted, regressor, ignored=("fit_intercept",) if pairwise else ())
 
 
+def _check_regression(ranker: Any, plan: RegressionPlan) -> None:
+    """Raise for parameters of a regression that have no effect, or do not fit together."""
+    if plan.regressor is not None:
+        check.refuse_second_penalty(ranker)
+        if plan.kernel not in (None, "linear"):
+            why = f"estimator={plan.regressor!r}: choose one with a kernel, such as KernelRidge"
+            check.refuse_unread(ranker, ["kernel"], why)
+        if plan.loss != "squared" and needs_non_negative(plan.regressor):
+            raise ValueError(
+                f"loss must be 'squared' for {plan.regressor!r}, which needs non-negative targets, "
+                f"got {plan.loss!r}: set loss='squared', or another estimator."
+            )
+    elif plan.kernel not in (None, "linear"):
+        why = f"kernel={plan.kernel!r}, which chooses it: set estimator=KernelRidge(alpha=...)"
+        check.refuse_unread(ranker, ["alpha"], why)
+    if hasattr(ranker, "n_passes"):
+        if plan.loss != "pairwise_squared":
+            why = f"loss={plan.loss!r}: set loss='pairwise_squared'"
+            check.refuse_unread(ranker, ["n_passes"], why)
+        elif plan.closed_form:
+            why = f"estimator={plan.regressor!r}, which is fitted in closed form: set another one"
+            check.refuse_unread(ranker, ["n_passes"], why)
+    if plan.call.in_chunks:
+        plan.check_chunks()
+
+
 class ScoreRanker(TargetRanker):
     """Base class of rankers that regress one value per document and sort by it.
 
@@ -193,6 +217,7 @@ class ScoreRanker(TargetRanker):
     __metadata_request__partial_fit = {"qid": True}
 
     _plan_type: ClassVar = RegressionPlan
+    _rules: ClassVar[Any] = (_check_regression,)
     _updated_by = ("estimator_", "partial_fit")
 
     estimator_: Any
@@ -208,7 +233,6 @@ class ScoreRanker(TargetRanker):
     def __init__(
         self,
         estimator: Estimator | None = None,
-        *,
         alpha: float | str = "auto",
         loss: str | None = None,
         n_passes: int = 5,
@@ -283,8 +307,7 @@ class ScoreRanker(TargetRanker):
         NotAMeanWarning
             If the regressor does not estimate the mean of its targets.
         """
-        plan, rows = self._check_problem(self._check_params(), X, y, qid, sample_weight)
-        return self._fit_to_targets(plan, rows, self._targets(plan, rows))
+        return self._fit(self._check_params(), X, y, qid, sample_weight)
 
     @available_if(planned("in_chunks"))
     @all_or_nothing
@@ -322,38 +345,33 @@ class ScoreRanker(TargetRanker):
             ``SGDRegressor``, may see queries again, so a query that is split between chunks is not
             detected.)
         """
-        plan = self._check_params()
-        plan.check_chunks()
-        reset = not self._can_go_on()
-        options: Any = {"reset": reset, "whole": False}
-        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, **options)
-        return self._fit_to_targets(plan, rows, self._targets(plan, rows), "partial_fit")
+        call = Call(in_chunks=True, goes_on=self._can_go_on(), warns=False)
+        return self._fit(self._check_params(call), X, y, qid, sample_weight)
 
-    def _fit_to_targets(
-        self, plan: RegressionPlan, rows: Rows, targets: Floats, method: str = "fit"
-    ) -> Self:
-        """Regress targets in grouped order, of the measure or given in their place."""
-        if method == "fit" and plan.chooses_kernel(rows):
+    def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets: Floats) -> Self:
+        in_chunks = plan.call.in_chunks
+        if in_chunks:
+            _check_statistics(self)
+        elif plan.chooses_kernel(rows):
             from ._gaussian import with_kernel  # late, since few programs need it
 
             plan = with_kernel(plan, rows, targets)
             if plan.kernel == "gaussian":
                 rows = replace(rows, y=targets).weighted()
                 targets = rows.y
-        if method == "partial_fit":
-            _check_statistics(self)
-        goes_on = method == "partial_fit" and self._can_go_on()
+        goes_on = in_chunks and self._can_go_on()
         record = self._record_of(plan, rows, targets)
         record = self.record_.add(record) if goes_on else record
         regressor = _new_regressor(plan, record)
         if goes_on:
             regressor = _goes_on(plan, _own_copy(self.estimator_), regressor)
         weighed = plan.weighed(rows)
-        if method == "fit":
+        if not in_chunks:
             warn_of_many_columns(plan.alpha, rows)
-        if method == "fit" and plan.regressor is None and is_wide(rows, plan.loss):
+        if not in_chunks and plan.regressor is None and is_wide(rows, plan.loss):
             self.estimator_ = fit_wide(regressor, weighed, targets, loss=plan.loss)
         else:
+            method = "partial_fit" if in_chunks else "fit"
             options = {"loss": plan.loss, "n_passes": plan.n_passes, "method": method}
             self.estimator_ = fit_targets(regressor, weighed, targets, **options)
         self.record_ = record

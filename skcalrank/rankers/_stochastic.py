@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -18,11 +18,8 @@ from ..judgments import ClickSessions, PreferenceTarget
 from ..losses import Loss, get_loss
 from ..measures import Measure
 from ._draws import descend, draw_batches, new_descent
-from ._judged import JudgmentRanker, count_judgments
+from ._judged import JudgmentRanker, Rule, count_judgments
 from ._linear import linear_scores
-
-if TYPE_CHECKING:
-    from ._judged import Rule
 
 
 class StochasticAggregatedRanker(JudgmentRanker):
@@ -155,9 +152,9 @@ class StochasticAggregatedRanker(JudgmentRanker):
     def _loss(self) -> Any:
         return get_loss("pairwise_squared" if self.loss is None else self.loss)
 
-    def _learn(self, plan: Any, rows: Rows, judged: Any, rule: Rule, method: str) -> None:
+    def _learn(self, plan: Any, rows: Rows, judged: Any, rule: Rule) -> None:
         counts = count_judgments(rows, judged)
-        if method == "partial_fit" and self._can_go_on():
+        if plan.call.goes_on:
             # Work on copies: a failed update must leave the model and the generator unchanged.
             descent, source = copy.deepcopy(self._descent), self._rng
             fresh = new_descent(rows, self._loss(), bool(self.fit_intercept))

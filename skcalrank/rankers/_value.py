@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, TargetScorer
 from ._penalty import AUTO, gram_ridge
 from ._regression import fit_ridge
-
-if TYPE_CHECKING:
-    from ._plan import Plan
 
 
 class ValueRegularizedRanker(TargetScorer):
@@ -141,13 +138,13 @@ class ValueRegularizedRanker(TargetScorer):
         self.power = power
         self.weights = weights
 
-    def _solve_targets(self, plan: Plan, rows: Rows, start: Any, targets: Floats) -> ScorerFit:
+    def _solve(self, rows: Rows, start: Any) -> ScorerFit:
         if self.regularizer != "power":
             mine = f"regularizer={self.regularizer!r}: set regularizer='power'"
             check.refuse_unread(self, ["power"], mine)
         if self.regularizer == "square":
-            return self._solve_square(rows, targets)
-        return self._solve_smooth(rows, targets, start)
+            return self._solve_square(rows, rows.y)
+        return self._solve_smooth(rows, rows.y, start)
 
     def _solve_square(self, rows: Rows, net: Floats) -> ScorerFit:
         relative, alpha = self.alpha == AUTO, self._alpha(rows)

@@ -15,7 +15,27 @@ from ..boosting import adapted, scores_of
 from ..columns.types import Bools, Floats
 from ..data import Queries, Rows, call_step, seed_of, warn
 from ..measures import Measure, get_measure
-from ..rankers import BaseRanker, NDCGRanker, make_splits, measure_of, ranker_in, seems_trained_on
+from ..rankers import (
+    BaseRanker,
+    Call,
+    NDCGRanker,
+    Plan,
+    door,
+    make_splits,
+    measure_of,
+    ranker_in,
+    seems_trained_on,
+)
+
+
+def _check_ranker(around: Any, _: Plan) -> None:
+    """Raise for what is no ranker."""
+    ranker, is_one = around.ranker, hasattr(around.ranker, "fit")
+    if ranker is not None and (isclass(ranker) or not (is_one and hasattr(ranker, "predict"))):
+        raise ValueError(
+            "ranker must be a ranker with fit and predict, a FrozenEstimator of a fitted one, "
+            f"or None, got {ranker!r}."
+        )
 
 
 class RankerAround(BaseRanker):
@@ -25,7 +45,10 @@ class RankerAround(BaseRanker):
     """
 
     takes_label_form = False
-    _plan_settings: ClassVar = {"weights_note": "queries are held out of the ranker, or folds"}
+    _weights_note = "queries are held out of the ranker, or folds"
+    # A ranker that does not take tables raises itself.
+    _reads_also: ClassVar = {"tables": True, "records": True}
+    _rules: ClassVar[Any] = (_check_ranker,)
 
     ranker: Any
     ranker_: Any
@@ -50,21 +73,19 @@ class RankerAround(BaseRanker):
             tags.input_tags.string, tags.input_tags.categorical = inner.string, inner.categorical
         return tags
 
-    def _reads(self, plan: Any) -> Any:
-        # A ranker that does not take tables raises itself.
-        return super()._reads(plan)._replace(tables=True, records=True)
-
     def _hands_tables_on(self) -> bool:
         return get_tags(self).input_tags.string
 
-    def _check_params(self) -> Any:
-        ranker = self._given()
-        if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
-            raise ValueError(
-                "ranker must be a ranker with fit and predict, a FrozenEstimator of a fitted one, "
-                f"or None, got {ranker!r}."
-            )
-        return super()._check_params()
+    def _enter(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> tuple[Any, Rows]:
+        """Return the plan and the validated rows of a fit."""
+        # Labels on which nothing is trained may be as few and as equal as they are.
+        plan = self._check_params(Call(warns=not self._is_frozen()))
+        rows = door(self, plan, X, y, qid, sample_weight)
+        plan = plan.for_labels(rows)
+        plan.measure.labels(rows.y)
+        if rows.n_rows < 2:
+            raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")
+        return plan, rows
 
     def _warn_of_training_queries(self, queries: Queries) -> None:
         """Warn if most queries seem to have trained a frozen ranker, or a ranker inside of it."""

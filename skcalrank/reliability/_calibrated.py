@@ -29,6 +29,17 @@ _GAIN = 2e-4
 _FEWEST, _FEW = 500, 10
 
 
+def _check_target(ranker: Any, _: Any) -> None:
+    """Raise for a target or a level that is unknown."""
+    if not _is_unit(ranker.target):
+        shares_of(ranker.target, "target", _UNITS)
+    is_auto = isinstance(ranker.level, str) and ranker.level == "auto"
+    if not (ranker.level is None or is_auto or hasattr(ranker.level, "predict_proba")):
+        raise ValueError(
+            f"level must be 'auto', None or a classifier with predict_proba, got {ranker.level!r}."
+        )
+
+
 class CalibratedRankerCV(RankerAround):
     r"""A ranker whose scores have a unit, and whose order is that of another ranker.
 
@@ -120,6 +131,7 @@ class CalibratedRankerCV(RankerAround):
 
     # Values depend on scores of the other documents.
     _scores_by_query = True
+    _rules: ClassVar[Any] = (_check_target,)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "ranker": limits.OWN_ERROR,
@@ -152,21 +164,6 @@ class CalibratedRankerCV(RankerAround):
         self.cv = cv
         self.query_weight = query_weight
         self.random_state = random_state
-
-    def _check_params(self) -> Any:
-        plan = super()._check_params()
-        if not _is_unit(self.target):
-            shares_of(self.target, "target", _UNITS)
-        if not (
-            self.level is None
-            or (isinstance(self.level, str) and self.level == "auto")
-            or hasattr(self.level, "predict_proba")
-        ):
-            raise ValueError(
-                f"level must be 'auto', None or a classifier with predict_proba, got "
-                f"{self.level!r}."
-            )
-        return plan
 
     @all_or_nothing
     def fit(
@@ -221,12 +218,7 @@ class CalibratedRankerCV(RankerAround):
         names_are_given: bool = False,
     ) -> Floats:
         """Fit, and return the values of all rows by the map of their out-of-fold scores."""
-        plan, given = self._check_problem(
-            self._check_params(), X, y, qid, sample_weight, whole=not self._is_frozen()
-        )
-        plan.measure.labels(given.y)
-        if given.n_rows < 2:
-            raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")
+        plan, given = self._enter(X, y, qid, sample_weight)
         if names_are_given and self._is_frozen():
             self._warn_of_training_queries(given.queries)
         rows, values = self._fit_rows(given.without_table(), check.carried_qid(y, qid))

@@ -51,6 +51,28 @@ _HALF = 0.5
 _LAZY = "Call {} with each partition of whole queries."
 
 
+def _check_loss(ranker: Any, _: Any) -> None:
+    """Raise for a loss and a share of it that nothing promises."""
+    alpha, loss = ranker.alpha, ranker.loss if isinstance(ranker.loss, str) else ""
+    if alpha > _LARGEST_ALPHA:
+        raise ValueError(
+            f"alpha must be at most {_LARGEST_ALPHA:g}, got {alpha!r}: it is the share that may be "
+            f"lost, so that to keep {alpha:.0%} pass alpha={1 - alpha:.2g}."
+        )
+    if loss not in OTHERS:
+        shares_of(ranker.loss)
+    if loss == "precision" and ranker.confidence_level is None:
+        raise ValueError(
+            "confidence_level must be a number between 0 and 1 with loss='precision', which does "
+            "not decrease as more is kept, got None: set confidence_level=0.9."
+        )
+    if loss == "no_answer" and ranker.by == "depth":
+        raise ValueError(
+            "by must be 'target' or 'score' with loss='no_answer', got 'depth': every list has a "
+            "top."
+        )
+
+
 class GuaranteedCutoff(RankerAround):
     r"""Cut the list of each query so that little is lost on average over queries.
 
@@ -165,6 +187,7 @@ class GuaranteedCutoff(RankerAround):
     """
 
     __metadata_request__fit = {"groups": False}
+    _rules: ClassVar[Any] = (_check_loss,)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "ranker": limits.OWN_ERROR,
@@ -197,30 +220,6 @@ class GuaranteedCutoff(RankerAround):
         self.relevance_level = relevance_level
         self.cv = cv
         self.random_state = random_state
-
-    # -- parameters -----------------------------------------------------------------
-
-    def _check_params(self) -> Any:
-        plan = super()._check_params()
-        if self.alpha > _LARGEST_ALPHA:
-            raise ValueError(
-                f"alpha must be at most {_LARGEST_ALPHA:g}, got {self.alpha!r}: it is the share "
-                f"that may be lost, so that to keep {self.alpha:.0%} pass "
-                f"alpha={1 - self.alpha:.2g}."
-            )
-        if self._loss_name() not in OTHERS:
-            shares_of(self.loss)
-        if self._loss_name() == "precision" and self.confidence_level is None:
-            raise ValueError(
-                "confidence_level must be a number between 0 and 1 with loss='precision', which "
-                "does not decrease as more is kept, got None: set confidence_level=0.9."
-            )
-        if self._loss_name() == "no_answer" and self.by == "depth":
-            raise ValueError(
-                "by must be 'target' or 'score' with loss='no_answer', got 'depth': every list has "
-                "a top."
-            )
-        return plan
 
     def _loss_name(self) -> str:
         return self.loss if isinstance(self.loss, str) else ""
@@ -268,12 +267,7 @@ class GuaranteedCutoff(RankerAround):
             If most queries seem to have trained the ranker of a FrozenEstimator, or if no
             threshold passes the tests of "precision".
         """
-        plan, given = self._check_problem(
-            self._check_params(), X, y, qid, None, whole=not self._is_frozen()
-        )
-        plan.measure.labels(given.y)
-        if given.n_rows < 2:
-            raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")
+        plan, given = self._enter(X, y, qid)
         categories = None if groups is None else _categories(groups, given.queries)
         rows, judged = self._judge(given.without_table(), check.carried_qid(y, qid))
         if categories is None:

@@ -68,8 +68,8 @@ def fit_views(views: list[LinearView], plan: Any, kept: Bools) -> list[tuple[Lin
             tested = rows = replace(rows, numbers=np.arange(rows.n_rows))
         fit_together(columns, EncodedTable(X, encoder, None), rows.codes, rows.numbers)
     rankers = [view.steps[1][1] for view in views]
-    fitted, _ = _Chunks(columns, rankers, X, rows, kept, plan.method).learn()
-    test = _Chunks(columns, rankers, of_tested, tested, held_out, plan.method)
+    fitted, _ = _Chunks(columns, rankers, X, rows, kept, plan.of_targets).learn()
+    test = _Chunks(columns, rankers, of_tested, tested, held_out, plan.of_targets)
     others, scores = test.learn(fitted)
     out = []
     for view, made, ranker, other, of_view in zip(views, columns, fitted, others, scores):
@@ -90,7 +90,7 @@ class _Chunks:
         X: Floats,
         rows: Rows,
         mask: Bools,
-        method: str,
+        of_targets: bool,
     ) -> None:
         self._columns, self._X = columns, X
         chosen = np.flatnonzero(mask)
@@ -98,7 +98,7 @@ class _Chunks:
             chosen = chosen[np.argsort(rows.numbers[chosen])]  # type: ignore[index]
         self._rows = replace(rows.without_features(), table=None).take(chosen)
         self._numbers: Any = self._rows.numbers
-        self._fits = FitInChunks.of(rankers, self._rows, method)
+        self._fits = FitInChunks.of(rankers, self._rows, of_targets=of_targets)
 
     def learn(self, scorers: list[Any] | None = None) -> tuple[list[Any], list[Floats]]:
         """Return the rankers fitted to the rows, and the scores of the rows by fitted rankers."""

@@ -122,7 +122,7 @@ def _timed_fit(verbose: bool, name: str, ranker: Any, plan: Plan, folds: tuple[i
     # It is stopped early on its own folds, and not fitted again.
     model = np.where(plan.folds < first + n_folds, np.maximum(plan.folds - first, -1), -1)
     with timed(verbose, "StackingRanker", f"{name} of {(model < 0).sum()} rows"):
-        return fit_stopped(ranker, rows, model, plan.method)
+        return fit_stopped(ranker, rows, model, of_targets=plan.of_targets)
 
 
 def _scaled(ranker: Any, scores: Floats, plan: Plan, by_query: bool) -> tuple[Floats, float]:

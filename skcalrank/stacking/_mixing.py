@@ -45,11 +45,16 @@ class Plan(NamedTuple):
     of_member: list[tuple[int, int]]  # first fold and number of folds; (0, 0) without early stops
     splits: list[tuple[np.ndarray, np.ndarray]]  # masks of the rows to train on and to score
     evals: dict[str, EvalSet]  # queries on which rankers of trees are stopped early
-    method: str  # of the rankers, "fit", or "fit_targets" if the labels of the rows are targets
+    of_targets: bool  # whether the labels of the rows are targets
     X: Any  # features of all rows as given, of which `rows.numbers` are those of the plan
     together: list[int]  # numbers of the rankers that are fitted in one pass over chunks of rows
     sampled: np.ndarray | None = None  # rows of `sample`, if X is `Streamed`
     sample: Any = None  # plan of the rows whose features are in memory
+
+    @property
+    def method(self) -> str:
+        """Method that fits the rankers."""
+        return "fit_targets" if self.of_targets else "fit"
 
     def held_out(self, mask: Bools) -> tuple[Queries, Floats | None]:
         """Return the queries and weights of the rows of a mask."""
@@ -66,7 +71,7 @@ def make_plan(
     qid: Any,
     seed: int,
     evals: dict[str, EvalSet],
-    method: str,
+    of_targets: bool,
 ) -> Plan:
     """Return the plan for (name, ranker) pairs, and targets in grouped order."""
     given = rows_of_fit.without_table()
@@ -83,7 +88,7 @@ def make_plan(
     if cv is not None:
         splits = [_masks(split, rows) for split in make_splits(cv, given, qid)]
         of_member = [(0, 0)] * len(members)
-        return Plan(rows, targets, None, of_member, splits, evals, method, given.X, together)
+        return Plan(rows, targets, None, of_member, splits, evals, of_targets, given.X, together)
     n_models = [
         0 if alone or evals or not stops_early(ranker) else ranker_behind(ranker).n_models
         for _, ranker in members
@@ -106,7 +111,7 @@ def make_plan(
     of_member = [(int(start), n) for start, n in zip(starts, counts)]
     splits = [(folds < 0, folds >= 0)]
     X = given.X if streamed is None else streamed
-    plan = Plan(rows, targets, folds, of_member, splits, evals, method, X, together)
+    plan = Plan(rows, targets, folds, of_member, splits, evals, of_targets, X, together)
     if streamed is None:
         return plan
     # Linear views learn from chunks, and score held-out rows alone.

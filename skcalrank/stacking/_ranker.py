@@ -12,7 +12,7 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
-from ..boosting import adapted, is_least_squares, scores_of, taken_by
+from ..boosting import TableReader, adapted, is_least_squares, scores_of, taken_by
 from ..columns import arrays, tables
 from ..columns.types import CV, ArrayLike, Estimator, EvalSets, Floats, Labels, Matrix, Seed, Self
 from ..data import (
@@ -33,8 +33,8 @@ from ..data import (
 )
 from ..losses import Loss, get_loss
 from ..measures import Measure, OfTargets
-from ..preprocessing import by_column, encoded, fit_encoded
-from ..rankers import BaseRanker
+from ..preprocessing import by_column, encoded
+from ..rankers import FIT, Call, door
 from ._compiled import CompiledScorer, compiled
 from ._explained import contributions_of_members, importances_of, settle_views
 from ._members import fit_members, scaled
@@ -49,7 +49,7 @@ from ._views import (
 )
 
 
-class StackingRanker(BaseRanker, _BaseComposition):
+class StackingRanker(TableReader, _BaseComposition):
     r"""Weighted sum of the scores of several rankers, with weights fitted on held-out queries.
 
     Use it to mix rankers of your choice, also of other libraries; :class:`TabularRanker` has
@@ -174,9 +174,11 @@ class StackingRanker(BaseRanker, _BaseComposition):
     fits_among_workers = True
 
     _explains_queries: ClassVar[bool] = True
-    _plan_settings: ClassVar = {
-        "weights_note": "queries are held out, and each ranker uses weights in its own way"
-    }
+    _weights_note = "queries are held out, and each ranker uses weights in its own way"
+    _has_members = True
+    # Rankers that do not take missing values raise themselves.
+    _reads_also: ClassVar = {"missing": True, "tables": True}
+    _rules: ClassVar[Any] = (lambda self, _: self._checked_members(),)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "rankers": limits.OWN_ERROR,
@@ -263,14 +265,11 @@ class StackingRanker(BaseRanker, _BaseComposition):
     def _members(self) -> Any:
         return linear_views(self.measure) if self.rankers is None else self.rankers
 
-    def _reads(self, plan: Any) -> Any:
-        # Rankers that do not take missing values raise themselves.
-        return super()._reads(plan)._replace(missing=True, tables=True)
-
-    def _check_params(self) -> list[tuple[str, Any]]:
-        check.params(self)
-        self._measure()
-        return self._checked_members()
+    def _why_unread(self) -> str | None:
+        members = self._checked_members()
+        if any(reads_encoded(ranker) for _, ranker in members):
+            return None
+        return "none of the rankers reads tables"
 
     def _checked_members(self) -> list[tuple[str, Any]]:
         """Return the (name, ranker) pairs that are not dropped; raise for an invalid list."""
@@ -356,7 +355,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing, or `cv` cuts queries.
         """
-        return self._fit("fit", X, y, qid, sample_weight, eval_set)
+        return self._fit(FIT, X, y, qid, sample_weight, eval_set)
 
     @available_if(
         lambda self: all(has_method(r, "fit_targets") for _, r in self._checked_members())
@@ -388,36 +387,27 @@ class StackingRanker(BaseRanker, _BaseComposition):
             The fitted ranker.
         """
         check.refuse_judgments(targets)
-        return self._fit("fit_targets", X, targets, qid, sample_weight, eval_set)
+        return self._fit(Call(of_targets=True), X, targets, qid, sample_weight, eval_set)
 
     def _fit(
-        self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any, eval_set: Any
-    ) -> StackingRanker:
-        """Fit the rankers by a method, and their weights."""
-        name = "y" if method == "fit" else "targets"
-        members, evals = self._check_params(), eval_sets(eval_set)
-        plan, loss = self._plan_of_mixture(members)
+        self, call: Call, X: Any, y: Any, qid: Any, sample_weight: Any, eval_set: Any = None
+    ) -> Self:
+        """Fit the rankers to labels or targets, and their weights."""
+        members, evals = self._checked_members(), eval_sets(eval_set)
+        plan, loss = self._plan_of_mixture(self._check_params(call), members)
         if evals and not any(takes_eval_set(ranker) for _, ranker in members):
             raise ValueError(
                 "eval_set must be None, because none of the rankers is stopped early: leave it out."
             )
-        check.row_order(**{"X": X, name: y, "qid": qid, "sample_weight": sample_weight})
-        if any(reads_encoded(ranker) for _, ranker in members):
-            X = fit_encoded(X, self.columns, y, qid, by_rows=workers_of_fit().size == 1)
-        elif self.columns is not None:
-            raise ValueError(
-                f"columns must be None, because none of the rankers reads tables, got "
-                f"{self.columns!r}: leave it out."
-            )
-        self.encoder_: Any = getattr(X, "encoder", None)
-        plan, rows = self._check_problem(plan, X, y, qid, sample_weight, name=name)
-        measure = plan.measure if method == "fit" else OfTargets(plan.measure)
-        targets = self._targets(plan, rows) if method == "fit" else rows.y
+        rows = door(self, plan, X, y, qid, sample_weight)
+        plan = plan.for_labels(rows)
+        measure = OfTargets(plan.measure) if call.of_targets else plan.measure
+        targets = rows.y if call.of_targets else self._targets(plan, rows)
         targets = loss.standardize(targets, rows.queries)
         parts = make_plan(
             *(members, rows, measure, targets, self.cv),
             *(check.carried_qid(y, qid), seed_of(self.random_state)),
-            *(self._read(evals, rows), method),
+            *(self._read(evals, rows), call.of_targets),
         )
         self.normalize_ = self.normalize
         by_query = self._scores_by_query
@@ -440,7 +430,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
         settle_views(self, rows if parts.sample is None else parts.sample.rows)
         return self._prepared_to_score()
 
-    def _plan_of_mixture(self, members: list[tuple[str, Any]]) -> tuple[Any, Loss]:
+    def _plan_of_mixture(self, plan: Any, members: list[tuple[str, Any]]) -> tuple[Any, Loss]:
         """Return the plan with the loss and the targets in force, and the loss."""
         loss, targets = self.loss, self.targets
         if loss is None:
@@ -453,7 +443,7 @@ class StackingRanker(BaseRanker, _BaseComposition):
                 "loss must be one of pairs, which does not depend on the level of the scores, such "
                 f"as 'pairwise_logistic' or 'pairwise_squared', got {loss!r}."
             )
-        return replace(self._plan(), loss=loss, targets=targets or "measure"), made
+        return replace(plan, loss=loss, targets=targets or "measure"), made
 
     def _of_squares(self, plan: Any, measure: Measure, held_out: HeldOut) -> tuple[Any, Loss]:
         """Return the plan with squares as the loss, and the loss; set targets of held-out rows."""
@@ -571,11 +561,10 @@ class StackingRanker(BaseRanker, _BaseComposition):
         return getattr(self, "normalize_", self.normalize) == "query"
 
     def _encoded(self, X: Any) -> Any:
-        if self.encoder_ is not None:
-            return encoded(X, self.encoder_)
-        if isinstance(X, np.ndarray) and X.dtype == object:  # after a fit to numbers
+        if self.encoder_ is None and isinstance(X, np.ndarray) and X.dtype == object:
+            # After a fit to numbers.
             return arrays.checked(X, "X", ensure_all_finite="allow-nan")
-        return X
+        return super()._encoded(X)
 
     def _scorer(self, rows: Rows) -> CompiledScorer | None:
         """Return the compiled scorer; None if there is none for these rows."""

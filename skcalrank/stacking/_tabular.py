@@ -13,7 +13,7 @@ from ..columns.types import Seed, Self
 from ..data import Rows, all_or_nothing, check, limits
 from ..losses import Loss
 from ..measures import Measure
-from ..rankers import BaseRanker
+from ..rankers import FIT, BaseRanker, Plan
 from ..trees import hinting
 from ._ranker import StackingRanker
 from ._streamed import Streamed
@@ -22,6 +22,16 @@ from ._views import linear_views
 # Losses of the two boosted rankers: that of the given trees, and squares of the grades, which make
 # other errors.
 _BOOSTED = {"by_targets": {}, "by_grades": {"loss": "pairwise_squared", "targets": "grades"}}
+
+
+def _check_positional(ranker: Any, plan: Plan) -> None:
+    """Raise for a measure that the closed forms do not learn."""
+    if plan.measure.shape != "documents":
+        raise ValueError(
+            f"measure must be positional for the closed forms of {type(ranker).__name__}, got "
+            f"{ranker.measure!r}. Choose a measure such as 'ndcg@10', a BoostedRanker, or a "
+            "StackingRanker of your own rankers."
+        )
 
 
 class TabularRanker(StackingRanker):
@@ -133,6 +143,7 @@ class TabularRanker(StackingRanker):
 
     # What a stack has parameters for.
     rankers = cv = targets = None
+    _rules: ClassVar[Any] = (_check_positional,)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "measure": limits.OWN_ERROR,
@@ -199,16 +210,6 @@ class TabularRanker(StackingRanker):
         tags = BaseRanker.__sklearn_tags__(self)
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-    def _check_params(self) -> list[tuple[str, Any]]:
-        check.params(self)
-        if self._measure().shape != "documents":
-            raise ValueError(
-                f"measure must be positional for the closed forms of {type(self).__name__}, got "
-                f"{self.measure!r}. Choose a measure such as 'ndcg@10', a BoostedRanker, or a "
-                "StackingRanker of your own rankers."
-            )
-        return self._checked_members()
 
     def _members(self) -> list[tuple[str, Any]]:
         members, trees = linear_views(self.measure), self.trees
@@ -279,7 +280,7 @@ class TabularRanker(StackingRanker):
         self._check_params()
         check.count("max_rows", max_rows)
         streamed = Streamed(chunks, self.columns, max_rows)
-        return self._fit("fit", streamed.table(), streamed.y, streamed.qid, streamed.weight, None)
+        return self._fit(FIT, streamed.table(), streamed.y, streamed.qid, streamed.weight)
 
     @property
     def linear_(self) -> Bunch:

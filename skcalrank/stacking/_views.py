@@ -91,7 +91,7 @@ def reads_encoded(ranker: Any) -> bool:
     steps = [step for _, step in ranker.steps] if isinstance(ranker, QueryPipeline) else [ranker]
     # Steps that append columns pass the others on.
     first: Any = next((step for step in steps if not _appends(step)), None)
-    return isinstance(first, (BoostedRanker, LinearColumns)) or encodes(first)
+    return isinstance(first, LinearColumns) or encodes(first)
 
 
 def _appends(step: Any) -> bool:
@@ -169,7 +169,7 @@ def fit_in_two(pipe: Any, rows: Rows, kept: Bools, method: str) -> Any:
     return _fit_behind_steps(pipe, rows, fit_last)
 
 
-def fit_stopped(ranker: Any, rows: Rows, folds: Ints, method: str) -> Any:
+def fit_stopped(ranker: Any, rows: Rows, folds: Ints, *, of_targets: bool) -> Any:
     """Return a ranker that stops early, fitted to rows, and its out-of-fold scores.
 
     Steps before it, which do not read labels, are fitted to all rows. `folds` are the numbers of
@@ -177,7 +177,7 @@ def fit_stopped(ranker: Any, rows: Rows, folds: Ints, method: str) -> Any:
     """
 
     def fit_last(last: Any, rows: Rows) -> Any:
-        return fit_held_out(last, rows.X, rows.y, rows.qid, rows.weight, folds, method)
+        return fit_held_out(last, rows, folds, of_targets=of_targets)
 
     if isinstance(ranker, BoostedRanker):
         return fit_last(ranker, replace(rows, X=rows_for(ranker, rows)))

@@ -13,7 +13,7 @@ from cases import holds_generator
 from checks import check_all, every_estimator
 from sklearn.base import clone
 
-from skcalrank import NDCGRanker
+from skcalrank import NDCGRanker, trees
 from skcalrank.inspection import explain_order
 from skcalrank.metrics import measure_score
 from skcalrank.persistence import load_model, save_model
@@ -84,7 +84,7 @@ def test_every_query_trains_one_of_the_models(engine, random_state, data, monkey
         seen.append((task.train.X[:, 0], task.valid.X[:, 0]))
         original(self, engine, task)
 
-    growing = boosted(engine)._check_params().growing
+    growing = trees.ENGINES[engine].growing
     original = growing.__init__
     monkeypatch.setattr(growing, "__init__", begin)
     boosted(engine, n_models=2, n_estimators=1, random_state=random_state).fit(X, y, qid)
@@ -157,7 +157,7 @@ def test_rows_without_weight_have_no_say_in_the_spread(data):
     X, y, qid = data
     weight = (qid % 3 > 0).astype(float)
     ranker = boosted(FIRST, n_models=2).fit(X, y, qid, sample_weight=weight)
-    kept, engine = weight > 0, ranker._check_params()
+    kept, engine = weight > 0, trees.ENGINES[ranker.engine_]
     scores = [engine.predict(booster, X[kept], [], 1) for booster in ranker.booster_]
     codes = np.unique(qid[kept], return_inverse=True)[1]
     expected = [1 / spread_of(values, codes) for values in scores]

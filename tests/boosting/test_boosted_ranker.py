@@ -21,6 +21,7 @@ from skcalrank import (
     RankingTarget,
     get_scorer,
     make_label_ranking,
+    trees,
 )
 from skcalrank.boosting import lightgbm_objective
 from skcalrank.data import MissingQidError, OneQueryWarning, check
@@ -69,7 +70,7 @@ def test_queries_are_held_out_whole(engine, data, monkeypatch):
         seen["train"], seen["valid"] = args[2].train.X[:, 0], args[2].valid.X[:, 0]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(boosted(engine)._check_params().growing, "__init__", start)
+    monkeypatch.setattr(trees.ENGINES[engine].growing, "__init__", start)
     for random_state in (None, 3):
         with pytest.raises(KeyboardInterrupt):
             boosted(engine, random_state=random_state).fit(X, y, qid)
@@ -186,7 +187,7 @@ def test_lambdarank_is_that_of_lightgbm(data, monkeypatch):
     lightgbm = pytest.importorskip("lightgbm")
     X, y, qid = data
     ranker, seen = boosted(None, loss="lambdarank", n_estimators=8, validation_fraction=None), []
-    growing = ranker._check_params().growing
+    growing = trees.ENGINES["lightgbm"].growing
     begin = growing.__init__
     monkeypatch.setattr(
         growing, "__init__", lambda *args: seen.append(args[2].train) or begin(*args)

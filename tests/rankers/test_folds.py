@@ -6,6 +6,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from skcalrank import LeastSquaresRankerCV
+from skcalrank.rankers import door
 from skcalrank.rankers._folds import make_splits
 
 ALPHAS = [0.1, 10.0, 1000.0]
@@ -73,7 +74,7 @@ def test_default_folds_do_not_depend_on_types_and_containers(data):
 def test_default_folds_are_whole_and_even(data, label_data):
     X, y, qid = data
     default = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)
-    _, problem = default._check_problem(default._plan(), X, y, qid, None)
+    problem = door(default, default._check_params(), X, y, qid, None)
     for n_splits, expected in ((None, [2, 2, 2, 3, 3]), (4, [3] * 4), (12, [1] * 12)):
         splits = make_splits(n_splits, problem)
         tested = [np.unique(qid[split.test]) for split in splits]
@@ -82,14 +83,13 @@ def test_default_folds_are_whole_and_even(data, label_data):
         assert all(split.train is None for split in splits)
     few = np.isin(qid, [10, 12, 14])
     assert default.fit(X[few], y[few], qid[few]).n_splits_ == 3
-    _, one_query = default._check_problem(default._plan(), X, y, None, None)
+    one_query = door(default, default._check_params(), X, y, None, None)
     rows = make_splits(3, one_query)
     assert sorted(np.concatenate([split.test for split in rows])) == list(range(len(y)))
     assert default.fit(*label_data).n_splits_ == 5
     # Sorted feature values do not make sorted folds.
     order = np.column_stack([np.arange(200.0), np.zeros(200)])
-    _, sorted_rows = default._check_problem(
-        default._plan(), order, np.arange(200.0) / 50, None, None
-    )
+    of_order = order, np.arange(200.0) / 50, None, None
+    sorted_rows = door(default, default._check_params(), *of_order)
     rows = make_splits(2, sorted_rows)
     assert 30 < (rows[0].test < 100).sum() < 70

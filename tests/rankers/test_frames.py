@@ -140,7 +140,7 @@ def test_lightgbm_reads_its_categories(table, y, qid):
     lightgbm = pytest.importorskip("lightgbm")
     regressor = lightgbm.LGBMRegressor(n_estimators=10, min_child_samples=5, n_jobs=1, verbose=-1)
     ranker = NDCGRanker(regressor).fit(table, y, qid)
-    targets = ranker._targets(*ranker._check_problem(ranker._plan(), table, y, qid, None))
+    targets = ranker._problem(ranker._check_params(), table, y, qid, None)[2]
     alone = clone(regressor).fit(table, targets)
     np.testing.assert_array_equal(ranker.predict(table), alone.predict(table))
 

@@ -38,7 +38,7 @@ from skcalrank.data import CutQueriesWarning, MissingQidError, OneQueryWarning
 from skcalrank.losses import LOSSES
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import make_query_pipeline
-from skcalrank.rankers import PairwiseHingeRanker, ValueRegularizedRanker
+from skcalrank.rankers import PairwiseHingeRanker, ValueRegularizedRanker, door
 
 # Targets of pairs, judgments that are drawn, rankers of several kinds at once, classes, rankers of
 # other libraries that read queries, and what is calibrated on the scores of a ranker.
@@ -97,8 +97,9 @@ def own_targets(estimator, X, y, qid):
     """The targets that an estimator would compute from labels, in row order."""
     ranker = clone(estimator)
     ranker = ranker.steps[-1][1] if isinstance(ranker, Pipeline) else ranker
-    plan, rows = ranker._check_problem(ranker._plan(), X, y, qid, None)
-    return rows.in_order(ranker._targets(plan, rows))
+    plan = ranker._check_params()
+    rows = door(ranker, plan, X, y, qid, None)
+    return rows.in_order(ranker._targets(plan.for_labels(rows), rows))
 
 
 # -- own targets -------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ def test_a_fold_that_outweighs_the_others(loss, rng):
     X[large] *= 1e9
     folds = [(np.flatnonzero(~part), np.flatnonzero(part)) for part in (large, ~large)]
     ranker = LeastSquaresRankerCV(loss=loss)
-    plan, rows = ranker._check_problem(ranker._plan(), X, y, qid, None)
+    plan, rows, _ = ranker._problem(ranker._check_params(), X, y, qid, None)
     measures = [DCG()]
     splits = [Split(test, None) for _, test in folds]
     splits[1:] = [Split(np.flatnonzero(qid == q), None) for q in range(13, 22)]

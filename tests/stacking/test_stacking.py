@@ -35,6 +35,7 @@ from skcalrank import (
     StackingRanker,
     TabularRanker,
     get_scorer,
+    trees,
 )
 from skcalrank.data import MissingQidError, check
 from skcalrank.measures import get_measure
@@ -285,7 +286,7 @@ def test_small_differences_of_large_scores_have_a_spread(data, monkeypatch):
     assert stack.spreads_ == pytest.approx(spread, rel=1e-4)
     # Both rooms know the same rule for what is a rounding error.
     ranker = boosted("sklearn", n_models=2, n_estimators=2)
-    engine = type(ranker._check_params())
+    engine = type(trees.ENGINES["sklearn"])
     monkeypatch.setattr(engine, "predict", lambda *args: args[2][:, 0])
     assert 1 / ranker.fit(X, y, qid).model_weights_ == pytest.approx(stack.spreads_[[0, 0]])
 
