@@ -12,7 +12,7 @@ import numpy as np
 from ..datasets import OPENERS, needs, table_format
 from ..persistence import complete_file
 from . import _options as options
-from ._files import Chunk, Reader, refuse_overwriting
+from ._files import Chunk, Reader, refuse_folder, refuse_overwriting
 from ._text import paragraphs, say
 
 # Rows that become lines at a time.
@@ -37,8 +37,7 @@ def run(args: Namespace) -> str:
     """Write the rows of a file to another, in the format of its suffix."""
     pyarrow, path = needs("pyarrow"), Path(args.output)
     refuse_overwriting(args.output, args.file)
-    if path.is_dir():
-        raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
+    refuse_folder(path)
     to_table = table_format(path) is not None
     start, queries, n_rows, n_features, named = time.perf_counter(), set(), 0, 0, False
     with _written(path) as write:

@@ -301,6 +301,12 @@ def output(path: str) -> Iterator[Any]:
         sys.stdout.flush()
 
 
+def refuse_folder(path: Path) -> None:
+    """Raise if a file to write is a folder."""
+    if path.is_dir():
+        raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
+
+
 def refuse_overwriting(output: str, *inputs: str | list[str] | None) -> None:
     """Raise if a file to write, or the standard output for ``-``, is one of the files to read."""
     for path in (path for source in inputs if source is not None for path in _files_of(source)):

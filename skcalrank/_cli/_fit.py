@@ -19,7 +19,7 @@ from ..reliability import LOSSES, CalibratedRankerCV
 from . import _options as options
 from . import _rankers as choices
 from ._columns import columns_of, of_table
-from ._files import Reader, refuse_overwriting
+from ._files import Reader, refuse_folder, refuse_overwriting
 from ._text import paragraphs, say, width
 
 
@@ -95,8 +95,7 @@ def _check_paths(args: Namespace) -> None:
     path = Path(args.model)
     if not path.absolute().parent.is_dir():
         raise ValueError(f"cannot write {path}: the folder {path.parent} does not exist")
-    if path.is_dir():
-        raise ValueError(f"cannot write {path}: it is a folder, give a file in it")
+    refuse_folder(path)
     try:
         TemporaryFile(dir=path.absolute().parent).close()
     except OSError as error:

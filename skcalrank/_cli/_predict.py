@@ -7,12 +7,11 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.frozen import FrozenEstimator
 
 from ..columns.types import Bools, Floats
-from ..data import check, positions
-from ..evaluation import name_of
+from ..data import check
+from ..evaluation import name_of, top_rows
 from ..metrics import predict_with_queries
 from ..reliability import LOSSES, CalibratedRankerCV, GuaranteedCutoff
 from . import _options as options
@@ -106,16 +105,14 @@ def _calibrated(ranker: CalibratedRankerCV, args: Namespace) -> GuaranteedCutoff
 def _trec(chunk: Chunk, scores: Floats, kept: Bools | None, args: Namespace) -> Iterator[str]:
     """Yield lines of a TREC run, the best first; equal scores are in the order of the rows."""
     qid = chunk.data.qid
-    queries = check.queries(qid, len(scores))
-    place = queries.ungroup(positions(queries.group(scores), queries))
-    rows = np.lexsort((place, queries.codes))
-    rows = rows if args.top_k is None else rows[place[rows] <= args.top_k]
-    rows = rows if kept is None else rows[np.asarray(kept)[rows]]
-    for row in rows.tolist():
+    rows, place = top_rows(scores, check.queries(qid, len(scores)), args.top_k)
+    for row, position in zip(rows.tolist(), place.tolist()):
+        if kept is not None and not kept[row]:
+            continue
         query, document = str(name_of(qid[row], "a query")), chunk.documents[row]
         for name in (query, document):
             if len(name.split()) != 1:
                 raise ValueError(f"names in a TREC run must be one word, got {name!r}")
         if query.startswith("#"):
             raise ValueError(f"{query!r} cannot name a query of a TREC run: # begins a comment")
-        yield f"{query} Q0 {document} {place[row]} {scores[row].item()!r} {args.tag}"
+        yield f"{query} Q0 {document} {position} {scores[row].item()!r} {args.tag}"

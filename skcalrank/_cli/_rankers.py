@@ -101,13 +101,9 @@ def make_ranker(name: str, relevance_level: float = 1, gain: str = "exponential"
 
 def take_missing(labels: Floats) -> tuple[str, str]:
     """Return two rankers that take missing values, for tables that no rankers are named for."""
-    peer = _are_grades(labels) and LIBRARIES["lightgbm"].is_installed()
+    are_grades = (labels == np.floor(labels)).all() and labels.min() >= 0 and labels.max() <= 30
+    peer = are_grades and LIBRARIES["lightgbm"].is_installed()
     return AUTO, "lightgbm" if peer else "ndcg+trees"
-
-
-def _are_grades(labels: Floats) -> bool:
-    """Return whether labels are grades that the rankers of other packages take."""
-    return bool((labels == np.floor(labels)).all() and labels.min() >= 0 and labels.max() <= 30)
 
 
 def _peer(package: str) -> ExternalRanker:

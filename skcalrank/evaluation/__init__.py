@@ -16,7 +16,7 @@ from ._judged_run import JudgedRun
 from ._names import name_of
 from ._offline import OfflineEstimate, Safety, Sensitivity, offline_evaluate
 from ._options import Policies
-from ._rank_frame import rank_frame
+from ._rank_frame import rank_frame, top_rows
 from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run, to_qrels, to_run
 from ._run_sources import Qrels, Run

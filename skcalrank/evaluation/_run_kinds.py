@@ -24,11 +24,8 @@ class Kind(NamedTuple):
         """Return which of the names are the query, the document and the value; or raise."""
         known = {plain(name): name for name in names}
         columns = []
-        for role, choices in (
-            ("query", _QUERIES),
-            ("document", _DOCUMENTS),
-            ("value", self.values),
-        ):
+        roles = {"query": _QUERIES, "document": _DOCUMENTS, "value": self.values}
+        for role, choices in roles.items():
             column = next((known[choice] for choice in choices if choice in known), None)
             if column is None:
                 listed = ", ".join(map(str, list(known.values())[:20]))

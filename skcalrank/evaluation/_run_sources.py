@@ -111,9 +111,13 @@ def collected(rows: Iterable[Row], name: str) -> Scores:
         if document in documents:
             raise ValueError(f"{name}: document {document} appears twice in query {query}.")
         documents[document] = value
-    if not any(out.values()):
+    return _not_empty(out, name)
+
+
+def _not_empty(values: Scores, name: str) -> Scores:
+    if not any(values.values()):
         raise ValueError(f"{name} must hold a document at least, got none.")
-    return out
+    return values
 
 
 def _of_file(path: Path, kind: Kind) -> Scores:
@@ -165,9 +169,7 @@ def _of_dict(source: Any, kind: Kind) -> Scores:
         if query in out:
             raise ValueError(f"{kind.what}: query {query} appears twice.")
         out[query] = values
-    if not any(out.values()):
-        raise ValueError(f"{kind.what} must hold a document at least, got none.")
-    return out
+    return _not_empty(out, kind.what)
 
 
 def _are_names(documents: Any) -> bool:

@@ -37,7 +37,8 @@ def json_of(path: Path) -> Any:
             raise ValueError(f"line {line}: {error}") from error
         values.append(value)
         at = _start(text, end)
-    if all(isinstance(value, dict) and _is_of_queries(value) for value in values):
+    of_queries = (isinstance(v, dict) and {*map(type, v.values())} <= {dict, list} for v in values)
+    if all(of_queries):
         return _object(pair for value in values for pair in value.items())
     return values[0] if isinstance(values[0], list) else values
 
@@ -55,10 +56,6 @@ def _object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"{name!r} appears twice in one object")
         values[name] = value
     return values
-
-
-def _is_of_queries(value: dict[str, Any]) -> bool:
-    return all(isinstance(documents, (dict, list)) for documents in value.values())
 
 
 def rows_of_text(path: Path, kind: Kind) -> Iterator[Row]:

@@ -13,10 +13,9 @@ from ..columns import is_missing, tables
 from ..columns.arrays import num_samples
 from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
 from ..data import MissingQidError, check
-from ..trees import has_tree_parts
 from ._explanation import Explanation
 from ._parts import (
-    check_linear,
+    adds_parts,
     linear_rows,
     names_of,
     parts_of,
@@ -25,6 +24,9 @@ from ._parts import (
     rows_behind,
     unwrapped,
 )
+
+# Of the document that is explained, and of what it is compared with.
+_Names = tuple[str, str]
 
 
 def explain_order(
@@ -112,11 +114,7 @@ def explain_order(
     check.row_order(X=X, qid=qid)
     ranker, steps = unwrapped(ranker)
     of_documents = getattr(ranker, "n_items_", 1) is None
-    in_parts = hasattr(ranker, "contributions") or (
-        of_documents and has_tree_parts(getattr(ranker, "estimator_", None))
-    )
-    if not in_parts:
-        check_linear(ranker)
+    in_parts = adds_parts(ranker, of_documents)
     if ranker.n_items_ is not None:
         if qid is not None:
             raise ValueError(
@@ -171,14 +169,7 @@ def _other(values: Floats, against: str) -> Floats:
 
 
 def _of_parts(
-    ranker: Any,
-    steps: Any,
-    X: Any,
-    rows: Ints,
-    first: int,
-    said: tuple[str, str],
-    names: Any,
-    qid: Any,
+    ranker: Any, steps: Any, X: Any, rows: Ints, first: int, said: _Names, names: Any, qid: Any
 ) -> Explanation:
     whole, codes = np.unique(rows), None
     if reads_queries(ranker):

@@ -60,13 +60,17 @@ def _refuse_nonlinear(ranker: Any, X: Any, gaps: Floats) -> None:
         )
 
 
-def check_linear(ranker: Any) -> None:
-    """Raise unless a ranker has linear scores."""
+def adds_parts(ranker: Any, of_documents: bool = True) -> bool:
+    """Return whether a ranker adds up parts of its own; raise unless it does or is linear."""
+    of_trees = of_documents and has_tree_parts(getattr(ranker, "estimator_", None))
+    if of_trees or hasattr(ranker, "contributions"):
+        return True
     _refuse_without(ranker, "n_items_", "coef_")
     if ranker.record_.plan.surrogate != "score":
         raise ValueError(
             "ranker must rank by scores, got one fitted with surrogate='pairwise', which has none."
         )
+    return False
 
 
 def reads_queries(ranker: Any) -> bool:

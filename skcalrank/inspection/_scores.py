@@ -11,8 +11,7 @@ from ..columns import tables
 from ..columns.arrays import num_samples
 from ..columns.types import ArrayLike, Estimator, Floats, Matrix
 from ..data import MissingQidError, check
-from ..trees import has_tree_parts
-from ._parts import check_linear, names_of, parts_of, refuse_lazy_rows, rows_behind, unwrapped
+from ._parts import adds_parts, names_of, parts_of, refuse_lazy_rows, rows_behind, unwrapped
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,11 +129,7 @@ def explain_scores(
     n_rows, given = num_samples(X), qid
     qid = check.of_one_query(qid, X)
     ranker, steps = unwrapped(ranker)
-    in_parts = hasattr(ranker, "contributions") or has_tree_parts(
-        getattr(ranker, "estimator_", None)
-    )
-    if not in_parts:
-        check_linear(ranker)
+    adds_parts(ranker)
     if ranker.n_items_ is not None:
         raise ValueError(
             "ranker must rank documents, got one that was fitted in the label-ranking form. "

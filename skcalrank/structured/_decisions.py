@@ -70,6 +70,15 @@ class LeastSquaresDecisions(BaseEstimator):
         # Regressors without a closed form get data frames unchanged.
         return check.Reads.of(self, tables=not is_closed_form(self.estimator))
 
+    def _opened(self, X: Matrix, y: Any, sample_weight: Any) -> tuple[Any, Floats | None]:
+        """Return the validated rows and weights of a fit; `y` only must be there."""
+        check.params(self)
+        refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        X = check.features(self, X, **self._reads().checks())
+        return X, check.sample_weight(sample_weight, X.shape[0])
+
     def _fit_means(self, X: Any, targets: Floats, weight: Floats | None) -> None:
         """Regress the vectors; a surrogate of no dimension has no regressor."""
         self._n_means = targets.shape[1]

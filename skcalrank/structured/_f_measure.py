@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length
 
 from ..columns import PART_CELLS, arrays
 from ..columns.types import Array, ArrayLike, Bools, Estimator, Floats, Ints, Matrix
-from ..data import all_or_nothing, check, limits, refuse_lazy
+from ..data import all_or_nothing, check, limits
 from ._decisions import LeastSquaresDecisions
 from ._factors import Factors
 from ._sets import indicators
@@ -251,14 +251,9 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
         ValueError
             If y has another shape or other values.
         """
-        check.params(self)
-        refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
-        if y is None:
-            raise ValueError("This estimator requires y to be passed, but the target y is None.")
-        X = check.features(self, X, **self._reads().checks())
+        X, weight = self._opened(X, y, sample_weight)
         y = indicators(y)
         check_consistent_length(X, y)
-        weight = check.sample_weight(sample_weight, X.shape[0])
         self.classes_ = np.arange(y.shape[1])
         self._factors = FMeasure(self.beta, self.empty)
         targets = self._factors.alpha(y)
@@ -278,8 +273,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
         prediction : ndarray of shape (n, s)
             Label indicators.
         """
-        means = self._all_means(X)
-        return self._factors.argmin(means)
+        return self._factors.argmin(self._all_means(X))
 
     def expected_score(self, X: Matrix) -> Floats:
         """Estimate the F-measure of the best set of each size, higher is better.
@@ -293,8 +287,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
         score : ndarray of shape (n, s + 1)
             Of the best sets of 0 to s labels.
         """
-        means = self._all_means(X)
-        return self._factors.best_of_sizes(means)
+        return self._factors.best_of_sizes(self._all_means(X))
 
     def _all_means(self, X: Matrix) -> Floats:
         """Return the means of all targets, which are 0 for those that no row has."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..columns import arrays
 from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
-from ..data import all_or_nothing, check, limits, refuse_lazy
+from ..data import all_or_nothing, check, limits
 from ._decisions import LeastSquaresDecisions, factorize
 from ._factors import Factors
 from ._registry import get_factors
@@ -158,18 +158,16 @@ class StructuredPredictor(LeastSquaresDecisions):
             If both a loss and factors are given, if argmin is given without factors, or if a
             function returns NaN or an array of another shape.
         """
-        check.params(self)
-        refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
-        X = check.features(self, X, **self._reads().checks())
+        X, weight = self._opened(X, y, sample_weight)
         y = _labels(y)
         check_consistent_length(X, y)
-        weight = check.sample_weight(sample_weight, X.shape[0])
         self._factors = self._given_factors()
         self._given_argmin = self.argmin
         if self._argmin is None:
             self.candidates_ = self._candidates(y)
         if self._factors is None:
-            targets = self._of_losses(y, weight)
+            labels, codes = _distinct(y)
+            targets = self._set_factors(*factorize(self._losses(labels)), codes, weight)
         else:
             targets = self._of_factors(self._factors, y)
         self._fit_means(X, targets, weight)
@@ -190,11 +188,6 @@ class StructuredPredictor(LeastSquaresDecisions):
         if self.loss is not None:
             raise ValueError("loss must be None with factors: give one of the two.")
         return get_factors(self.factors)
-
-    def _of_losses(self, y: Array, weight: Floats | None) -> Floats:
-        """Return the vectors of the rows, factors of the losses of the different labels."""
-        labels, codes = _distinct(y)
-        return self._set_factors(*factorize(self._losses(labels)), codes, weight)
 
     def _of_factors(self, factors: Factors, y: Array) -> Floats:
         """Return the vectors of the rows, as the factors have them."""
@@ -312,18 +305,15 @@ class StructuredPredictor(LeastSquaresDecisions):
             predictions = self.predict(X)
             check_consistent_length(predictions, y)
             alpha = _vectors(self._factors.alpha(y), len(y), "alpha(y)")
-            beta = _vectors(
-                self._factors.beta(predictions), len(y), "beta(predictions)", alpha.shape[1]
-            )
+            beta, name = self._factors.beta(predictions), "beta(predictions)"
+            beta = _vectors(beta, len(y), name, alpha.shape[1])
             losses = np.einsum("nd,nd->n", alpha, beta)
         weight = check.sample_weight(sample_weight, len(y))
         return -float(np.average(losses, weights=weight))
 
 
-def _labels(y: ArrayLike | None) -> Array:
+def _labels(y: ArrayLike) -> Array:
     """Return labels, one for each row."""
-    if y is None:
-        raise ValueError("This estimator requires y to be passed, but the target y is None.")
     labels = arrays.as_array(y, "y")
     if labels.ndim not in (1, 2):
         raise ValueError(f"y must have shape (n,) or (n, s), got shape {labels.shape}.")
