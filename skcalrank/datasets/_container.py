@@ -44,10 +44,7 @@ class RankingData(NamedTuple("_Triple", [("X", Any), ("y", Array), ("qid", Array
         law: Any = None,
     ) -> Self:
         out = super().__new__(cls, X, y, qid)
-        out.ids = ids
-        out.description = description
-        out.feature_names = feature_names
-        out.law = law
+        vars(out).update(description=description, feature_names=feature_names, ids=ids, law=law)
         return out
 
     def __repr__(self) -> str:
@@ -104,11 +101,8 @@ class LabelRankingData(NamedTuple("_Pair", [("X", Any), ("positions", Floats)]))
         law: Any = None,
     ) -> Self:
         out = super().__new__(cls, X, positions)
-        out.description = description
-        out.item_names = item_names
-        out.feature_names = feature_names
-        out.weights = weights
-        out.law = law
+        names = {"item_names": item_names, "feature_names": feature_names}
+        vars(out).update(names, description=description, weights=weights, law=law)
         return out
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:

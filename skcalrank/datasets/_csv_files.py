@@ -129,10 +129,10 @@ def _told(path: Any, columns: Columns, separator: str) -> tuple[str, str, list[s
         separator = columns.sep
     elif separator not in marks and len(marks) == 1:
         separator = marks[0]
-    rows = csv.reader(io.StringIO(content, newline=""), delimiter=separator)
+    header: list[str] = []
     with suppress(csv.Error):
-        return encoding, separator, next(rows, [])
-    return encoding, separator, []
+        header = next(csv.reader(io.StringIO(content, newline=""), delimiter=separator), header)
+    return encoding, separator, header
 
 
 def _bytes_of(chunk_rows: int | None) -> int:
@@ -162,10 +162,8 @@ def _tables(file: Any, header: list[str], separator: str, encoding: str, chunk_r
 
 def _frame(table: Any, kept: set[str], codes: bool) -> Any:
     """Return a frame; columns are numbers where all values are, unless they are kept as text."""
-    columns = [
-        column if name in kept else _typed(column, codes)
-        for name, column in zip(table.column_names, table.columns)
-    ]
+    named = zip(table.column_names, table.columns)
+    columns = [column if name in kept else _typed(column, codes) for name, column in named]
     return needs("pyarrow").table(columns, table.column_names).to_pandas()
 
 
@@ -188,9 +186,8 @@ def _typed(column: Any, codes: bool) -> Any:
         found = _cast(column, ["bool"])
     elif codes and types.is_integer(found.type):
         # As zip codes and the like have a zero in front.
-        coded = compute.and_(
-            compute.starts_with(texts, "0"), compute.greater(compute.binary_length(texts), 1)
-        )
+        is_longer = compute.greater(compute.binary_length(texts), 1)
+        coded = compute.and_(compute.starts_with(texts, "0"), is_longer)
         least = compute.min(found).as_py()
         if least is not None and least >= 0 and compute.any(coded).as_py():
             return column

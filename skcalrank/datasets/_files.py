@@ -47,12 +47,6 @@ _DECODERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def plain_or_compressed(path: Path) -> Path | None:
-    """Return the file of a name, plain or with a suffix of ``OPENERS``; None if there is none."""
-    candidates = (path.with_name(path.name + suffix) for suffix in ("", *OPENERS))
-    return next((file for file in candidates if file.exists()), None)
-
-
 def without_packing(path: Path) -> Path:
     """Return a path without the suffix of a compression."""
     return path.with_suffix("") if path.suffix in OPENERS else path
@@ -90,9 +84,8 @@ def reading(path: Any) -> Iterator[None]:
     except (MemoryError, ImportError, Warning):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        if isinstance(error, ValueError) and path.name in str(error):
+        is_of_system = isinstance(error, OSError) and error.errno is not None
+        if is_of_system or (isinstance(error, ValueError) and path.name in str(error)):
             raise
         raise ValueError(f"cannot read {path}: {str(error) or type(error).__name__}") from error
 
@@ -240,8 +233,7 @@ def whole_queries(blocks: Iterable[tuple[np.ndarray, Any]], n_rows: int) -> Iter
 def refuse_cut_queries(qid: Array, seen: set[Any], where: str) -> None:
     """Raise for a query of an earlier chunk, and add the queries of this chunk."""
     names = set(np.unique(qid).tolist())
-    again = names & seen
-    if again:
+    if again := names & seen:
         raise ValueError(
             f"{where}: query {min(again)!r} was in an earlier chunk. Chunks hold whole queries, "
             "so all rows of a query must be adjacent, also from file to file: read all at once, or "

@@ -58,11 +58,9 @@ class LabelMixture:
         """
         measure = get_measure(measure)
         queries = Queries.from_qid(self.qid)
-        targets = [
-            measure.score_targets(measure.labels(queries.group(labels)), queries)
-            for labels in self.labels
-        ]
-        return queries.ungroup(self.probabilities @ np.array(targets))
+        grouped = (measure.labels(queries.group(labels)) for labels in self.labels)
+        targets = np.array([measure.score_targets(labels, queries) for labels in grouped])
+        return queries.ungroup(self.probabilities @ targets)
 
     def value(self, measure: str | Measure, y_score: ArrayLike, *, ties: str = "average") -> float:
         """Return the expected value of the measure for given scores.
@@ -153,8 +151,7 @@ def make_subset_ranking(
     True
     """
     sizes = {"n_queries": n_queries, "n_features": n_features, "n_types": n_types}
-    for name, value in (sizes | {"n_intents": n_intents}).items():
-        check.count(name, value)
+    check_counts(**sizes, n_intents=n_intents)
     check.count("n_grades", n_grades, least=2)
     rng = check_random_state(random_state)
     features = rng.normal(size=(n_types, n_features))
@@ -173,6 +170,12 @@ def make_subset_ranking(
     )
 
 
+def check_counts(**counts: int) -> None:
+    """Raise unless numbers of what is to be made are integers >= 1."""
+    for name, value in counts.items():
+        check.count(name, value)
+
+
 def made_sizes(n_queries: int, n_documents: Any, rng: Any) -> Ints:
     """Return numbers of documents of queries; raise ValueError if there is no such range."""
     bounds = (n_documents, n_documents) if np.ndim(n_documents) == 0 else tuple(n_documents)
@@ -183,5 +186,4 @@ def made_sizes(n_queries: int, n_documents: Any, rng: Any) -> Ints:
             f"{n_documents!r}."
         )
     low, high = bounds
-    sizes: Ints = rng.randint(low, high + 1, size=n_queries)
-    return sizes
+    return rng.randint(low, high + 1, size=n_queries)

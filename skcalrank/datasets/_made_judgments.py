@@ -81,15 +81,9 @@ def sample_comparisons(
     if queries.order is not None:
         winner, loser = queries.order[winner], queries.order[loser]
     n_rows, n_items = len(y), None if len(y) == queries.n_rows else int(queries.sizes[0])
-    target = PreferenceTarget(
-        winner,
-        loser,
-        np.ones(n_comparisons),
-        np.arange(n_comparisons),
-        n_rows,
-        None if qid is None else check_qid(qid, n_rows),
-        n_items,
-    )
+    weights, judgments = np.ones(n_comparisons), np.arange(n_comparisons)
+    qid = None if qid is None else check_qid(qid, n_rows)
+    target = PreferenceTarget(winner, loser, weights, judgments, n_rows, qid, n_items)
     target.index = index
     return target
 
@@ -184,8 +178,9 @@ def sample_sessions(
         raise ValueError(f"propensity must hold probabilities, got {np.max(propensity):g}.")
     slope, offset = PositionModel.of(propensity, trust).at(position)
     clicked = rng.random_sample(len(shown)) < slope * p[shown] + offset
-    if model == "cascade":
-        clicked = _first_only(clicked, ptr)
+    if model == "cascade":  # the first click of a session alone
+        before = np.cumsum(clicked) - clicked
+        clicked &= before == np.repeat(before[ptr[:-1]], np.diff(ptr))
     rows = shown if queries.order is None else queries.order[shown]
     sessions = ClickSessions.unchecked(qid, rows, ptr, clicked)
     sessions.index = index
@@ -218,9 +213,3 @@ def _orders(
             some = position < count
             shown[(to + position)[some]] = (start[bucket.ids, None] + order)[some]
     return shown, ptr
-
-
-def _first_only(values: Any, ptr: Any) -> Any:
-    """Return the values of ranges with the first true value of each range alone."""
-    before = np.cumsum(values) - values
-    return values & (before == np.repeat(before[ptr[:-1]], np.diff(ptr)))

@@ -96,10 +96,8 @@ def make_offers(
     check.count("n_queries", n_queries)
     rng = check_random_state(random_state)
     qid = np.repeat(np.arange(n_queries), made_sizes(n_queries, n_documents, rng))
-    pandas = check.installed(
-        "pandas",
-        'make_offers makes a data frame, which needs pandas: pip install "skcalrank[frames]"',
-    )
+    remedy = 'make_offers makes a data frame, which needs pandas: pip install "skcalrank[frames]"'
+    pandas = check.installed("pandas", remedy)
     n_rows = len(qid)
     titles, is_telling = _titles(n_rows, rng)
     listed = _START + rng.randint(_DAYS * _DAY, size=n_rows)
@@ -117,12 +115,11 @@ def make_offers(
         + 0.5 * in_stock
         + rng.logistic(scale=0.4, size=n_rows)
     )
+    categories = np.char.add("c", levels.astype(str)).astype(object)
     columns = {
         "title": _with_holes(titles, None, 0.02, rng),
         "listed": _with_holes(listed, np.datetime64("NaT", "s"), 0.02, rng),
-        "category": _with_holes(
-            np.char.add("c", levels.astype(str)).astype(object), None, 0.03, rng
-        ),
+        "category": _with_holes(categories, None, 0.03, rng),
         "price": np.exp(of_query + 0.4 * relative).round(2),
         "rating": np.where(n_ratings > 0, rating, np.nan),
         "n_ratings": n_ratings,
@@ -156,16 +153,14 @@ def _titles(n_rows: int, rng: Any) -> tuple[Array, Array]:
 def _zipf(n: int, n_levels: int, offset: int, rng: Any) -> Ints:
     """Return levels, of which the k-th is as frequent as 1 / (k + offset)."""
     chances = 1.0 / (np.arange(n_levels) + offset)
-    levels: Ints = rng.choice(n_levels, size=n, p=chances / chances.sum())
-    return levels
+    return rng.choice(n_levels, size=n, p=chances / chances.sum())
 
 
 def _of_moments(listed: Array) -> Floats:
     """Return the effects of the hour and of the weekday: evenings and weekends are good."""
     seconds = (listed - _START).astype(np.int64)
     by_hour = 0.8 * np.cos(2 * np.pi * (seconds % _DAY / _DAY - 20 / 24))
-    effects: Floats = by_hour + np.where(seconds // _DAY % 7 >= 5, 0.8, 0.0)
-    return effects
+    return by_hour + np.where(seconds // _DAY % 7 >= 5, 0.8, 0.0)
 
 
 def _with_holes(values: Array, missing: Any, share: float, rng: Any) -> Array:

@@ -13,6 +13,7 @@ from ..measures import Measure, get_measure
 from ..metrics import measure_score
 from ..preds import feedback_arc_positions, sort_positions
 from ._container import LabelRankingData
+from ._made import check_counts
 
 
 class OrderMixture:
@@ -82,10 +83,9 @@ class OrderMixture:
         ties : str, default="average"
             As in :func:`skcalrank.metrics.measure_score`.
         """
-        values = [
-            measure_score(measure, labels, y_score, ties=ties, empty="zero", average=False)
-            for labels in (-orders[self.types] for orders in self.orders.swapaxes(0, 1))
-        ]
+        options: Any = {"ties": ties, "empty": "zero", "average": False}
+        labels = (-orders[self.types] for orders in self.orders.swapaxes(0, 1))
+        values = [measure_score(measure, y, y_score, **options) for y in labels]
         return float(np.mean(np.sum(self.probabilities[self.types].T * values, axis=0)))
 
     def bayes_positions(self, measure: str | Measure = "kendall") -> Ints:
@@ -201,8 +201,7 @@ def make_label_ranking(
     True
     """
     sizes = {"n_samples": n_samples, "n_features": n_features, "n_types": n_types}
-    for name, value in (sizes | {"n_orders": n_orders}).items():
-        check.count(name, value)
+    check_counts(**sizes, n_orders=n_orders)
     check.count("n_items", n_items, least=3 if cyclic else 2)
     if cyclic and n_orders != 3:
         raise ValueError(f"n_orders={n_orders}: with cyclic=True every type has 3 orders.")

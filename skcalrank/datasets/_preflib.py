@@ -131,21 +131,20 @@ def _read_header(lines: list[tuple[str, str]]) -> tuple[dict[str, Any], dict[int
         if match is None:
             continue
         key, number, value = match.groups()
+        into: tuple[Any, Any] = (values, key)
         if key == "ALTERNATIVE NAME" and number and value:
-            _set_once(names, int(number), value, where, f"{key} {number}")
+            into, key = (names, int(number)), f"{key} {number}"
         elif key in ("NUMBER ALTERNATIVES", "NUMBER VOTERS"):
             if not re.fullmatch(_NUMBER, value):
                 raise ValueError(f"{where}: {key} is {value!r}, not a whole number.")
-            _set_once(values, key, int(value), where, key)
-        elif key in ("TITLE", "DATA TYPE"):
-            _set_once(values, key, value, where, key)
+            value = int(value)
+        elif key not in ("TITLE", "DATA TYPE"):
+            continue
+        known, name = into
+        if name in known:
+            raise ValueError(f"{where}: the header has {key} a second time.")
+        known[name] = value
     return values, names
-
-
-def _set_once(values: Any, key: int | str, value: str | int, where: str, called: str) -> None:
-    if key in values:
-        raise ValueError(f"{where}: the header has {called} a second time.")
-    values[key] = value
 
 
 def _data_type(path: Path, said: str | None) -> str | None:
@@ -195,14 +194,13 @@ def _n_alternatives(
 
 
 def _check_names(path: Path, names: dict[int, str], r: int, first: int) -> None:
+    number_of: dict[str, int] = {}
     for number, name in names.items():
         if not first <= number < first + r:
             raise ValueError(
                 f"{path.name} names alternative {number} ({name!r}), but there are {r}, from "
                 f"{first}."
             )
-    number_of: dict[str, int] = {}
-    for number, name in names.items():
         if number_of.setdefault(name, number) != number:
             raise ValueError(
                 f"{path.name} calls alternatives {number_of[name]} and {number} by one name, "

@@ -82,11 +82,10 @@ def _frames(
     files = source if isinstance(source, TableFiles) else table_files(source)
     if files is None:
         raise ValueError(f"The suffix of {source} must be one of {', '.join(TABLES)}.")
-    if chunk_rows is not None:
-        return files.name, files.chunks(
-            files.told(columns, chunk_rows) if typed else columns, chunk_rows
-        )
-    return files.name, files.frames(columns)
+    if chunk_rows is None:
+        return files.name, files.frames(columns)
+    columns = files.told(columns, chunk_rows) if typed else columns
+    return files.name, files.chunks(columns, chunk_rows)
 
 
 def table_format(path: Any) -> TableFormat | None:
@@ -131,7 +130,7 @@ class TableFiles(NamedTuple):
             return True
         if self.kind.shape is not None:
             return 8 * prod(self.shape() or ()) > n_bytes
-        paths = [shard.path for shard in self.shards]
+        paths = (shard.path for shard in self.shards)
         return any(is_larger_unpacked(path, n_bytes) for path in paths if isinstance(path, Path))
 
     def frames(self, columns: Columns) -> Iterator[tuple[Any, Any]]:
@@ -140,9 +139,9 @@ class TableFiles(NamedTuple):
             return self.chunks(columns, None)
         # Of CSV the values tell the types, and those of one file do not know the others.
         frames = list(self.chunks(columns, None))
-        text = _text_in_some(frames)
-        again = columns._replace(text=(*columns.text, *text))
-        return self.chunks(again, None) if text else iter(frames)
+        if not (text := _text_in_some(frames)):
+            return iter(frames)
+        return self.chunks(columns._replace(text=(*columns.text, *text)), None)
 
     def told(self, columns: Columns, chunk_rows: int) -> Columns:
         """Return columns of which it is known which are text, of CSV by reading it once."""
@@ -174,8 +173,7 @@ class TableFiles(NamedTuple):
 def _refuse_others(known: tuple[Any, Any], path: Any, others: Any, columns: Columns) -> bool:
     """Raise for columns to be read that only one of two files has; return True."""
     first, names = known
-    wanted = columns.read_of([*names, *others])
-    for name in wanted:
+    for name in columns.read_of([*names, *others]):
         if (name in names) != (name in others):
             has, lacks = (first, path) if name in names else (path, first)
             raise ValueError(
@@ -247,14 +245,14 @@ def _type_of_all(pyarrow: Any, name: str, types: dict[Any, Any], columns: Column
     if len(types) == 1:
         return next(iter(types))
     plain = [t.value_type if pyarrow.types.is_dictionary(t) else t for t in types]
-    names_rows = name in (columns.qid, columns.document)
     for kinds in (list(types), plain):
         with suppress(pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
             schemas = [pyarrow.schema([(name, kind)]) for kind in kinds]
-            found = pyarrow.unify_schemas(schemas, promote_options="permissive").field(name).type
+            of_all = pyarrow.unify_schemas(schemas, promote_options="permissive").field(name).type
             # The number of a query would be rounded.
-            if not (names_rows and pyarrow.types.is_floating(found)):
-                return found
+            is_rounded = name in (columns.qid, columns.document)
+            if not (is_rounded and pyarrow.types.is_floating(of_all)):
+                return of_all
     listed = ", ".join(f"{kind} in {path}" for kind, path in types.items())
     raise ValueError(f"Column {name!r} must be of one type in all files, got {listed}.")
 
@@ -326,10 +324,9 @@ def _feature_names(path: str, frame: Any, columns: Columns, *, of_numbers: bool)
     if not len(numeric):
         raise ValueError(f"{path} has no column{' of numbers' * of_numbers} to be a feature.")
     if rest:
-        left_out = ", ".join(map(str, rest))
         warn(
-            f"Columns of {path} that do not hold numbers are left out: {left_out}. To keep them, "
-            "pass kinds='any' to load_table."
+            f"Columns of {path} that do not hold numbers are left out: {', '.join(map(str, rest))}."
+            " To keep them, pass kinds='any' to load_table."
         )
     return list(numeric)
 
@@ -365,13 +362,12 @@ def _refuse_commas(path: str, name: str, values: Any) -> None:
 
 
 def _blocks(frames: Any, names: list[str], columns: Columns, dtype: Any) -> Iterator[TableRows]:
-    file, n_rows = None, 0
+    n_rows: Counter[Any] = Counter()  # so far, of each file
     for path, frame in frames:
-        n_rows = n_rows if path == file else 0
         with reading(path):
-            rows = _rows_of(frame, names, columns, dtype, _Place(path, n_rows))
+            rows = _rows_of(frame, names, columns, dtype, _Place(path, n_rows[path]))
         yield rows
-        file, n_rows = path, n_rows + len(frame)
+        n_rows[path] += len(frame)
 
 
 class _Place(NamedTuple):
@@ -395,9 +391,10 @@ def _rows_of(frame: Any, names: Any, columns: Columns, dtype: Any, place: _Place
         column = frame[columns.document]
         documents = np.where(column.isna(), None, column.astype(object))
     if dtype is None:
-        return TableRows(frame[names].reset_index(drop=True), labels, qid, documents)
-    numbers = _numbers(frame, names, dtype, place)
-    return TableRows(needs("pandas").DataFrame(numbers, columns=names), labels, qid, documents)
+        X = frame[names].reset_index(drop=True)
+    else:
+        X = needs("pandas").DataFrame(_numbers(frame, names, dtype, place), columns=names)
+    return TableRows(X, labels, qid, documents)
 
 
 def _labels_and_queries(frame: Any, columns: Columns, place: _Place) -> tuple[Floats | None, Array]:
@@ -420,8 +417,14 @@ def _labels_and_queries(frame: Any, columns: Columns, place: _Place) -> tuple[Fl
 
 def _numbers(frame: Any, names: list[str], dtype: Any, place: _Place) -> Floats:
     """Return columns as numbers, or raise an error that names the row and the column."""
-    for name in frame[names].select_dtypes(exclude=["number", "bool"]).columns:
-        _check_texts(frame[name], name, place)
+    for name, column in frame[names].select_dtypes(exclude=["number", "bool"]).items():
+        for row in np.flatnonzero(column.notna()):
+            value = column.iloc[row]
+            try:
+                to_float(value) if isinstance(value, str) else np.float64(value)
+            except (ValueError, TypeError) as error:
+                is_bad = np.arange(len(column)) == row
+                place.refuse(is_bad, name, f"is not a number: {error}")
     with np.errstate(over="ignore"):
         # pandas has several missing values; types of numpy have one, or none.
         of_numpy = all(isinstance(kind, np.dtype) for kind in frame[names].dtypes)
@@ -431,15 +434,6 @@ def _numbers(frame: Any, names: list[str], dtype: Any, place: _Place) -> Floats:
         row, column = np.argwhere(infinite)[0]
         place.refuse(infinite[:, column], names[column], f"is {numbers[row, column]} as {dtype}")
     return numbers
-
-
-def _check_texts(column: Any, name: str, place: _Place) -> None:
-    for row in np.flatnonzero(column.notna()):
-        value = column.iloc[row]
-        try:
-            to_float(value) if isinstance(value, str) else np.float64(value)
-        except (ValueError, TypeError) as error:
-            place.refuse(np.arange(len(column)) == row, name, f"is not a number: {error}")
 
 
 def _whole_queries(name: str, blocks: Iterator[Any], chunk_rows: int) -> Iterator[TableRows]:

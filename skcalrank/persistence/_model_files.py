@@ -43,9 +43,6 @@ _BOOSTER = "_Booster"
 
 _KEYS = ("format", "class", "skcalrank", "scikit-learn", "notes")
 
-# Packages of estimators that may not be installed.
-_ENGINES = tuple(LIBRARIES)
-
 
 def require_skops() -> Any:
     """Return the module ``skops.io``; raise an ImportError with the remedy if it is missing."""
@@ -200,8 +197,8 @@ def read_header(path: str | Path) -> dict[str, Any]:
             # A read without a number of bytes would unpack more than the archive declares.
             header = json.loads(archive.open(_HEADER).read(size))
         header = {key: header[key] for key in _KEYS}
-        known = header["format"] <= FORMAT
-        for key in _KEYS[1:] if known else ():
+        is_newer = header["format"] > FORMAT
+        for key in () if is_newer else _KEYS[1:]:
             kind = dict if key == "notes" else str
             if not isinstance(header[key], kind):
                 raise TypeError(f"{key!r} must be a {kind.__name__}, got {header[key]!r:.50}")
@@ -209,16 +206,16 @@ def read_header(path: str | Path) -> dict[str, Any]:
         raise
     except Exception as error:  # damaged archives raise errors of many types
         raise ValueError(f"{path} is not a model file of skcalrank: {error}.") from error
-    if not known:
+    if header["format"] != FORMAT:
+        writer = f"skcalrank {header['skcalrank']}"
         raise ValueError(
-            f"{path} must have format {FORMAT}, got {header['format']}, written by skcalrank "
-            f"{header['skcalrank']}. Upgrade skcalrank."
-        )
-    if header["format"] < FORMAT:
-        raise ValueError(
-            f"{path} must have format {FORMAT}, got {header['format']}, which only skcalrank "
-            f"{header['skcalrank']} reads, the version that wrote it. Fit again and save, or "
-            "install that version."
+            f"{path} must have format {FORMAT}, got {header['format']}, "
+            + (
+                f"written by {writer}. Upgrade skcalrank."
+                if is_newer
+                else f"which only {writer} reads, the version that wrote it. Fit again and save, "
+                "or install that version."
+            )
         )
     return header
 
@@ -295,20 +292,10 @@ def load_model(
             f"{path} must take at most {limit:,} bytes of memory, got {needed:,} or more. If you "
             f"trust the author of the file, load it with load_model(path, max_bytes={needed})."
         )
-    for engine in [e for e in _ENGINES if any(n.startswith(f"{e}.") for n in names)]:
-        check.installed(engine, f"{path} needs {engine}: pip install {engine}")
-    if gone := [name for name in strange if _is_gone(name)]:
-        raise ValueError(
-            f"{path} contains {', '.join(gone)}, which skcalrank {__version__} with scikit-learn "
-            f"{sklearn.__version__} does not have. Fit again and save, or load it with the "
-            f"versions that wrote it, skcalrank {header['skcalrank']} with scikit-learn "
-            f"{header['scikit-learn']}."
-        )
-    if strange:
-        raise ValueError(
-            f"{path} contains types that are not trusted: {', '.join(strange)}. If you trust them "
-            f"and the author of the file, load it with load_model(path, trusted={strange})."
-        )
+    for engine in LIBRARIES:
+        if any(name.startswith(f"{engine}.") for name in names):
+            check.installed(engine, f"{path} needs {engine}: pip install {engine}")
+    _refuse_strange(path, strange, header)
     if header["scikit-learn"] != sklearn.__version__:
         warn(
             InconsistentVersionWarning(
@@ -330,6 +317,28 @@ def load_model(
                 f"with the version that wrote it, skcalrank {header['skcalrank']}."
             ) from error
     return ranker
+
+
+def _refuse_strange(path: str | Path, strange: list[str], header: dict[str, Any]) -> None:
+    """Raise for types that are not trusted, and for those that only another version has."""
+    gone = []
+    for name in filter(MODULES.fullmatch, strange):
+        try:
+            resolve_name(name)
+        except (ImportError, AttributeError, ValueError):
+            gone.append(name)
+    if gone:
+        raise ValueError(
+            f"{path} contains {', '.join(gone)}, which skcalrank {__version__} with scikit-learn "
+            f"{sklearn.__version__} does not have. Fit again and save, or load it with the "
+            f"versions that wrote it, skcalrank {header['skcalrank']} with scikit-learn "
+            f"{header['scikit-learn']}."
+        )
+    if strange:
+        raise ValueError(
+            f"{path} contains types that are not trusted: {', '.join(strange)}. If you trust them "
+            f"and the author of the file, load it with load_model(path, trusted={strange})."
+        )
 
 
 def _types_in(content: IO[bytes], trusted: Container[str]) -> tuple[list[str], list[str]]:
@@ -380,14 +389,3 @@ def trusted_types(ranker: Any) -> list[str]:
     content = io.BytesIO(skops.dumps(ranker))
     _, strange = _types_in(content, ())
     return [n for n in skops.get_untrusted_types(file=content) if n not in strange]
-
-
-def _is_gone(name: str) -> bool:
-    """Return whether another version of skcalrank or scikit-learn has an object of this name."""
-    if not MODULES.fullmatch(name):
-        return False
-    try:
-        resolve_name(name)
-    except (ImportError, AttributeError, ValueError):
-        return True
-    return False

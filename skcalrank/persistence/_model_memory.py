@@ -124,11 +124,8 @@ def _of_objects(archive: ZipFile) -> int:
         if isinstance(state.get("file"), str)
     }
     arrays = sum(map(contents.of_file, files.values()))
-    return (
-        objects
-        + arrays
-        + _VALUE * sum(map(contents.n_values, filter(_is_converted, contents.states)))
-    )
+    n_converted = sum(map(contents.n_values, filter(_is_converted, contents.states)))
+    return objects + arrays + _VALUE * n_converted
 
 
 def _is_converted(state: dict[str, Any]) -> bool:
@@ -165,8 +162,7 @@ class _Contents:
 
     def n_values(self, state: dict[str, Any]) -> int:
         """Return the number of values in an object, with those of all objects that it refers to."""
-        name = state.get("__id__")
-        if not name:
+        if not (name := state.get("__id__")):
             return self._n_inside(state)
         if name not in self._n_values:
             self._n_values[name] = max(map(self._n_inside, self._with_id[name]))

@@ -111,8 +111,7 @@ def states(node: Any) -> Iterator[dict[str, Any]]:
 
 def kinds_of_keys(state: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the types of the keys of a dict."""
-    kinds: list[dict[str, Any]] = state["key_types"]["content"]
-    return kinds
+    return state["key_types"]["content"]
 
 
 def _name(state: dict[str, Any]) -> str:

@@ -154,9 +154,9 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
             )
         X, qid = self._read(X, y, qid, group, reset=True)
         sets = self._eval_sets(eval_set, eval_group, eval_qid)
-        given = {"qid": qid, "sample_weight": sample_weight, "eval_set": sets}
-        given = {name: value for name, value in given.items() if value is not None}
-        self.ranker_ = clone(ranker).fit(X, y, **given)
+        options = {"qid": qid, "sample_weight": sample_weight, "eval_set": sets}
+        options = {name: value for name, value in options.items() if value is not None}
+        self.ranker_ = clone(ranker).fit(X, y, **options)
         return self
 
     def _eval_sets(self, sets: Any, groups: Any, qids: Any) -> Any:

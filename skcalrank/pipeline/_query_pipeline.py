@@ -210,8 +210,7 @@ class QueryPipeline(Pipeline):
             The fitted pipeline.
         """
         check.row_order(X=X, targets=targets, qid=qid, sample_weight=sample_weight)
-        evals = eval_sets(eval_set)
-        return self._fit_steps("fit_targets", X, targets, qid, sample_weight, evals)
+        return self._fit_steps("fit_targets", X, targets, qid, sample_weight, eval_sets(eval_set))
 
     def _fit_steps(
         self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any, evals: Any = None
@@ -280,11 +279,10 @@ class QueryPipeline(Pipeline):
         self.steps = list(self.steps)
         self._validate_steps()
         memory, evals = check_memory(self.memory), dict(evals)
-        fit_step = memory.cache(_fit_step)
         for number, name, step in self._before():
             step = step if getattr(memory, "location", None) is None else clone(step)
             with self._timed(number):
-                X, fitted = fit_step(step, X, y, qid, sample_weight)
+                X, fitted = memory.cache(_fit_step)(step, X, y, qid, sample_weight)
                 for key, rows in evals.items():
                     with naming_eval_set(key):
                         evals[key] = rows._replace(X=transform_rows(fitted, rows.X, rows.qid))
@@ -310,13 +308,12 @@ class QueryPipeline(Pipeline):
                 f"{method}. Leave it None, or choose a ranker that accepts weights; of one inside "
                 "a search or a Pipeline, call set_fit_request(sample_weight=True)."
             )
-        if evals:
-            if not takes_eval_set(last):
-                raise TypeError(
-                    f"eval_set must be None, because the last step {name!r} does not accept it in "
-                    f"{method}. Leave it None, or choose a ranker that is stopped early."
-                )
-            taken["eval_set"] = evals
+        if evals and not takes_eval_set(last):
+            raise TypeError(
+                f"eval_set must be None, because the last step {name!r} does not accept it in "
+                f"{method}. Leave it None, or choose a ranker that is stopped early."
+            )
+        taken |= {"eval_set": evals} if evals else {}
         with naming_columns([step for _, step in self.steps[:-1]]):
             call_step(last, method, X, y, **taken)
 
@@ -457,8 +454,7 @@ class QueryPipeline(Pipeline):
         """Return the result of a method of the last step for the transformed rows."""
         check_is_fitted(self)
         qid = qid if y else check.of_one_query(qid, X)
-        labels = y[0] if y else None
-        check.row_order(X=X, y=labels, qid=qid, sample_weight=sample_weight)
+        check.row_order(X=X, y=y[0] if y else None, qid=qid, sample_weight=sample_weight)
         without_rows = not y and tables.is_empty(X) and hasattr(self.steps[-1][1], "record_")
         for _, name, step in () if without_rows else self._before():
             lacking = qid is None and getattr(self, "has_qid_", False)
@@ -492,8 +488,7 @@ def _fit_step(step: Any, X: Any, y: Any, qid: Any, sample_weight: Floats | None)
 def _asked_for(step: Any, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata to pass to a step before the last; weights only if it requests them."""
     taken = handed_to(step, method, **metadata)
-    routing = get_routing_for_object(step)
-    requests = getattr(getattr(routing, method, None), "requests", None)
+    requests = getattr(getattr(get_routing_for_object(step), method, None), "requests", None)
     if requests is not None and requests.get("sample_weight") is not True:
         taken.pop("sample_weight", None)
     return taken

@@ -14,12 +14,10 @@ class Rounds:
 
     def before(self, number: int) -> bool:
         """Call what comes before the round of a number from 0 on; return whether training stops."""
-        del number
         return False
 
     def after(self, number: int, values: Values) -> bool:
         """Call what comes after a round; return whether training stops."""
-        del number, values
         return False
 
     def end(self) -> None:
@@ -68,7 +66,6 @@ class XGBoostRounds(Rounds):
     """Calls callbacks of XGBoost as ``xgboost.train`` does."""
 
     def __init__(self, callbacks: Sequence[Any], model: Any, measure: str, *options: Any) -> None:
-        del options
         self._callbacks, self._model, self._measure = callbacks, model, measure
         self._log: dict[str, dict[str, list[float]]] = {}
         for callback in callbacks:

@@ -19,13 +19,11 @@ class CatBoost(Library):
     marks = "cat_features"
 
     def takes(self, estimator: Any) -> Any:
-        del estimator
         tags = InputTags()
         tags.sparse = tags.allow_nan = True  # not all versions have tags
         return tags
 
     def columns(self, estimator: Any, matrix: Floats, categories: dict[int, Category]) -> Floats:
-        del estimator
         columns, kinds = matrix.astype(object), list(categories)
         # A missing value is a level of its own, and not one that fit has not seen.
         columns[:, kinds] = np.nan_to_num(matrix[:, kinds], nan=-2).astype(int)

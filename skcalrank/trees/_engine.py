@@ -111,7 +111,6 @@ class Engine(Library, ABC):
 
         `settings` are the options of the trees, None if they are not given.
         """
-        del settings
         names = names_in(self.name)
         for name in params:
             if name in names:
@@ -147,7 +146,6 @@ class Engine(Library, ABC):
 
         `names` are those of the columns, and `objective` is that of the library, or None.
         """
-        del objective
         for name, size in zip(names, arrays.sizes_of_columns(rows.X).tolist()):
             if size > LARGEST:
                 raise OutOfRangeError(
@@ -192,9 +190,8 @@ class Engine(Library, ABC):
     def options(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the options of the trees that are given, under the names of the library."""
         given = {name: settings[name] for name in TREE_OPTIONS if settings[name] is not None}
-        options = {option_in(self.name, name): value for name, value in given.items()}
-        options.pop("", None)  # the library has no such option
-        return options
+        named = {option_in(self.name, name): value for name, value in given.items()}
+        return {option: value for option, value in named.items() if option}  # which it has
 
     @contextmanager
     def connected(self, workers: Workers) -> Iterator[dict[str, Any]]:
@@ -240,12 +237,10 @@ class Engine(Library, ABC):
 
     def calls(self, callback: Any) -> bool:
         """Return whether the library calls a callback."""
-        del callback
         return False
 
     def splits(self, model: Any, X: Any, kinds: list[int]) -> bool:
         """Return whether a tree has a split, given rows of fit."""
-        del kinds
         return bool(self.importances(model, X.shape[1]).any())
 
     def forest(

@@ -46,17 +46,17 @@ def _parts_of_trees(model: Any, X: Floats) -> Floats:
     trees, factor, level = _summed(model)
     out, X = np.zeros((len(X), X.shape[1] + 1)), X.astype(np.float32)  # as trees read it
     for tree in (estimator.tree_ for estimator in trees):
-        forest = Forest.of_nodes(
-            np.zeros(1, dtype=np.intp),
-            tree.children_left < 0,
-            tree.children_left,
-            tree.children_right,
-            tree.feature,
-            tree.threshold,
-            tree.missing_go_to_left.astype(bool),
-            factor * tree.value[:, 0, 0],
-            tree.weighted_n_node_samples,
-        )
+        nodes = {
+            "is_leaf": tree.children_left < 0,
+            "left": tree.children_left,
+            "right": tree.children_right,
+            "feature": tree.feature,
+            "threshold": tree.threshold,
+            "missing_left": tree.missing_go_to_left.astype(bool),
+            "value": factor * tree.value[:, 0, 0],
+            "count": tree.weighted_n_node_samples,
+        }
+        forest = Forest.of_nodes(np.zeros(1, dtype=np.intp), nodes)
         out += Paths(forest, X.shape[1]).parts(X)
     out[:, -1] += level
     return out

@@ -84,43 +84,38 @@ class Forest:
     def of_nodes(
         cls,
         roots: Ints,
-        is_leaf: Bools,
-        left: Ints,
-        right: Ints,
-        features: Ints,
-        thresholds: Floats,
-        missing_left: Bools,
-        values: Floats,
-        counts: Array,
+        nodes: dict[str, Any],
         codes: Mapping[int, list[int]] = MappingProxyType({}),
         **options: Any,
     ) -> Self:
         """Return the trees of which scikit-learn numbers splits and leaves together.
 
-        `codes` are those that go to the left, by the number of the node.
+        * `nodes`: arrays that tell whether a node `is_leaf`, its `left` and `right` child,
+          `feature` and `threshold`, whether missing values go to the left, `value` and `count`.
+        * `codes`: those that go to the left, by the number of the node.
         """
-        splits, n_leaves = ~is_leaf, np.cumsum(is_leaf, dtype=np.intp)
-        number: Ints = np.where(is_leaf, -n_leaves, np.cumsum(splits) - 1)
+        is_leaf, splits = nodes["is_leaf"], ~nodes["is_leaf"]
+        number = np.where(is_leaf, -np.cumsum(is_leaf, dtype=np.intp), np.cumsum(splits) - 1)
+        of_splits = {name: values[splits] for name, values in nodes.items()}
         return cls(
             number[roots],
-            features[splits],
-            thresholds[splits],
+            of_splits["feature"],
+            of_splits["threshold"],
             {int(number[node]): of_node for node, of_node in codes.items()},
-            number[left[splits]],
-            number[right[splits]],
-            missing_left[splits],
-            values[is_leaf],
-            counts=(counts[splits], counts[is_leaf]),
+            number[of_splits["left"]],
+            number[of_splits["right"]],
+            of_splits["missing_left"],
+            nodes["value"][is_leaf],
+            counts=(of_splits["count"], nodes["count"][is_leaf]),
             **options,
         )
 
     def of_rows(self, matrix: Floats) -> Floats:
         """Return the scores of the rows of a matrix."""
         n_rows = max(1, _AT_ONCE // max(1, len(self._roots)))
-        parts = [
-            self._sums(self._values[self._leaves(matrix[start : start + n_rows])])
-            for start in range(0, len(matrix), n_rows)
-        ]
+        starts = range(0, len(matrix), n_rows)
+        leaves = (self._leaves(matrix[start : start + n_rows]) for start in starts)
+        parts = [self._sums(self._values[of_rows]) for of_rows in leaves]
         return self.weight * (parts[0] if len(parts) == 1 else np.concatenate([_NONE, *parts]))
 
     def _sums(self, leaves: Floats) -> Any:
@@ -187,12 +182,10 @@ class Forests:
 
     def of_rows(self, matrix: Floats, n_jobs: int | None = None) -> Floats:
         """Return the scores of validated rows."""
-        del n_jobs  # numpy takes one thread
         return np.sum([forest.of_rows(matrix) for forest in self.forests], axis=0)
 
     def contributions(self, matrix: Floats, n_jobs: int | None = None) -> Floats:
         """Raise ValueError: what was written has no numbers of rows, which SHAP values need."""
-        del matrix, n_jobs
         raise ValueError(
             "Contributions need the ranker itself, got trees that were read from a dict, which "
             "does not have the numbers of rows of their leaves."

@@ -74,19 +74,18 @@ class Histograms:
         nodes, first = np.concatenate(of_trees), np.repeat(roots, sizes)
         is_leaf = nodes["is_leaf"].astype(bool)
         self.gains: Floats = nodes["gain"][~is_leaf]
-        self.forest = Forest.of_nodes(
-            roots,
-            is_leaf,
-            first + nodes["left"],
-            first + nodes["right"],
-            nodes["feature_idx"],
-            nodes["num_threshold"],
-            nodes["missing_go_to_left"].astype(bool),
-            nodes["value"],
-            nodes["count"].astype(np.intp),
-            _codes(trees, nodes, sizes),
-            in_order=True,
-        )
+        of_forest = {
+            "is_leaf": is_leaf,
+            "left": first + nodes["left"],
+            "right": first + nodes["right"],
+            "feature": nodes["feature_idx"],
+            "threshold": nodes["num_threshold"],
+            "missing_left": nodes["missing_go_to_left"].astype(bool),
+            "value": nodes["value"],
+            "count": nodes["count"].astype(np.intp),
+        }
+        codes = _codes(trees, nodes, sizes)
+        self.forest = Forest.of_nodes(roots, of_forest, codes, in_order=True)
         try:
             self.forest.constant = float(_private(model, "level").item())
         except AttributeError:
@@ -142,16 +141,12 @@ class Histograms:
             of_column = np.arange(float(category.n_codes + category.has_missing))[:, None]
             read = _numbered(pooled(of_column, [0], self.n_bins).ravel(), self.known[place])
             sent = np.where(np.isnan(read), missing_below[split], np.isin(read, numbers))
-            below = np.flatnonzero(sent).tolist()
-            codes[split], missing_below[split] = coded_as_written(
-                below, missing_below[split], category
-            )
+            known = np.flatnonzero(sent).tolist(), missing_below[split]
+            codes[split], missing_below[split] = coded_as_written(*known, category)
         thresholds = [0.0 if k in codes else finite(of) for k, of in enumerate(own.thresholds)]
         ways = own.below.tolist(), own.above.tolist()
-        return Forest(
-            own.roots.tolist(), features, thresholds, codes, *ways, missing_below,
-            own.values.tolist(),
-        )  # fmt: skip
+        roots, values = own.roots.tolist(), own.values.tolist()
+        return Forest(roots, features, thresholds, codes, *ways, missing_below, values)
 
 
 def _private(owner: Any, what: str) -> Any:
@@ -208,8 +203,7 @@ def read_if_possible(model: HistGradientBoostingRegressor) -> Histograms | None:
 
 def histograms_of(model: HistGradientBoostingRegressor) -> Histograms:
     """Return the trees of a model; raise ValueError if they cannot be read."""
-    histograms = read_if_possible(model)
-    if histograms is None:
+    if (histograms := read_if_possible(model)) is None:
         raise ValueError(
             f"The trees of {type(model).__name__} must be those of a version of scikit-learn that "
             f"is known, got version {sklearn.__version__}: install another one, or set "
@@ -239,9 +233,8 @@ def scores(model: HistGradientBoostingRegressor, X: Floats) -> Floats:
 def cut(model: HistGradientBoostingRegressor, n_rounds: int) -> HistGradientBoostingRegressor:
     """Return a copy with the trees of the first rounds; or all, of which others do not count."""
     state, name = model.__getstate__() | {"max_iter": n_rounds}, _NAMES["rounds"]
-    if name in state:
-        return _of_state(state | {name: state[name][:n_rounds]})
-    return _of_state(state | {"n_rounds_": n_rounds})
+    rounds = {name: state[name][:n_rounds]} if name in state else {"n_rounds_": n_rounds}
+    return _of_state(state | rounds)
 
 
 def packed(model: HistGradientBoostingRegressor) -> Any:

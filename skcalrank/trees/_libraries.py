@@ -15,10 +15,10 @@ from ._reading import Categories
 from ._sklearn import ScikitLearn
 from ._xgboost import XGBoost
 
+_BOOSTING: tuple[Engine, ...] = (LightGBM(), XGBoost(), ScikitLearn())
+
 #: Engines by name, in order of preference.
-ENGINES: dict[str, Engine] = {
-    engine.name: engine for engine in (LightGBM(), XGBoost(), ScikitLearn())
-}
+ENGINES = {engine.name: engine for engine in _BOOSTING}
 
 
 def preferred() -> Engine:
@@ -36,10 +36,10 @@ def is_objective(loss: Any) -> TypeGuard[str]:
     return isinstance(loss, str) and loss in OBJECTIVES
 
 
+_OTHERS: tuple[Library, ...] = (ENGINES["lightgbm"], ENGINES["xgboost"], CatBoost())
+
 #: Libraries beside scikit-learn, by name.
-LIBRARIES: dict[str, Library] = {
-    library.name: library for library in (ENGINES["lightgbm"], ENGINES["xgboost"], CatBoost())
-}
+LIBRARIES = {library.name: library for library in _OTHERS}
 
 
 def is_of_library(estimator: Any) -> bool:

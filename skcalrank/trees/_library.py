@@ -74,12 +74,10 @@ class Library:
 
     def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[str, Any]:
         """Mark columns of codes as categories, and return arguments of fit that do."""
-        del estimator, n_columns
         return {self.marks: kinds} if self.marks else {}
 
     def columns(self, estimator: Any, matrix: Floats, categories: dict[int, Category]) -> Any:
         """Return a matrix as the library reads it, given the readers of its codes."""
-        del estimator
         return read_by_trees(matrix, categories)
 
     def explained(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
@@ -87,7 +85,6 @@ class Library:
 
         Raises ValueError unless the scores are such sums.
         """
-        del kinds
         if has_tree_parts(estimator):
             return tree_parts(estimator, X, estimator.predict(X))
         coef = getattr(estimator, "coef_", None)

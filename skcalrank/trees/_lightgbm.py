@@ -232,11 +232,9 @@ class LightGBM(Engine):
         }
 
     def predict(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        del kinds  # stored in the model
         return model.predict(_as_csr(X), raw_score=True, num_threads=threads(n_jobs, X.size))
 
     def staged(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Iterator[Floats]:
-        del kinds
         options = {"raw_score": True, "num_iteration": 1, "num_threads": threads(n_jobs, X.size)}
         X, scores = _as_csr(X), np.zeros(X.shape[0])
         for number in range(model.current_iteration()):
@@ -244,7 +242,6 @@ class LightGBM(Engine):
             yield scores
 
     def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        del kinds
         try:
             parts: Any = model.predict(_as_csr(X), pred_contrib=True, num_threads=threads(n_jobs))
         except self.module.basic.LightGBMError as error:
@@ -254,7 +251,6 @@ class LightGBM(Engine):
         return parts.toarray() if issparse(parts) else parts
 
     def importances(self, model: Any, n_features: int) -> Floats:
-        del n_features  # LightGBM returns all features
         return model.feature_importance("gain").astype(float)
 
     def calls(self, callback: Any) -> bool:

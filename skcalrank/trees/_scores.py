@@ -40,11 +40,9 @@ class TreeScores:
 
     def of_rows(self, matrix: Floats, n_jobs: int | None) -> Floats:
         """Return the scores of validated rows, in so many threads."""
-        matrix = read_by_trees(matrix, self.categories)
-        parts = [
-            self.engine.predict(booster, matrix, self.kinds, n_jobs) for booster in self.boosters
-        ]
-        return np.sum([weight * part for weight, part in zip(self.weights, parts)], axis=0)
+        matrix, models = read_by_trees(matrix, self.categories), zip(self.weights, self.boosters)
+        scores = [w * self.engine.predict(b, matrix, self.kinds, n_jobs) for w, b in models]
+        return np.sum(scores, axis=0)
 
     def contributions(self, matrix: Floats, n_jobs: int | None) -> Floats:
         """Return what each column adds to the scores, up to a constant of all rows."""

@@ -44,7 +44,6 @@ _NEXT_TO_NOTHING = 1e-12
 class _GrowingHistograms(Growing):
     def __init__(self, engine: ScikitLearn, task: Task) -> None:
         params, objective, kinds, train, valid, starts = task
-        del engine
         params = _adapted(params, kinds, train.X.shape[1])
         self._objective, self._n_jobs = objective, params.pop("n_jobs")
         self._share, self._rng = params.pop("subsample"), RandomState(params["random_state"])
@@ -180,7 +179,6 @@ class ScikitLearn(Engine):
             yield latest
 
     def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        del n_jobs  # numpy takes one thread
         return histograms.histograms_of(model).contributions(
             histograms.pooled(X, kinds, model.max_bins)
         )
@@ -196,7 +194,6 @@ class ScikitLearn(Engine):
             return any(np.ptp(latest) > 0 for latest in stages)
 
     def mark(self, estimator: Any, n_columns: int, kinds: list[int]) -> dict[Any, Any]:
-        del n_columns
         estimator.set_params(categorical_features=kinds)
         return {}
 

@@ -198,11 +198,10 @@ class XGBoost(Engine):
             "verbosity": 0,
             "base_score": 0.0,
         }
-        if "monotone_constraints" in fixed:
-            fixed["monotone_constraints"] = tuple(fixed["monotone_constraints"])
-        if "interaction_constraints" in fixed:
-            # In a list, XGBoost would look for names of columns.
-            fixed["interaction_constraints"] = str(fixed["interaction_constraints"])
+        # In a list of sets, XGBoost would look for names of columns.
+        for name, kind in {"monotone_constraints": tuple, "interaction_constraints": str}.items():
+            if name in fixed:
+                fixed[name] = kind(fixed[name])
         return fixed | {"disable_default_eval_metric": True} | engine_params
 
     @contextmanager
@@ -324,10 +323,9 @@ class XGBoost(Engine):
             feature_types=booster.feature_types,
             enable_categorical=bool(kinds),
         )
-        rounds = (0, booster.num_boosted_rounds())
-        if estimator.get_params().get("early_stopping_rounds"):
-            rounds = (0, estimator.best_iteration + 1)
-        return booster.predict(data, pred_contribs=True, iteration_range=rounds)
+        stops = estimator.get_params().get("early_stopping_rounds")
+        n_rounds = estimator.best_iteration + 1 if stops else booster.num_boosted_rounds()
+        return booster.predict(data, pred_contribs=True, iteration_range=(0, n_rounds))
 
     def _read(self, model: Any, categories: Categories) -> Forest:
         if model.attr("zeros") is not None:

@@ -85,10 +85,8 @@ def _split(content: bytes) -> tuple[list[bytes], list[bytes], list[bytes]]:
 def _queries(queries: list[bytes], n_rows: int) -> np.ndarray | None:
     """Return the queries if all rows name one or none does, in plain numbers; None otherwise."""
     names = b"".join(queries).split(b"qid:")[1:]  # more than queries where one holds a second qid:
-    plain = not names or (
-        b"".join(names).isdigit() and all(names) and len(max(names, key=len)) <= 18
-    )
-    if not plain or not len(names) == len(queries) in (0, n_rows):
+    is_plain = b"".join(names).isdigit() and all(0 < len(name) <= 18 for name in names)
+    if (names and not is_plain) or not len(names) == len(queries) in (0, n_rows):
         return None
     return np.array(list(map(int, names)), dtype=np.int64)
 
@@ -100,18 +98,12 @@ def _numbers(words: bytes) -> tuple[np.ndarray, np.ndarray] | None:
     import pyarrow
     from pyarrow import csv
 
+    types = {"index": pyarrow.int32(), "value": pyarrow.float64()}
     table = csv.read_csv(
         pyarrow.BufferReader(words.translate(_ROWS)),
-        csv.ReadOptions(
-            use_threads=False, column_names=["index", "value"], block_size=len(words) + 1
-        ),
+        csv.ReadOptions(use_threads=False, column_names=[*types], block_size=len(words) + 1),
         csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
-        csv.ConvertOptions(
-            check_utf8=False,
-            column_types={"index": pyarrow.int32(), "value": pyarrow.float64()},
-            null_values=[],
-            strings_can_be_null=False,
-        ),
+        csv.ConvertOptions(check_utf8=False, column_types=types, null_values=[]),
     )
     return _array(table["index"], np.int32), _array(table["value"], np.float64)
 

@@ -76,18 +76,19 @@ def read_chunks(
         raise ValueError(f"{path} has no rows.")
     # Of few rows, a block takes little more memory than the chunk.
     blocks = partial(files.line_blocks, source, max(_LEAST_BYTES, chunk_rows * len(row[1])))
-    names_qid = _names_qid(path, row)
-    sizes = None if names_qid else group_sizes(path, sum(1 for _ in parsing.line_numbers(source)))
+    sizes = None
+    if not _names_qid(path, row):
+        sizes = group_sizes(path, sum(len(parsing.rows_of(b)) for b in files.line_blocks(source)))
     n_features = form.n_features
     if n_features is None and chunk_rows < sys.maxsize:
-        unsaid = form.zero_based == "auto"
-        lasts, zeros = zip(
-            *((_last(block), unsaid and parsing.has_zero(block.content)) for block in blocks())
-        )
-        form = form._replace(zero_based=any(zeros)) if unsaid else form
-        if max(lasts) < 0 and form.featured:
+        unsaid, has_zero, last = form.zero_based == "auto", False, -1
+        for block in blocks():
+            has_zero |= unsaid and parsing.has_zero(block.content)
+            last = max(last, *map(_last_feature, block.content.split(b"\n")))
+        form = form._replace(zero_based=has_zero) if unsaid else form
+        if last < 0 and form.featured:
             parsing.refuse_bare(path, np.empty((1, 0)))
-        n_features = max(1, max(lasts) + 1 - form.first)
+        n_features = max(1, last + 1 - form.first)
     return _chunks(path, blocks, form, form._replace(n_features=n_features), chunk_rows, sizes)
 
 
@@ -99,11 +100,6 @@ def _names_qid(path: Path, row: tuple[int, bytes]) -> bool:
     except ValueError as error:
         files.refuse_damaged(path)
         raise parsing.refusal(path, row, form) from error
-
-
-def _last(block: Block) -> int:
-    """Return the largest feature of a block; -1 without one."""
-    return max(map(_last_feature, block.content.split(b"\n")))
 
 
 def _last_feature(line: bytes) -> int:
@@ -125,9 +121,8 @@ def _chunks(
             if rows.stop > len(parsed.y):
                 files.refuse_damaged(path)
                 if wide.zero_based == "auto" and not seen and parsing.has_zero(parsed.bad[1]):
-                    of_zero = {"zero_based": True}
-                    forms = form._replace(**of_zero), wide._replace(**of_zero)
-                    yield from _chunks(path, blocks, *forms, chunk_rows, sizes)
+                    form, wide = (of._replace(zero_based=True) for of in (form, wide))
+                    yield from _chunks(path, blocks, form, wide, chunk_rows, sizes)
                     return
                 raise parsing.refusal(path, parsed.bad, wide)
             lines = Lines(
@@ -146,9 +141,9 @@ def _chunks(
             if chunk_rows == sys.maxsize and form.featured:
                 parsing.refuse_bare(path, X)
             X = parsing.matrix(path, X, form, lines.numbers)
-            about = f"Read from {path.name}."
             named = list(chain.from_iterable(p.documents[rows] for _, p, rows in chunk))
             ids = parsing.ids_of(named, qid)
+            about = f"Read from {path.name}."
             yield RankingData(X, np.concatenate(y), qid, description=about, ids=ids), lines
 
 
@@ -157,10 +152,9 @@ def _with_queries(parsed_blocks: Any, sizes: Ints | None) -> Iterator[tuple[np.n
     ends = None if sizes is None else np.cumsum(sizes)
     n_before = 0
     for parsed in parsed_blocks:
-        n_rows = len(parsed.qid)
-        after = n_before + np.arange(n_rows)
+        after = n_before + np.arange(len(parsed.qid))
         yield parsed.qid if ends is None else np.searchsorted(ends, after, side="right"), parsed
-        n_before += n_rows
+        n_before += len(after)
 
 
 def _parsed_blocks(blocks: Any, form: Form, chunk_rows: int) -> Generator[_Parsed, None, None]:
@@ -229,7 +223,9 @@ def _query(line: bytes) -> bytes:
 
 def group_file(path: Path) -> Path | None:
     """Return the file with the group sizes of a file, if there is one."""
-    return files.plain_or_compressed(Path(f"{files.without_packing(path)}.query"))
+    name = f"{files.without_packing(path)}.query"
+    candidates = (Path(name + suffix) for suffix in ("", *files.OPENERS))
+    return next((file for file in candidates if file.exists()), None)
 
 
 def group_sizes(path: Path, n_rows: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse, vstack
 
 from ...columns.types import Floats, Ints
-from .._files import LARGE_BYTES, Block, line_blocks
+from .._files import LARGE_BYTES, Block
 from ._arrow import Form, parse_plain
 
 # Python takes an underscore for a part of a number; this finds one before the comment of a line.
@@ -92,15 +92,13 @@ def _converted(X: Any, form: Form) -> Any:
     lost = (data != values) | (np.abs(values) >= 2.0**53)
     if lost.any():
         feature = (X.indices[lost] if issparse(X) else np.nonzero(lost)[1])[0] + form.first
-        value = values[lost][0]
-        raise ValueError(f"feature {feature} is {value:.17g}, which does not fit {dtype}")
+        raise ValueError(f"feature {feature} is {values[lost][0]:.17g}, which does not fit {dtype}")
     return type(X)((data, X.indices, X.indptr), shape=X.shape) if issparse(X) else data
 
 
 def has_zero(content: bytes) -> bool:
     """Return whether a row has a feature 0."""
-    lines = content.split(b"\n")
-    return any(line.find(b"0:", 0, _START) >= 0 and _ZERO(line) for line in lines)
+    return any(line.find(b"0:", 0, _START) >= 0 and _ZERO(line) for line in content.split(b"\n"))
 
 
 def refuse_bare(path: Path, X: Any) -> None:
@@ -171,9 +169,8 @@ def documents(block: Block, n_rows: int) -> tuple[list[bytes | None], list[bytes
     pattern = _DOCID if has_docid else _FIRST_WORD
     names = pattern.findall(block.content)
     if len(names) != n_rows or n_rows != block.n_lines:
-        names = [
-            match and match[1] for match in (pattern.search(line) for _, line in rows_of(block))
-        ]
+        matches = (pattern.search(line) for _, line in rows_of(block))
+        names = [match and match[1] for match in matches]
     return names if has_docid else nameless, names
 
 
@@ -187,11 +184,6 @@ def ids_of(names: list[Any], qid: Ints) -> np.ndarray | None:
     with suppress(UnicodeDecodeError):
         return np.array(b"\n".join(names).decode().split("\n"), dtype=object)
     return None
-
-
-def line_numbers(source: Path | bytes) -> Iterator[int]:
-    """Yield the numbers of the lines that are rows."""
-    return (number for block in line_blocks(source) for number, _ in rows_of(block))
 
 
 def stacked(blocks: tuple[Any, ...], form: Form) -> Any:
@@ -219,9 +211,8 @@ def _as_csr(X: Any, width: int) -> Any:
     """Return rows as a CSR matrix, which holds all values of an array, zeros too."""
     n_rows, n_features = X.shape
     if isinstance(X, np.ndarray):
-        indices = np.tile(np.arange(n_features), n_rows)
-        ends = np.arange(n_rows + 1) * n_features
-        return csr_matrix((X.ravel(), indices, ends), shape=(n_rows, width))
+        indices = np.tile(np.arange(n_features), n_rows), np.arange(n_rows + 1) * n_features
+        return csr_matrix((X.ravel(), *indices), shape=(n_rows, width))
     X.resize((n_rows, width))
     return X
 
@@ -233,8 +224,7 @@ def matrix(path: Path, X: Any, form: Form, numbers: Iterable[int]) -> Any:
     n_bytes = X.shape[0] * X.shape[1] * X.dtype.itemsize
     is_sparse = X.nnz * 1000 < X.shape[0] * X.shape[1]
     if form.n_features is None and n_bytes > LARGE_BYTES and is_sparse:
-        largest = X.indices.argmax()
-        row = np.searchsorted(X.indptr, largest, side="right") - 1
+        row = np.searchsorted(X.indptr, X.indices.argmax(), side="right") - 1
         raise ValueError(
             f"{path}, line {next(islice(numbers, int(row), None))} has feature {X.shape[1]}: with "
             f"all features up to it {X.shape[0]} rows take {n_bytes / 2**30:.1f} GiB, most of them "
