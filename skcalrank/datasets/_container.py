@@ -48,10 +48,8 @@ class RankingData(NamedTuple("_Triple", [("X", Any), ("y", Array), ("qid", Array
         return out
 
     def __repr__(self) -> str:
-        return (
-            f"RankingData({self.X.shape[0]} rows, {self.X.shape[1]} features, "
-            f"{len(np.unique(self.qid))} queries)"
-        )
+        (n_rows, d), n_queries = self.X.shape, len(np.unique(self.qid))
+        return f"RankingData({n_rows} rows, {d} features, {n_queries} queries)"
 
 
 class LabelRankingData(NamedTuple("_Pair", [("X", Any), ("positions", Floats)])):

@@ -61,8 +61,7 @@ class Columns(NamedTuple):
 
 def refuse_twins(path: Any, names: Any) -> None:
     """Raise for columns of one name."""
-    twins = [name for name, count in Counter(names).items() if count > 1]
-    if twins:
+    if twins := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"{path} has several columns {twins[0]!r}: give every column one name.")
 
 

@@ -77,10 +77,8 @@ class LabelMixture:
         """
         # All intents have one scale, although their largest labels differ.
         measure = get_measure(measure).scaled_to(self.labels)
-        values = [
-            measure_score(measure, labels, y_score, qid=self.qid, ties=ties, empty="zero")
-            for labels in self.labels
-        ]
+        options: Any = {"qid": self.qid, "ties": ties, "empty": "zero"}
+        values = [measure_score(measure, labels, y_score, **options) for labels in self.labels]
         return float(self.probabilities @ values)
 
     def bayes_value(self, measure: str | Measure) -> float:

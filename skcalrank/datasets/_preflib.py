@@ -102,8 +102,7 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
             f"{n_voters}: it may have been cut off or edited."
         )
     positions = _positions(orders, r, first)
-    if expand:
-        positions = np.repeat(positions, counts, axis=0)
+    positions = np.repeat(positions, counts, axis=0) if expand else positions
     return LabelRankingData(
         np.ones((len(positions), 1)),
         positions,
@@ -170,10 +169,8 @@ def _read_orders(path: Path, lines: list[tuple[str, str]]) -> tuple[Any, ...]:
                 f"{where} is {shown!r}: after the header every line is 'count: order', "
                 "such as '12: 3,{1,4},2' (the format of PrefLib since 2022)."
             )
-        groups = [
-            [int(item) for item in (tied or single).split(",")]
-            for tied, single in re.findall(r"\{([\d,]+)\}|(\d+)", match[2])
-        ]
+        listed = ("".join(of) for of in re.findall(r"\{([\d,]+)\}|(\d+)", match[2]))
+        groups = [list(map(int, group.split(","))) for group in listed]
         counts.append(int(match[1]))
         orders.append((where, groups))
     if not orders:
@@ -229,8 +226,7 @@ def _check_order(where: str, groups: list[list[int]], data_type: str | None, kno
     item, count = max(Counter(items).items(), key=itemgetter(1))
     if count > 1:
         raise ValueError(f"{where}: the order ranks {item} {count} times.")
-    unknown = [item for item in items if item not in known]
-    if unknown:
+    if unknown := [item for item in items if item not in known]:
         raise ValueError(
             f"{where} ranks alternative {unknown[0]}, but there are {len(known)}, from {known[0]}."
         )

@@ -56,23 +56,18 @@ def read_table(
     return names, _whole_queries(name, blocks, chunk_rows)
 
 
-def _refuse_shared(columns: Columns) -> None:
+def _frames(
+    source: Any, columns: Columns, chunk_rows: int | None, *, typed: bool
+) -> tuple[str, Any]:
+    """Return the name of a table, and an iterator over its files and frames of pandas."""
     roles = [columns.qid, columns.document, *([columns.label] * columns.labelled)]
-    shared = [name for name, count in Counter(roles).items() if count > 1]
-    if shared:
+    if shared := [name for name, count in Counter(roles).items() if count > 1]:
         raise ValueError(
             f"{shared[0]!r} is given for two of the columns of queries, labels and documents: name "
             "others by qid, label and document (--qid-column, --label-column, --doc-column)."
         )
     if columns.labelled and columns.label in (columns.features or ()):
         raise ValueError(f"{columns.label!r} cannot be a feature: it holds the labels.")
-
-
-def _frames(
-    source: Any, columns: Columns, chunk_rows: int | None, *, typed: bool
-) -> tuple[str, Any]:
-    """Return the name of a table, and an iterator over its files and frames of pandas."""
-    _refuse_shared(columns)
     if tables.is_frame(source):
         frame = source.to_pandas() if hasattr(source, "to_pandas") else source
         refuse_twins("the frame", frame.columns)
@@ -308,8 +303,7 @@ def _feature_names(path: str, frame: Any, columns: Columns, *, of_numbers: bool)
         return [name for name in columns.features if name not in columns.drop]
     roles = [columns.qid, columns.label, columns.document]
     others = frame.drop(columns=[*roles, *columns.drop], errors="ignore")
-    nameless = [name for name in others.columns if str(name).startswith("Unnamed: ")]
-    if nameless:
+    if nameless := [name for name in others.columns if str(name).startswith("Unnamed: ")]:
         raise ValueError(
             f"A column of {path} has no name (pandas calls it {nameless[0]!r}). If it is the index "
             "of a DataFrame, write the file with index=False; if it is a feature, name it."

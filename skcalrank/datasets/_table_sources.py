@@ -84,8 +84,7 @@ def shards_of(source: Any, is_table: Callable[..., Any]) -> list[Shard]:
         base = ""
         with suppress(ValueError):  # absolute paths beside relative ones
             base = os.path.commonpath([os.path.dirname(str(path)) for path in paths])
-    twins = [path for path, n in Counter(map(str, paths)).items() if n > 1]
-    if twins:
+    if twins := [path for path, n in Counter(map(str, paths)).items() if n > 1]:
         raise ValueError(f"source must have each file once, got {twins[0]} more than once.")
     return [Shard(path, _partition(str(path)[len(base) :])) for path in paths]
 
@@ -171,8 +170,7 @@ class PartitionColumns:
     def __init__(self, shards: list[Shard], text: tuple[str, ...]) -> None:
         self.names = list(dict.fromkeys(name for shard in shards for name in shard.partition))
         for shard in shards:
-            lacking = [name for name in self.names if name not in shard.partition]
-            if lacking:
+            if lacking := [name for name in self.names if name not in shard.partition]:
                 raise ValueError(
                     f"{shard.path} must be in a folder {lacking[0]}=VALUE, as other files are."
                 )

@@ -132,11 +132,8 @@ def filled(step: SimpleImputer, columns: list[Additive]) -> list[Additive]:
             _refuse_unfilled(feature)
     flagged = [] if step.indicator_ is None else step.indicator_.features_
     keeps_all = len(step.get_feature_names_out()) == len(columns) + len(flagged)
-    filled_in = [
-        column.filled(feature, value)
-        for column, feature, value in zip(columns, features, step.statistics_)
-        if keeps_all or not is_missing(value)
-    ]
+    values = zip(columns, features, step.statistics_)
+    filled_in = [c.filled(name, x) for c, name, x in values if keeps_all or not is_missing(x)]
     return filled_in + [Additive(0.0, missing={features[number]: 1.0}) for number in flagged]
 
 
@@ -186,12 +183,9 @@ def _of_feature(
             continue
         # Values not seen in fit are in a group that is all but the others.
         unseen = float(number == of_unseen)
-        listed = groups[:number] if unseen else [group]
-        terms = {
-            Category(feature, plain(c)): 1.0 - 2 * unseen
-            for c in chain(*listed)
-            if not is_missing(c)
-        }
+        listed = chain(*groups[:number]) if unseen else group
+        levels = (plain(level) for level in listed if not is_missing(level))
+        terms = {Category(feature, level): 1.0 - 2 * unseen for level in levels}
         missing = {} if refused else {feature: float(number == of_missing) - unseen}
         out.append(Additive(unseen, terms, missing))
     return out

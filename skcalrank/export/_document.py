@@ -156,10 +156,8 @@ class _Written:
         read = {k: (self._number(column), output) for k, (column, output) in grown.columns.items()}
         sources = _sources(self.columns)
         places = {k: sources.index(number) + output for k, (number, output) in read.items()}
-        return [
-            forest.to_dict() | {"features": [places[feature] for feature in forest.features]}
-            for forest in grown.forests
-        ]
+        features = ([places[feature] for feature in forest.features] for forest in grown.forests)
+        return [forest.to_dict() | {"features": of} for forest, of in zip(grown.forests, features)]
 
     def _views(self) -> list[dict[str, Any]]:
         """Return a view for each kind of curve, the first with the constant and the categories."""
@@ -192,6 +190,14 @@ class _Written:
 
     def _all_curves(self) -> Iterator[tuple[Curve, float]]:
         return chain.from_iterable(self.curves.values())
+
+
+def weights_of(document: dict[str, Any]) -> list[float]:
+    """Return the weights of the members, whose scores are divided by their spreads."""
+    weights, spreads = document["weights"], document["spreads"]
+    if document["by_query"]:  # they are scaled already
+        return weights
+    return [weight / spread for weight, spread in zip(weights, spreads)]
 
 
 def reads_queries(document: dict[str, Any]) -> bool:

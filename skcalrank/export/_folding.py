@@ -135,24 +135,18 @@ def _of_table(step: LinearColumns, columns: list[Additive]) -> list[Additive]:
         read.append(combined([(1.0, columns[source])], -getattr(column, "offset", 0.0)))
     out, columns = [], columns if encoder is None else read
     for coded in step.indicators_:
-        levels = encoder.categories_[coded.column].levels
-        out += _of_codes(columns[coded.column], levels, coded)
+        feature: Any = columns[coded.column].feature()
+        levels = encoder.categories_[coded.column].levels[: coded.n_levels]
+        terms = [Category(feature, plain(level)) for level in levels]
+        out += [Additive(0.0, {term: 1.0}, {feature: 0.0}) for term in terms]
+        if coded.has_rare:  # all but the levels with an indicator
+            out.append(Additive(1.0, dict.fromkeys(terms, -1.0), {feature: -1.0}))
+        if coded.has_missing:
+            out.append(Additive(0.0, missing={feature: 1.0}))
     if step.means_ is not None:
         means = zip(step.numbers_, step.means_)
         numbers = [columns[k].filled(columns[k].feature(), float(mean)) for k, mean in means]
         out += numbers if step.curve_ is None else _columns(step.curve_, numbers)
-    return out
-
-
-def _of_codes(column: Additive, levels: list[str], coded: Any) -> list[Additive]:
-    """Return the indicators of a column of categories."""
-    feature: Any = column.feature()
-    terms = [Category(feature, plain(level)) for level in levels[: coded.n_levels]]
-    out = [Additive(0.0, {term: 1.0}, {feature: 0.0}) for term in terms]
-    if coded.has_rare:  # all but the levels with an indicator
-        out.append(Additive(1.0, dict.fromkeys(terms, -1.0), {feature: -1.0}))
-    if coded.has_missing:
-        out.append(Additive(0.0, missing={feature: 1.0}))
     return out
 
 
@@ -196,16 +190,17 @@ def _beside(step: Any, columns: list[Additive]) -> list[Additive]:
 
 def _numbers(chosen: Any, names: list[int | str]) -> Any:
     """Return the numbers of columns that are chosen by names, numbers, a mask or a slice."""
+
+    def number(column: Any) -> Any:
+        return names.index(column) if isinstance(column, str) else column
+
     if isinstance(chosen, slice):
         # A slice of names contains its end.
-        start, stop = chosen.start, chosen.stop
-        start = names.index(start) if isinstance(start, str) else start
-        stop = names.index(stop) + 1 if isinstance(stop, str) else stop
-        chosen = slice(start, stop, chosen.step)
+        stop = number(chosen.stop) + 1 if isinstance(chosen.stop, str) else chosen.stop
+        chosen = slice(number(chosen.start), stop, chosen.step)
     if isinstance(chosen, slice) or np.asarray(chosen).dtype == bool:
         return np.arange(len(names))[chosen]
-    chosen = np.atleast_1d(np.asarray(chosen, dtype=object))
-    return [names.index(column) if isinstance(column, str) else int(column) for column in chosen]
+    return [int(number(column)) for column in np.atleast_1d(np.asarray(chosen, dtype=object))]
 
 
 def _scaled(step: Any, columns: list[Additive]) -> list[Additive]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..columns.types import ArrayLike
 from ..trees import Forest
-from ._document import ROUNDING, matrix_columns
+from ._document import ROUNDING, matrix_columns, weights_of
 from ._trees import single_above
 
 
@@ -127,12 +127,9 @@ class Graph(NamedTuple):
             matrix = self.op("Concat", matrix, self._beside(picked), axis=1)
         for written in document["trees"]:
             members.append(self.trees_of(matrix, list(map(Forest.from_dict, written))))
-        weights = document["weights"]
         if document["by_query"]:
             members = [self.scaled(member, ROUNDING) for member in members]
-        else:
-            weights = [weight / spread for weight, spread in zip(weights, document["spreads"])]
-        return self.sum_of(list(map(self.times, members, weights)))
+        return self.sum_of(list(map(self.times, members, weights_of(document))))
 
     def _matrix(self, document: dict[str, Any]) -> Any:
         """Return the matrix that the members read; columns that none reads may hold anything."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._document import ROUNDING, matrix_columns, scaled_columns
+from ._document import ROUNDING, matrix_columns, scaled_columns, weights_of
 
 # Name of the steps, which should not be that of a table.
 _STEP = "skcalrank_"
@@ -95,11 +95,8 @@ class Expression:
         return f"(CASE WHEN {name} IS NULL THEN {missing} ELSE {of_known} END)"
 
     def score(self, members: list[str]) -> str:
-        """Return the score of the members, whose scores are divided by their spreads."""
-        weights, spreads = self.document["weights"], self.document["spreads"]
-        if not self.document["by_query"]:
-            weights = [weight / spread for weight, spread in zip(weights, spreads)]
-        return sum_of(list(map(_times, weights, members)))
+        """Return the score of the members."""
+        return sum_of(list(map(_times, weights_of(self.document), members)))
 
 
 class Statement(Expression):
@@ -128,7 +125,8 @@ class Statement(Expression):
             self._scale({f"y{place}": f"m{k}" for place, k in self.beside.items()})
             rounded = {f"m{place}": f"ROUND(y{place} * 1.0e4) / 1.0e4" for place in self.beside}
             self._add(rounded, without={f"y{place}" for place in self.beside})
-        scores = [*map(self.view, document["views"]), *map(_trees, document["trees"])]
+        trees = (sum_of(list(map(_forest, forests))) for forests in document["trees"])
+        scores = [*map(self.view, document["views"]), *trees]
         self._add({f"s{k}": score for k, score in enumerate(scores)}, without=self.columns)
         members = [f"s{k}" for k in range(len(scores))]
         if document["by_query"]:
@@ -253,12 +251,8 @@ def _times(weight: float, member: str) -> str:
     return f"{number(weight)} * {member if member.isalnum() else f'({member})'}"
 
 
-def _trees(forests: list[dict[str, Any]]) -> str:
-    """Return the score of the trees of a member."""
-    return sum_of([_forest(forest) for forest in forests])
-
-
 def _forest(forest: dict[str, Any]) -> str:
+    """Return the sum of the trees of a forest."""
     trees = [_tree(forest, root) for root in forest["roots"]]
     return f"{number(forest['weight'])} * ({sum_of([number(forest['constant']), *trees])})"
 

@@ -44,7 +44,7 @@ def complete_file(path: str | Path, mode: str, **options: Any) -> Iterator[IO[An
     unfinished = final.with_name(f".skcalrank-{token_hex(8)}.part")
     _remove_left_behind(final.parent)
     try:
-        with _new_file(unfinished, path, mode, options) as file:
+        with open(unfinished, mode.replace("w", "x"), **options) as file:
             if status is not None:
                 os.chmod(unfinished, S_IMODE(status.st_mode))
             yield file
@@ -53,7 +53,7 @@ def complete_file(path: str | Path, mode: str, **options: Any) -> Iterator[IO[An
         os.replace(unfinished, final)
     except OSError as error:
         of_disk = error.errno in _OF_DISKS and error.filename is None
-        if of_disk or error.filename == str(unfinished):
+        if of_disk or str(error.filename) == str(unfinished):
             raise type(error)(error.errno, error.strerror, str(path)) from error
         raise
     finally:
@@ -78,11 +78,3 @@ def _status(path: str | Path) -> os.stat_result | None:
     if S_ISREG(status.st_mode):
         open(path, "r+b").close()  # raises for a write-protected file
     return status
-
-
-def _new_file(file: Path, path: str | Path, mode: str, options: dict[str, Any]) -> IO[Any]:
-    """Open a new file; errors name `path` instead."""
-    try:
-        return open(file, mode.replace("w", "x"), **options)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from None

@@ -190,8 +190,7 @@ class LightGBM(Engine):
 
     def _names(self) -> dict[str, str]:
         """Return the option for each of its names; nothing if LightGBM has no such table."""
-        table = getattr(self.module.basic, "_ConfigAliases", None)
-        if table is None:
+        if (table := getattr(self.module.basic, "_ConfigAliases", None)) is None:
             return {}
         table.get()  # loads the table
         return {name: option for option, names in table.aliases.items() for name in names}

@@ -52,9 +52,8 @@ class _GrowingHistograms(Growing):
         self._valid_X = None if valid is None else histograms.pooled(valid.X, kinds, n_bins)
         self._starts = starts
         self._n_rounds, self._scores = 0, deque[Any]()
-        self._model = HistGradientBoostingRegressor(
-            **params, max_iter=1, categorical_features=kinds or None
-        )
+        params |= {"max_iter": 1, "categorical_features": kinds or None}
+        self._model = HistGradientBoostingRegressor(**params)
 
     def grow(self) -> None:
         if self._n_rounds % _ROUNDS == 0:
@@ -105,9 +104,8 @@ def _adapted(params: dict[str, Any], kinds: list[int], n_columns: int) -> dict[s
     if "interaction_cst" in params and kinds:
         # The trees number columns of categories first, which scikit-learn forgets in these sets.
         places = np.argsort(np.argsort(~np.isin(np.arange(n_columns), kinds), kind="stable"))
-        params["interaction_cst"] = [
-            places[columns].tolist() for columns in params["interaction_cst"]
-        ]
+        sets = params["interaction_cst"]
+        params["interaction_cst"] = [places[columns].tolist() for columns in sets]
     return params
 
 
@@ -179,9 +177,8 @@ class ScikitLearn(Engine):
             yield latest
 
     def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
-        return histograms.histograms_of(model).contributions(
-            histograms.pooled(X, kinds, model.max_bins)
-        )
+        X = histograms.pooled(X, kinds, model.max_bins)
+        return histograms.histograms_of(model).contributions(X)
 
     def importances(self, model: Any, n_features: int) -> Floats:
         trees = histograms.histograms_of(model)

@@ -111,12 +111,8 @@ def _numbers(words: bytes) -> tuple[np.ndarray, np.ndarray] | None:
 def _array(column: Any, dtype: Any) -> np.ndarray:
     # Arrow's own conversion imports pandas, which takes longer than most files. Its memory cannot
     # be written to, so it is copied.
-    return np.concatenate(
-        [
-            np.frombuffer(chunk.buffers()[1], dtype)[chunk.offset : chunk.offset + len(chunk)]
-            for chunk in column.chunks
-        ]
-    )
+    chunks = [(np.frombuffer(c.buffers()[1], dtype), c.offset, len(c)) for c in column.chunks]
+    return np.concatenate([values[first : first + n] for values, first, n in chunks])
 
 
 def _array_of(index: Ints, values: Floats, features: list[bytes], form: Form) -> Any:

@@ -210,9 +210,8 @@ def _of_all_rows(block: Block, y: Floats, qid: Ints) -> Ints:
         return qid
     names = np.full(len(y), _NO_QID)
     if len(qid):
-        names[[_query(line).startswith(b"qid") for _, line in parsing.rows_of(block)[: len(y)]]] = (
-            qid
-        )
+        lines = (line for _, line in parsing.rows_of(block)[: len(y)])
+        names[[_query(line).startswith(b"qid") for line in lines]] = qid
     return names
 
 
