@@ -1,7 +1,5 @@
 """Containers that dataset functions return."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CSV files as frames of pandas: cells are read once, as text, and columns of numbers cast."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

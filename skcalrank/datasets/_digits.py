@@ -1,7 +1,5 @@
 """Query by example on the handwritten digits that scikit-learn embeds."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.utils import check_random_state
 

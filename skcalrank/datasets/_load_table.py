@@ -1,7 +1,5 @@
 """Ranking data from a table, with the columns as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, overload

@@ -1,7 +1,5 @@
 """Made data whose conditional distribution, and so Bayes value, is known exactly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Partial judgments drawn from a known distribution: comparisons and click sessions."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Made offers of a shop: a table with text, dates, categories and missing values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

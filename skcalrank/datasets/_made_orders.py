@@ -1,7 +1,5 @@
 """Made orders whose conditional distribution, and so best expected tau, is known exactly."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import numpy as np

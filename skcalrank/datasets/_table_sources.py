@@ -1,7 +1,5 @@
 """The files of a table: one file, or the shards in a folder, of a pattern, of a list, or remote."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Scores as JSON: columns that are read, linear views, trees and weights."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import chain

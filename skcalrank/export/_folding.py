@@ -1,7 +1,5 @@
 """Linear rankers and trees, with the steps before them, as sums of curves and of trees."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterator

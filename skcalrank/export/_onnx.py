@@ -1,7 +1,5 @@
 """Rankers as graphs of ONNX."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from importlib import import_module

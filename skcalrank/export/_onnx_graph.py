@@ -1,7 +1,5 @@
 """The printer of ONNX: scores as operators, of which the rows are the documents of one query."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any, NamedTuple
 

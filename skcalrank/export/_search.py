@@ -1,7 +1,5 @@
 """Models of search engines, and of the libraries of boosted trees."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from itertools import count

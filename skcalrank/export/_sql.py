@@ -1,7 +1,5 @@
 """Scores as SQL: an expression of one document, or a statement that scores a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..columns.types import ArrayLike, Estimator

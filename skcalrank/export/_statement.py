@@ -1,7 +1,5 @@
 """The printer of SQL: a statement that scores the rows of a table, or an expression of one row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Boosted trees of every library, as formats in single precision split rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 The state of a booster in its library is of any kind, and its constructor opens files.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..data import check

@@ -1,7 +1,5 @@
 """Files that are complete or not there, whatever interrupts the writer."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """Writing and reading of model files."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Memory that a model file takes when it is loaded, known before anything in it is loaded."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from io import BytesIO

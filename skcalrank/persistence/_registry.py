@@ -4,8 +4,6 @@ A node may call its class with what the file holds, so a class is trusted only i
 ``save_model`` writes it in.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """Rankers of this package in programs that state queries as other libraries do, or not at all."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

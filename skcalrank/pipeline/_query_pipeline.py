@@ -1,7 +1,5 @@
 """Pipelines that pass the qid to every step that accepts it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from inspect import signature, unwrap

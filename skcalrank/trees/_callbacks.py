@@ -1,7 +1,5 @@
 """Calls of a user's functions between the rounds of training."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

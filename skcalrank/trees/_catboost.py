@@ -1,7 +1,5 @@
 """CatBoost, whose estimators take categories as integers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

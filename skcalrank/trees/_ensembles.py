@@ -1,7 +1,5 @@
 """Contributions of features to the scores of scikit-learn's regressors of trees."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ All that is read of what is private in them is read here. Where a version of sci
 under another name, scores come from the public methods of the regressor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any

@@ -1,7 +1,5 @@
 """The libraries of trees by name, and whose an estimator is."""
 
-from __future__ import annotations
-
 from typing import Any, TypeGuard
 
 from sklearn.ensemble import HistGradientBoostingRegressor

@@ -1,7 +1,5 @@
 """How estimators of each library take queries, weights, labels, categories and missing values."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from inspect import signature
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The parameters of the ranker, and the names that libraries of boosted trees have for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature

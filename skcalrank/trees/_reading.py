@@ -1,7 +1,5 @@
 """What the libraries write of their trees, read as forests."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias

@@ -12,8 +12,6 @@ independent uniform times: then it is, for a leaf with value :math:`v` and featu
 The product is a polynomial in t, whose integral by Gauss and Legendre is exact.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_matrix
 

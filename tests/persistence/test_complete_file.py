@@ -203,7 +203,9 @@ def test_errors_of_the_disk_name_the_file(file, code, call, monkeypatch):
 
 
 def test_a_disk_that_cannot_be_written(tmp_path, monkeypatch):
-    refuse = Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS), "hidden"))
+    def refuse(hidden, *_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), os.fspath(hidden))
+
     monkeypatch.setattr("builtins.open", refuse)
     monkeypatch.setattr("pathlib.Path.unlink", refuse)
     with pytest.raises(OSError, match=r"scores\.txt"):

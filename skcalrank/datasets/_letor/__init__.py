@@ -1,7 +1,5 @@
 """Files in the format of LETOR, MSLR-WEB and svmlight."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lines of LETOR files whose numbers are plain decimals, parsed by Arrow."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from itertools import repeat
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Lines of LETOR files, parsed in blocks."""
 
-from __future__ import annotations
-
 import io
 import re
 from bisect import bisect_left
