@@ -22,7 +22,7 @@ from ._orders import all_positions
 from ._surrogates import conditional_risk
 
 # Losses whose constant depends on the largest mean target.
-_OF_MAX_TARGET = ("pairwise_logistic", "pairwise_exponential")
+_OF_MAX_TARGET = ("pairwise_logistic", "pairwise_exponential", "softmax")
 
 # Numbers of documents of the distributions on which the constant of a custom loss is checked.
 _CLAIM_SIZES = (2, 2, 2, 3, 3, 3, 3, 3, 3, 3)
@@ -94,6 +94,7 @@ def regret_bound(
     smoothing: float | None = None,
     max_target: float | None = None,
     best_value: float | None = None,
+    max_pair: float | None = None,
     results: PredResult | Sequence[PredResult] | None = None,
     pred: str | None = None,
     margin: float | None = None,
@@ -163,11 +164,14 @@ def regret_bound(
         Options of a loss given by its name. ``eta`` is required if the loss has one.
     max_target : float, default=None
         Largest mean target of a document on any query, :math:`\max_i U_i`: required by
-        "pairwise_logistic" and "pairwise_exponential", and checked against ``eta``.
+        "pairwise_logistic", "pairwise_exponential" and "softmax", and checked against ``eta``.
     best_value : float, default=None
-        In place of ``max_target`` for these two losses, if no bound of the targets is known: the
+        In place of ``max_target`` for these losses, if no bound of the targets is known: the
         best possible value of the measure, a mean over the queries, without the terms b(y). The
         bound is then for means over these queries only (CUG13, Corollary A.2).
+    max_pair : float, default=None
+        In place of ``max_target`` for "softmax": the largest sum of the mean targets of two
+        documents, :math:`\max_{i \ne j} (U_i + U_j)`, which is 1 for targets that sum to at most 1.
     results : PredResult or sequence of PredResult, default=None
         Results of the prediction map of a measure of pairs on the queries, such as those of
         ``ranker.solve(X, qid)``: the mean of their gaps is added. If None, the map is exact.
@@ -246,6 +250,8 @@ def regret_bound(
         factor, q = float(pdist(vectors).max(initial=0.0)), 2.0
     else:
         measure = get_measure(measure)
+        if max_pair is not None:
+            max_target = _half_of_pair(loss, max_pair, max_target)
         sizes = _check_sizes(r)
         targets = dict.fromkeys(sizes.tolist(), max_target)
         if best_value is not None:
@@ -322,6 +328,18 @@ def _largest_targets(
         raise ValueError(f"best_value must be finite and non-negative, got {best_value!r}.")
     first = np.ones(1, dtype=int)
     return {r: float(best_value / measure.basis(first, np.array([r]))[0]) for r in sizes.tolist()}
+
+
+def _half_of_pair(loss: Any, max_pair: Any, max_target: float | None) -> float:
+    """Return what stands for the largest target in the constant of a loss of pairs of targets."""
+    if get_loss(loss).name != "softmax" or max_target is not None:
+        raise ValueError(
+            "max_pair must be None with max_target, and for losses other than 'softmax', got "
+            f"{max_pair!r} for {get_loss(loss).name!r}."
+        )
+    if not isinstance(max_pair, Real) or not 0 <= max_pair < np.inf:
+        raise ValueError(f"max_pair must be finite and non-negative, got {max_pair!r}.")
+    return float(max_pair) / 2.0
 
 
 def _bounded(loss: Any, max_target: float | None, **options: float | None) -> Any:

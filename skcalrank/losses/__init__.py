@@ -23,6 +23,7 @@ from ._preferences import (
     PreferenceLoss,
     PreferenceSquaredHinge,
 )
+from ._softmax import Softmax
 from ._templates import BregmanTemplate, PairwiseTemplate, PreferenceTemplate
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "PreferenceLoss",
     "PreferenceSquaredHinge",
     "PreferenceTemplate",
+    "Softmax",
     "Squared",
     "SquaredHinge",
     "get_loss",
@@ -65,6 +67,7 @@ LOSSES: dict[str, type[Loss]] = {
         PairwiseExponential,
         BregmanKL,
         BregmanLogistic,
+        Softmax,
     )
 }
 

@@ -137,6 +137,21 @@ class Loss(ABC):
         """
         del v  # only pointwise losses have terms and slopes
 
+    def check_some(self, largest: float) -> None:
+        """Raise if the largest target of a fit leaves nothing to learn from.
+
+        Parameters
+        ----------
+        largest : float
+            Largest target of all workers of the fit.
+
+        Raises
+        ------
+        ValueError
+            If it is not positive, for a loss in which each query counts by its targets.
+        """
+        del largest  # most losses have a minimum, equal scores
+
     def document_weights(
         self, queries: Queries, query_weight: str | None, weight: Floats | None = None
     ) -> Floats | None:
@@ -387,6 +402,7 @@ def scaled_to_all(loss: Loss, v: Floats, queries: Queries, weight: Floats | None
     told = v if weight is None else v * (weight > 0)
     loss = loss.scaled_to(told, queries)
     loss.check_slopes(told)
+    loss.check_some(workers_of_fit().reduce(float(told.max(initial=0.0)), max))
     if workers_of_fit().size > 1 and hasattr(loss, "eta"):
         # Without a positive target the scale is 1, which then counts on no worker or on all.
         eta = workers_of_fit().reduce(loss.eta if told.any() else 0.0, max)

@@ -43,8 +43,8 @@ class OrderPreservingRanker(TargetScorer):
     loss : str or Loss, default="pairwise_squared"
         ``"squared"``, ``"logistic"``, ``"exponential"``, ``"squared_hinge"``,
         ``"differentiable_hinge"``, ``"pairwise_squared"``, ``"pairwise_logistic"``,
-        ``"pairwise_exponential"``, ``"bregman_kl"``, ``"bregman_logistic"``, or an object of
-        :mod:`skcalrank.losses`. A sum over documents, or over pairs of documents.
+        ``"pairwise_exponential"``, ``"bregman_kl"``, ``"bregman_logistic"``, ``"softmax"``, or an
+        object of :mod:`skcalrank.losses`. A sum over documents, or over pairs of documents.
     alpha : float or "auto", default="auto"
         Ridge penalty of the coefficients, as in :class:`~skcalrank.rankers.LinearScorer`.
     eta : float, default=None

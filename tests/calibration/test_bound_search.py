@@ -21,7 +21,7 @@ from skcalrank.measures import get_measure
 
 # For the first eta is the sum of targets; the optimizer rarely finds worst cases of the second.
 LOOSE = ("bregman_kl", "differentiable_hinge")
-OF_LARGEST = ("pairwise_logistic", "pairwise_exponential")
+OF_LARGEST = ("pairwise_logistic", "pairwise_exponential", "softmax")
 
 
 class Attack:

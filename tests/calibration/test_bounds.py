@@ -38,6 +38,7 @@ GIVEN = {
     "pairwise_exponential": ({"max_target": 0.25}, 1.0),
     "bregman_kl": ({"eta": 2.0}, 2.0),
     "bregman_logistic": ({"eta": 2.0}, np.sqrt(2)),
+    "softmax": ({"max_target": 0.25}, 1.0),
 }
 
 each_loss = pytest.mark.parametrize("loss", LOSSES)

@@ -57,6 +57,11 @@ def relative_entropy(v, s, eta):
     return float(np.sum(shares * np.log(shares / link)))
 
 
+def cross_entropy(v, s):
+    """Softmax loss: what the targets pay for the logs of the shares of the scores."""
+    return float(-v @ np.log(np.exp(s) / np.exp(s).sum()))
+
+
 def by_definition(name, v, s, weight):
     if name in POINTWISE:
         return sum(w * POINTWISE[name](a, b) for a, b, w in zip(v, s, weight))
@@ -66,6 +71,8 @@ def by_definition(name, v, s, weight):
             weight[i] * weight[j] / mean * PAIRWISE[name](v[i], v[j], s[i], s[j])
             for i, j in combinations(range(len(v)), 2)
         )
+    if name == "softmax":
+        return weight.mean() * cross_entropy(v, s)
     return weight.mean() * relative_entropy(v, s, 3 * len(v))
 
 
@@ -89,7 +96,7 @@ def weights(kind, n, rng):
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("kind", WEIGHTS)
-@pytest.mark.parametrize("name", [*POINTWISE, *PAIRWISE, "bregman_kl"])
+@pytest.mark.parametrize("name", [*POINTWISE, *PAIRWISE, "bregman_kl", "softmax"])
 def test_value_is_the_printed_sum(name, kind, rng):
     # One query: eta of bregman_kl is 3 for each document, like that of by_definition.
     loss, queries, v, s = make(name, rng, sizes=(6,))
@@ -233,8 +240,8 @@ def test_infimum_where_the_minimizer_is_at_infinity(name, rng):
     )
 
 
-@pytest.mark.parametrize("name", [n for n in LOSSES if "pairwise" in n])
-def test_pairwise_losses_see_differences_only(name, rng):
+@pytest.mark.parametrize("name", [n for n in LOSSES if "pairwise" in n or n == "softmax"])
+def test_losses_of_pairs_and_lists_see_differences_only(name, rng):
     loss, queries, v, s = make(name, rng)
     shift = queries.repeat(100 * rng.normal(size=queries.n_queries))
     np.testing.assert_allclose(
@@ -244,7 +251,7 @@ def test_pairwise_losses_see_differences_only(name, rng):
     assert (loss.evaluate(v, s, queries)[queries.sizes == 1] == 0).all()
 
 
-@pytest.mark.parametrize("name", [n for n in LOSSES if "pairwise" not in n])
+@pytest.mark.parametrize("name", [n for n in LOSSES if "pairwise" not in n and n != "softmax"])
 def test_other_losses_see_shifts(name, rng):
     loss, queries, v, s = make(name, rng)
     assert loss.needs_intercept

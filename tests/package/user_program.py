@@ -460,6 +460,7 @@ def surrogates() -> None:
     twice: Callable[[Any], Any] = lambda v: 2.0 * np.ones_like(v)  # noqa: E731
     every: list[losses.Loss] = [
         *(losses.BregmanKL(), losses.BregmanLogistic(), losses.DifferentiableHinge()),
+        losses.Softmax(),
         *(losses.Exponential(), losses.Logistic(), losses.Squared(), losses.SquaredHinge()),
         *(losses.PairwiseExponential(), losses.PairwiseLogistic(), losses.PairwiseSquared()),
         losses.PairwiseTemplate(falls, lambda x: -np.exp(-x), falls, name="steps"),

@@ -32,6 +32,7 @@ BY_DESCENT = (
     "pairwise_logistic",
     "pairwise_exponential",
     "bregman_kl",
+    "softmax",
 )
 
 
