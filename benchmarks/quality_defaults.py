@@ -16,6 +16,10 @@ MQ2008, MSLR-sample and lightgbm-lambdarank. `--only` takes some of the sets, `-
 * objectives: LightGBM with 15 leaves at rate .1 and early stopping on our metric over a fifth of
   the training queries, by loss, targets and weight of a query, beside lambdarank; `--seeds` of
   these fifths are drawn, and their values averaged query by query.
+* lists: LightGBM as there, by losses of lists: the softmax loss on targets of NDCG and on grades,
+  which are calibrated for NDCG and DCG, ListNet's (softmax of the grades as targets, which sum to 1
+  in each query: calibrated for no known measure) and rank_xendcg, beside lambdarank and the default
+  loss. Also on MovieLens-100K, in columns of numbers.
 * boosted: `BoostedRanker` with its defaults and with one parameter changed, `--seeds` of its
   validation parts averaged.
 * features: `NDCGRanker()` on raw features and on curves of them, learned in the training part.
@@ -32,6 +36,9 @@ from functools import partial
 
 import numpy as np
 from _common import Cells, data_folder, describe_environment, optional, parser, print_table, say
+from _films import FILES as FILM_FILES
+from _films import NAME as FILMS
+from _films import film_folds
 from _letor import SETS, Part, joined
 from _made import MADE, made_part
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
@@ -50,10 +57,11 @@ from skcalrank import (
 )
 from skcalrank.boosting import lightgbm_metric, lightgbm_objective
 from skcalrank.linear_model import GramRidge
+from skcalrank.measures import PositionalMeasure
 from skcalrank.metrics import ndcg_score
 from skcalrank.preprocessing import QuantileHinges
 
-TABLES = ("penalties", "trees", "objectives", "boosted", "features")
+TABLES = ("penalties", "trees", "objectives", "lists", "boosted", "features")
 
 
 # -- data ----------------------------------------------------------------------------------
@@ -61,6 +69,8 @@ TABLES = ("penalties", "trees", "objectives", "boosted", "features")
 
 def folds_of(name, folder):
     """Pairs (train, test) of parts."""
+    if name == FILMS:
+        return [tuple(map(_in_numbers, fold)) for fold in film_folds(folder, 0)]
     if name in MADE:
         noise, cuts = MADE[name]
         return [(made_part(300, 7, noise, cuts), made_part(400, 99, noise, cuts))]
@@ -74,6 +84,13 @@ def folds_of(name, folder):
         (_rows(whole, train), _rows(whole, test))
         for train, test in QueryKFold(5).split(whole.X, whole.y, groups=whole.qid)
     ]
+
+
+def _in_numbers(part):
+    """Codes of categories, whole queries."""
+    order = np.argsort(part.qid, kind="stable")
+    codes = part.X.apply(lambda x: x.cat.codes if x.dtype == "category" else x)
+    return Part(codes.to_numpy(float)[order], part.y[order], part.qid[order])
 
 
 def _rows(part, rows):
@@ -133,6 +150,35 @@ def objectives(lightgbm, options):
                 made = lightgbm_objective(loss=loss, query_weight=query_weight, **measure)
                 label = f"{loss}, {name}, {query_weight}"
                 yield label, _boosted(lightgbm, options, made)
+
+
+class SoftmaxOfGrades(PositionalMeasure):
+    """ListNet's targets: the softmax of the grades of a query."""
+
+    name = "listnet"
+
+    def targets(self, y, queries):
+        raised = np.exp(y - queries.repeat(queries.max(y)))
+        return raised / queries.repeat(queries.sum(raised))
+
+    def basis(self, positions, sizes):
+        return 1.0 / np.log2(positions + 1.0)
+
+
+def lists(lightgbm, options):
+    """Boosted trees by loss of lists; the first one is the reference."""
+    of_list = partial(lightgbm_objective, loss="softmax")
+    made = {
+        "lambdarank": "lambdarank",
+        "rank_xendcg": "rank_xendcg",
+        "ListNet": of_list(SoftmaxOfGrades()),
+        "softmax, NDCG@10": of_list("ndcg@10"),
+        "softmax, grades": of_list("dcg", gain="linear"),
+        "softmax, gains": of_list("dcg"),
+        "pairwise_logistic, NDCG@10": lightgbm_objective("ndcg@10"),
+    }
+    for label, objective in made.items():
+        yield label, _boosted(lightgbm, options, objective)
 
 
 def _boosted(lightgbm, options, objective):
@@ -230,12 +276,13 @@ def show(settings, folds, names, keep):
 def main(argv=None):
     arguments = parser(__doc__, data=True, cells=True)
     every = [*SETS, *MADE]
-    arguments.add_argument("--only", nargs="+", choices=every, default=every)
+    arguments.add_argument("--only", nargs="+", choices=[*every, FILMS], default=every)
     arguments.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES)
     arguments.add_argument("--seeds", type=int, default=1, help="of validation (default 1)")
     arguments.add_argument("--match", default="", help="take settings that contain this text")
     options = arguments.parse_args(argv)
     needed = [file for name in options.only if name in SETS for file in SETS[name][0]]
+    needed += FILM_FILES if FILMS in options.only else []
     folder = data_folder(options.data, needed) if needed else None
     print(describe_environment("numpy", "scikit-learn", "lightgbm", threads=options.threads))
     folds = {name: folds_of(name, folder) for name in options.only}
@@ -243,7 +290,7 @@ def main(argv=None):
     with threadpool_limits(options.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for table in options.tables:
-            if table in ("objectives", "boosted") and lightgbm is None:
+            if table in ("objectives", "lists", "boosted") and lightgbm is None:
                 say(f"\n{table}: lightgbm is missing")
                 continue
             say(f"\n{table}: NDCG@10, difference to the first row, and CPU seconds of a fit")
@@ -251,6 +298,7 @@ def main(argv=None):
                 "penalties": penalties,
                 "trees": trees,
                 "objectives": partial(objectives, lightgbm, options),
+                "lists": partial(lists, lightgbm, options),
                 "boosted": partial(boosted, options),
                 "features": features,
             }[table]
