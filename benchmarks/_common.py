@@ -140,13 +140,20 @@ class Cells:
         """Return what a call returns, or what the call of this name returned before."""
         if self.folder is None:
             return call(*args, **params)
-        path = self.folder / f"{re.sub(r'[^-+=.,A-Za-z0-9]+', '_', name)}.joblib"
+        path = self._path(name)
         if not path.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
             part = path.with_suffix(f".{os.getpid()}")
             joblib.dump(call(*args, **params), part)
             part.replace(path)
         return joblib.load(path)
+
+    def holds(self, name):
+        """Return whether a call of this name has returned before."""
+        return self.folder is not None and self._path(name).exists()
+
+    def _path(self, name):
+        return self.folder / f"{re.sub(r'[^-+=.,A-Za-z0-9]+', '_', name)}.joblib"
 
 
 def data_folder(given, needed):

@@ -1,6 +1,8 @@
 """Aggregation of comparisons before learning: figures 2, 3 and 4 of DMJ13.
 
     python benchmarks/aggregation.py --data DIR --cells DIR [--plot FILE]
+    python benchmarks/aggregation.py --sets made --cells DIR --minutes 120 --jobs 2 --runs 50 \\
+        --sgd-runs 20
 
 Comparisons of documents of a query are drawn by the Bradley-Terry-Luce model of their grades, the
 query uniformly, the pair uniformly within it. Linear scorers are learned from n of them:
@@ -24,6 +26,9 @@ SKCALRANK_DATA, and 10,000 queries of 80 to 120 documents with 136 features made
 features, grades as skewed as those of MSLR (53, 32, 12, 2, 1 %), of a latent relevance that is
 linear in 30 features, a few products and thresholds, and noise. No linear scorer has zero risk.
 On the sample n is scaled by 89 / 10,000, so that a query has as many comparisons as in the paper.
+
+With `--minutes`, cells are begun until the time is over, run by run, so that all figures have about
+as many runs; what is there is printed. The same command goes on where it ended, one file a cell.
 """
 
 from __future__ import annotations
@@ -41,6 +46,7 @@ from _common import (
     print_table,
     say,
 )
+from joblib import Parallel, delayed
 from sklearn.preprocessing import QuantileTransformer
 from threadpoolctl import threadpool_limits
 
@@ -69,6 +75,8 @@ PENALTY = {"alpha": 0.3}
 MEASURE = NDCG()
 LAMBDA = 1e-6
 LAMBDAS = (0.0, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)
+# Comparisons and orders of figure 2.
+CASES_2 = [(400_000, k) for k in (1, 10, 100)] + [(n, 100) for n in SIZES if n != 400_000]
 UPDATES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 
 
@@ -184,12 +192,15 @@ def figure_3(data, args, keep):
     for n in args.sizes:
         n_here = scaled(n, data)
         found = {}
-        for seed in range(args.runs):
-            case = data, n_here, seed, args.draws
-            for name, risk in keep(f"3-{data.name}-{n_here}-{seed}", risks, *case).items():
+        for _, values in kept(keep, args, (cell_3(data, args, n, run) for run in range(args.runs))):
+            for name, risk in values.items():
                 found.setdefault(name, []).append(risk)
+        if not found:
+            continue
         curves[n_here] = found
-        print(f"  n = {n_here:,} done", flush=True)
+        print(f"  n = {n_here:,}: {len(found['logistic'])} runs", flush=True)
+    if not curves:
+        return curves, limit
     columns = [f"n = {n:,}" for n in curves]
     names = list(found)
     rows = [[name, *(band(found[name]) for found in curves.values())] for name in names]
@@ -217,10 +228,11 @@ def figure_4(data, args, keep):
     n = scaled(800_000, data)
     say(f"\nFigure 4, {data.name}: NDCG risk at n = {n:,}, k = 100, {args.runs} runs")
     found = {lam: [] for lam in LAMBDAS}
-    for seed in range(args.runs):
-        case = data, n, seed, args.draws
-        for lam, risk in keep(f"4-{data.name}-{n}-{seed}", risks_by_lambda, *case).items():
+    for _, values in kept(keep, args, (cell_4(data, args, run) for run in range(args.runs))):
+        for lam, risk in values.items():
             found[lam].append(risk)
+    if not found[LAMBDA]:
+        return found
     print_table(
         [f"lambda = {lam:g}" for lam in LAMBDAS], [[band(values) for values in found.values()]]
     )
@@ -229,22 +241,74 @@ def figure_4(data, args, keep):
 
 def figure_2(data, args, keep):
     """Optimality gap against the number of stochastic gradients, one comparison set each."""
-    last = [t for t in UPDATES if t <= args.updates]
+    last = checkpoints(args)
     say(f"\nFigure 2, {data.name}: gap of the risk after t updates, over that of w = 0")
     rows, curves = [], {}
-    cases = [(400_000, k) for k in (1, 10, 100)] + [(n, 100) for n in SIZES if n != 400_000]
-    for n, k in cases:
+    for n, k in CASES_2:
         n_here = scaled(n, data)
-        case = f"2-{data.name}-{n_here}-{k}-{last[-1]}"
-        curves_of_seeds = [
-            keep(f"{case}-{seed}", gap_curve, data, n_here, k, last, seed)
-            for seed in range(args.sgd_runs)
-        ]
-        gaps = np.mean(curves_of_seeds, axis=0)
+        cells = (cell_2(data, args, n, k, run) for run in range(args.sgd_runs))
+        found = [values for _, values in kept(keep, args, cells)]
+        if not found:
+            continue
+        gaps = np.mean(found, axis=0)
         rows.append([f"n = {n_here:,}, k = {k}", *(f"{gap:.3g}" for gap in gaps)])
         curves[n_here, k] = gaps
     print_table(["", *(f"t = {t:,}" for t in last)], rows)
     return curves
+
+
+# -- cells -------------------------------------------------------------------------------
+
+
+def cell_2(data, args, n, k, run):
+    """Name, function and arguments of a cell of figure 2."""
+    n_here, at = scaled(n, data), checkpoints(args)
+    return f"2-{data.name}-{n_here}-{k}-{at[-1]}-{run}", gap_curve, data, n_here, k, at, run
+
+
+def cell_3(data, args, n, run):
+    """Name, function and arguments of a cell of figure 3."""
+    n_here = scaled(n, data)
+    return f"3-{data.name}-{n_here}-{run}", risks, data, n_here, run, args.draws
+
+
+def cell_4(data, args, run):
+    """Name, function and arguments of a cell of figure 4."""
+    n_here = scaled(800_000, data)
+    return f"4-{data.name}-{n_here}-{run}", risks_by_lambda, data, n_here, run, args.draws
+
+
+def checkpoints(args):
+    """Numbers of updates at which figure 2 looks."""
+    return [t for t in UPDATES if t <= args.updates]
+
+
+def all_cells(data, args):
+    """Cells of all figures, run by run."""
+    for run in range(max(args.runs, args.sgd_runs)):
+        if run < args.runs:
+            yield from (cell_3(data, args, n, run) for n in args.sizes)
+            yield cell_4(data, args, run)
+        if run < args.sgd_runs:
+            yield from (cell_2(data, args, n, k, run) for n, k in CASES_2)
+
+
+def fill(data, args, keep):
+    """Compute the cells that are begun before the time is over."""
+    end = np.inf if args.minutes is None else args.started + 60 * args.minutes
+
+    def one(cell):
+        if time.time() < end:
+            with threadpool_limits(args.threads):
+                keep(*cell)
+
+    missing = (cell for cell in all_cells(data, args) if not keep.holds(cell[0]))
+    Parallel(args.jobs)(delayed(one)(cell) for cell in missing)
+
+
+def kept(keep, args, cells):
+    """Names and values of cells; of those that are there, if the time is limited."""
+    return [(c[0], keep(*c)) for c in cells if args.minutes is None or keep.holds(c[0])]
 
 
 def gap_curve(data, n, k, checkpoints, seed):
@@ -289,17 +353,28 @@ def main():
     options.add_argument("--updates", type=int, default=UPDATES[-1], help="of figure 2")
     options.add_argument("--queries", type=int, default=PAPER_QUERIES, help="of the made set")
     options.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="N")
+    options.add_argument(
+        "--sets", nargs="+", choices=["sample", "made"], default=["sample", "made"]
+    )
+    options.add_argument("--minutes", type=float, help="begin no cell after these (needs --cells)")
+    options.add_argument("--jobs", type=int, default=1, help="cells at a time (needs --cells)")
     options.add_argument("--plot", metavar="FILE", help="draw the figures (matplotlib)")
     args = options.parse_args()
-    folder = data_folder(args.data, FILES)
+    if args.cells is None and (args.minutes is not None or args.jobs > 1):
+        options.error("--minutes and --jobs need --cells, which holds what was computed")
+    args.started = time.time()
+    folder = data_folder(args.data, FILES) if "sample" in args.sets else None
     print(describe_environment("numpy", "scipy", "scikit-learn", threads=args.threads))
     keep = Cells(args.cells, f"draws={args.draws}")
     drawn = {}
     with threadpool_limits(args.threads):
-        for make in (lambda: mslr_sample(folder), lambda: made(args.queries)):
-            data = make()
+        makers = {"sample": lambda: mslr_sample(folder), "made": lambda: made(args.queries)}
+        for name in args.sets:
+            data = makers[name]()
             say(f"\n{data.name}: {data.n_queries:,} queries, {len(data.qid):,} documents x 136")
             start = time.perf_counter()
+            if args.cells is not None:
+                fill(data, args, keep)
             figures = figure_2, figure_3, figure_4
             drawn[data.name] = tuple(figure(data, args, keep) for figure in figures)
             print(f"  {time.perf_counter() - start:.0f} s")

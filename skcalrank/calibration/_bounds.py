@@ -272,7 +272,7 @@ def regret_bound(
     return bound if regret.ndim else float(bound)
 
 
-def _is_calibrated(measure: Any, pred: str | None) -> bool:
+def _is_calibrated(measure: Any, pred: Any) -> bool:
     """Return whether a map of a measure is the one whose bound is a root."""
     if np.ndim(measure) or pred is None:
         return True
@@ -330,7 +330,7 @@ def _largest_targets(
     return {r: float(best_value / measure.basis(first, np.array([r]))[0]) for r in sizes.tolist()}
 
 
-def _half_of_pair(loss: Any, max_pair: Any, max_target: float | None) -> float:
+def _half_of_pair(loss: Any, max_pair: Any, max_target: Any) -> float:
     """Return what stands for the largest target in the constant of a loss of pairs of targets."""
     if get_loss(loss).name != "softmax" or max_target is not None:
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..columns.types import ArrayLike, Estimator, Floats, Matrix
+from ..columns.types import ArrayLike, Floats, Matrix
 from ..data import check
 from ..rankers import calibration_of, measure_of
 from ._bounds import regret_bound
@@ -63,7 +63,7 @@ class MarginReport:
         return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
 
 
-def margin_report(ranker: Estimator, X: Matrix, qid: ArrayLike | None = None) -> MarginReport:
+def margin_report(ranker: Any, X: Matrix, qid: ArrayLike | None = None) -> MarginReport:
     r"""Report by how much the second best order is worse than the predicted one.
 
     With estimates u of the mean targets U of a query, and the margin :math:`\delta` between the

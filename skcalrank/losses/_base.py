@@ -402,7 +402,6 @@ def scaled_to_all(loss: Loss, v: Floats, queries: Queries, weight: Floats | None
     told = v if weight is None else v * (weight > 0)
     loss = loss.scaled_to(told, queries)
     loss.check_slopes(told)
-    loss.check_some(workers_of_fit().reduce(float(told.max(initial=0.0)), max))
     if workers_of_fit().size > 1 and hasattr(loss, "eta"):
         # Without a positive target the scale is 1, which then counts on no worker or on all.
         eta = workers_of_fit().reduce(loss.eta if told.any() else 0.0, max)

@@ -159,6 +159,7 @@ class OrderPreservingRanker(TargetScorer):
                 "over all rows: pass X.compute()."
             )
         self.loss_ = loss = scaled_to_all(self._loss(), targets, queries, weight)
+        loss.check_some(workers_of_fit().reduce(float(targets.max(initial=0.0)), max))
         if loss.family == "squared":
             return self._solve_squares(rows, targets)
         # The Newton steps of scikit-learn need all rows.

@@ -470,6 +470,7 @@ def surrogates() -> None:
     of_preferences: list[losses.PreferenceLoss] = [
         *(losses.PreferenceExponential(), losses.PreferenceHinge()),
         *(losses.PreferenceLogistic(), losses.PreferenceSquaredHinge()),
+        losses.PreferenceTemplate(falls, lambda x: -np.exp(-x), falls, h=np.sqrt),
     ]
     points = [each for each in every if isinstance(each, losses.PointwiseLoss)]
     assert_type(points, list[losses.PointwiseLoss])
@@ -531,6 +532,13 @@ def theory() -> None:
     assert_type(calibration.score_condition(EY, [0.8, 0.2]).margin, float)
     X, y, qid = made()
     ranker = skcalrank.PairwiseDisagreementRanker(surrogate="pairwise").fit(X, y, qid)
+    assert_type(calibration.rank_differentiable_condition(law), calibration.Condition)
+    dimension = calibration.calibration_dimension("map", 3)
+    assert_type(dimension, calibration.CalibrationDimension)
+    assert_type(dimension.scores_can_suffice, bool)
+    margins = calibration.margin_report(skcalrank.DCGRanker().fit(X, y, qid), X, qid)
+    assert_type(margins, calibration.MarginReport)
+    assert_type(margins.best_share(0.1), float)
     report = calibration.noise_report(ranker, X, qid)
     assert_type(report, calibration.NoiseReport)
     assert_type(report.equal_share, float)
