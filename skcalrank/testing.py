@@ -24,6 +24,12 @@ _OF_CLASSES = (
     *("check_classifiers_regression_target", "check_classifier_not_supporting_multiclass"),
 )
 
+# Checks that take what has predict_proba for a classifier.
+_OF_REGRESSORS = (
+    *("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
+    "check_regressors_no_decision_function",
+)
+
 
 def all_rankers() -> list[tuple[str, type]]:
     """Return all ranker classes by name.
@@ -96,17 +102,16 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     if not get_tags(estimator).target_tags.single_output:
         reasons |= dict.fromkeys(_OF_CLASSES, "labels are indicators of a set, and not classes")
     if is_ranker(estimator):
-        if getattr(estimator, "normalize", None) == "query":
+        compares = (
+            isinstance(estimator, CalibratedRankerCV),
+            getattr(estimator, "by", None) == "target",
+            getattr(estimator, "normalize", None) == "query",
+            getattr(estimator, "rankers", ()) is None,
+            getattr(estimator, "surrogate", None) == "pairwise",
+        )
+        if any(compares):
             reasons["check_methods_subset_invariance"] = (
-                "scores are scaled by the scores of the other documents of the query"
-            )
-        if getattr(estimator, "rankers", ()) is None:
-            reasons["check_methods_subset_invariance"] = (
-                "the default rankers of a stack read features scaled within the query"
-            )
-        if getattr(estimator, "surrogate", None) == "pairwise":
-            reasons["check_methods_subset_invariance"] = (
-                "positions depend on the other documents of the query"
+                "values depend on the other documents of the query"
             )
         weights = why_weights_do_not_repeat(estimator)
         if weights is not None:
@@ -121,18 +126,9 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
             reasons["check_regressors_train"] = (
                 "the check sets alpha to a promise that one query cannot make"
             )
-        if isinstance(estimator, CalibratedRankerCV) or getattr(estimator, "by", None) == "target":
-            reasons["check_methods_subset_invariance"] = (
-                "values depend on the other documents of the query"
-            )
         if hasattr(estimator, "predict_proba"):
-            reasons |= dict.fromkeys(
-                [
-                    *("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
-                    "check_regressors_no_decision_function",
-                ],
-                "the checks take estimators with predict_proba for classifiers",
-            )
+            why = "the checks take estimators with predict_proba for classifiers"
+            reasons |= dict.fromkeys(_OF_REGRESSORS, why)
         if getattr(estimator, "estimator", None) is not None:
             reasons["check_regressors_train"] = (
                 "the check sets alpha, which is an error if a regressor is given"

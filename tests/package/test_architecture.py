@@ -241,6 +241,13 @@ def private_in_sklearn():
     return files
 
 
+def test_contributing_names_files_that_exist():
+    text = (ROOT.parent / "CONTRIBUTING.md").read_text()
+    files = re.findall(r"`(\w+/[\w/]+\.py)`", text)
+    assert len(files) > 20
+    assert [f for f in files if not any((top / f).exists() for top in (ROOT, ROOT.parent))] == []
+
+
 def test_private_names_of_sklearn_have_one_file_and_a_row_in_contributing():
     rows = (ROOT.parent / "CONTRIBUTING.md").read_text().partition("private in scikit-learn")[2]
     table = re.findall(r"^\| `(\w+)` \| `([\w/.]+)` \| \S", rows, flags=re.M)
