@@ -273,7 +273,8 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
         prediction : ndarray of shape (n, s)
             Label indicators.
         """
-        return self._factors.argmin(self._all_means(X))
+        means = self._all_means(X)  # first, as it raises before fit
+        return self._factors.argmin(means)
 
     def expected_score(self, X: Matrix) -> Floats:
         """Estimate the F-measure of the best set of each size, higher is better.
@@ -287,7 +288,8 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
         score : ndarray of shape (n, s + 1)
             Of the best sets of 0 to s labels.
         """
-        return self._factors.best_of_sizes(self._all_means(X))
+        means = self._all_means(X)
+        return self._factors.best_of_sizes(means)
 
     def _all_means(self, X: Matrix) -> Floats:
         """Return the means of all targets, which are 0 for those that no row has."""
