@@ -220,17 +220,13 @@ def make_label_ranking(
     )
 
 
-def _permutations(rng: np.random.RandomState, *shape: int) -> Ints:
-    return np.argsort(rng.uniform(size=shape), axis=-1)
-
-
 def _majority_orders(
     rng: np.random.RandomState, n_types: int, n_orders: int, n_items: int
 ) -> tuple[Ints, Floats]:
     """Draw orders, of which the first of each type has a probability above 1/2."""
     probabilities = 0.5 * rng.dirichlet(np.ones(n_orders), size=n_types)
     probabilities[:, 0] += 0.5
-    return 1 + _permutations(rng, n_types, n_orders, n_items), probabilities
+    return 1 + np.argsort(rng.uniform(size=(n_types, n_orders, n_items)), axis=-1), probabilities
 
 
 def _cyclic_orders(
@@ -242,7 +238,7 @@ def _cyclic_orders(
     whole = n_items - n_items % 3
     for k in range(n_orders):
         place[k, :whole] = start[:whole] // 3 * 3 + (start[:whole] - k) % 3
-    items = _permutations(rng, n_types, n_items)
+    items = np.argsort(rng.uniform(size=(n_types, n_items)), axis=-1)
     second = rng.uniform(0.36, 0.38, size=n_types)
     first = second + rng.uniform(0.07, 0.10, size=n_types)
     # place[k, s] is the place of the item of slot s in order k.

@@ -131,8 +131,8 @@ def _starts_of(model: Any) -> list[tuple[float, NDCGRanker]]:
     """Return the rankers at whose scores the trees begin, and their weights."""
     if not hasattr(model, "model_weights_"):
         return []
-    scales, starts = np.atleast_1d(model.start_scale_), model.start_
-    starts = starts if len(scales) > 1 else [starts]
+    scales = np.atleast_1d(model.start_scale_)
+    starts = model.start_ if len(scales) > 1 else [model.start_]
     weighted = zip(scales * model.model_weights_, starts)
     return [(weight, start) for weight, start in weighted if start is not None and weight]
 

@@ -86,7 +86,7 @@ def to_elasticsearch(
     else:
         kind, forests = "model/xgboost+json", forests_of_numbers(grown.trees)
         names = [names[source] for source in sources_of(grown.trees)]
-        roots = [(forest, root) for forest in forests for root in forest.roots]
+        roots = ((forest, root) for forest in forests for root in forest.roots)
         definition = [_tree(*root, names, grown.missing) for root in roots]
         used = {names[column] for column in columns_of(forests)}
     if feature_set is not None and (unknown := used - set(feature_set)):

@@ -295,13 +295,10 @@ def load_model(
             check.installed(engine, f"{path} needs {engine}: pip install {engine}")
     _refuse_strange(path, strange, header)
     if header["scikit-learn"] != sklearn.__version__:
-        warn(
-            InconsistentVersionWarning(
-                estimator_name=header["class"].rpartition(".")[-1],
-                current_sklearn_version=sklearn.__version__,
-                original_sklearn_version=header["scikit-learn"],
-            )
-        )
+        versions = {"original_sklearn_version": header["scikit-learn"]}
+        versions |= {"current_sklearn_version": sklearn.__version__}
+        name = header["class"].rpartition(".")[-1]
+        warn(InconsistentVersionWarning(estimator_name=name, **versions))
     with warnings.catch_warnings():
         # Warned of once, above, and not for every estimator inside.
         warnings.simplefilter("ignore", InconsistentVersionWarning)

@@ -169,9 +169,8 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
                 "eval_set=[(X, y)] and eval_group=[sizes] or eval_qid=[qid]."
             )
         if sets and not takes_eval_set(self.ranker):
-            name = type(self.ranker).__name__
-            stops = "choose BoostedRanker or TabularRanker"
-            warn(f"eval_set is left out, as {name} is not stopped early: {stops}.", UserWarning)
+            how = f"as {type(self.ranker).__name__} is not stopped early: choose BoostedRanker or"
+            warn(f"eval_set is left out, {how} TabularRanker.", UserWarning)
             return None
         stated = zip(sets, qids or [None] * len(sets), groups or [None] * len(sets))
         read = ((y, *self._read(X, y, *of_rows, of="eval_")) for (X, y), *of_rows in stated)

@@ -44,18 +44,12 @@ class LightGBMRounds(Rounds):
         return self._call(self._last, number, results)
 
     def _call(self, callbacks: list[Any], number: int, results: list[Any] | None) -> bool:
-        environment = self._module.callback.CallbackEnv(
-            model=self._model,
-            params=self._params,
-            iteration=number,
-            begin_iteration=0,
-            end_iteration=self._n_rounds,
-            evaluation_result_list=results,
-        )
+        library, rounds = self._module.callback, (number, 0, self._n_rounds)  # from the first on
+        environment = library.CallbackEnv(self._model, self._params, *rounds, results)
         try:
             for callback in callbacks:
                 callback(environment)
-        except self._module.callback.EarlyStopException:
+        except library.EarlyStopException:
             return True
         return False
 
