@@ -9,6 +9,7 @@ from typing import Any
 
 from ._base import Measure, PairMeasure, PositionalMeasure
 from ._conventions import CONVENTIONS, get_convention
+from ._dcg import DCG, NDCG
 from ._families import Discount as Discount
 from ._families import Gain as Gain
 from ._hits import F1, RBP, RPrecision
@@ -16,7 +17,7 @@ from ._of_targets import OfTargets as OfTargets
 from ._options import warn_unless_grades as warn_unless_grades
 from ._own import check_own, is_own
 from ._pairs import Kendall, PairwiseDisagreement
-from ._positional import AUC, DCG, ERU, NDCG, Precision, Recall, Spearman
+from ._positional import AUC, ERU, Precision, Recall, Spearman
 from ._sequential import ERR, AveragePrecision, HitRate, ReciprocalRank
 
 __all__ = [
