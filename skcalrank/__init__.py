@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .datasets import make_subset_ranking as make_subset_ranking
     from .datasets import sample_comparisons as sample_comparisons
     from .datasets import sample_sessions as sample_sessions
+    from .evaluation import leaderboard as leaderboard
     from .judgments import ClickCounts as ClickCounts
     from .judgments import ClickSessions as ClickSessions
     from .judgments import MultiLabelTarget as MultiLabelTarget

@@ -20,6 +20,7 @@ COMMANDS = {
     "demo": "Show on embedded data what the measure and the model change.",
     "compare": "Compare rankers, models and scores, with paired tests corrected for their number.",
     "compare-runs": "Compare TREC runs against judgments, with the same paired tests.",
+    "leaderboard": "Rank items by votes, with errors and sets of ranks.",
     "fit": "Fit a ranker to a file and write it to a model file.",
     "predict": "Score the documents of a file with a model.",
     "evaluate": "Measure a model, scores or a TREC run against labels, with standard errors.",
@@ -33,6 +34,7 @@ examples:
   skcalrank compare all.parquet
   skcalrank compare train.txt test.txt --rankers ndcg auto lightgbm
   skcalrank compare-runs bm25.run mine.run --qrels qrels.txt
+  skcalrank leaderboard votes.parquet --cluster user
   skcalrank fit train.txt --model ndcg.skops --ranker ndcg@10
   skcalrank predict ndcg.skops test.txt > scores.txt
   skcalrank evaluate ndcg.skops test.txt --measures ndcg@10

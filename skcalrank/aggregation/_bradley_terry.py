@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, overload
-
 import numpy as np
 from scipy.special import expit
 
@@ -22,39 +20,13 @@ _KNOWN, _PRECISION = 2.0, 3.0
 FALLBACK_ALPHA = 0.1
 
 
-class Abilities(NamedTuple):
-    """Bradley-Terry scores and their posterior standard deviations."""
-
-    scores: Floats
-    std: Floats
-
-
-@overload
-def bradley_terry(
-    y: PreferenceTarget,
-    *,
-    alpha: float | str = ...,
-    tol: float = ...,
-    max_iter: int = ...,
-    return_std: Literal[False] = ...,
-) -> Floats: ...
-@overload
-def bradley_terry(
-    y: PreferenceTarget,
-    *,
-    alpha: float | str = ...,
-    tol: float = ...,
-    max_iter: int = ...,
-    return_std: Literal[True],
-) -> Abilities: ...
 def bradley_terry(
     y: PreferenceTarget,
     *,
     alpha: float | str = "auto",
     tol: float = 1e-8,
     max_iter: int = 1000,
-    return_std: bool = False,
-) -> Floats | Abilities:
+) -> Floats:
     r"""Estimate Bradley-Terry abilities by penalized maximum likelihood.
 
     .. math:: s \in \arg\max \sum_{j,l} w_{jl} \log \frac{1}{1 + e^{s_l - s_j}}
@@ -77,25 +49,21 @@ def bradley_terry(
         given alpha it is of the order of the square.
     max_iter : int, default=1000
         Maximum number of Newton iterations. A `ConvergenceWarning` names queries that need more.
-    return_std : bool, default=False
-        Whether to return a named tuple of scores and posterior standard deviations ``std``, in
-        memory and time that grow with the square and the cube of the number of documents of a
-        query.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,) or (n, r)
         In units of the logit: j beats l with probability :math:`1/(1 + e^{s_l - s_j})`.
-    std : ndarray of the same shape
-        With ``return_std=True``: posterior standard deviation of the scores less their mean over
-        the query, from the curvature of the penalized likelihood, for alpha as it is. It is not a
-        standard error: 1.96 times it on both sides is not a confidence interval (see the Notes).
 
     Warns
     -----
     UserWarning
         If compared documents of a query are in groups that no chain of comparisons connects, each
         of which is centered at 0, or ``alpha=0`` has no single maximum.
+
+    See Also
+    --------
+    skcalrank.evaluation.leaderboard : Scores of votes with errors, ties and covariates.
 
     Notes
     -----
@@ -115,14 +83,6 @@ def bradley_terry(
     With ``alpha=0``, maximum likelihood, there is a single maximum if and only if a chain of wins
     leads from every document of the query to every other one [1]_. Queries without one get
     ``alpha=0.1``, so that no score is infinite, and a warning names the first of them.
-
-    The deviations ``std`` take the prior and alpha for known, and say nothing of how far the prior
-    has shrunk the scores: with few comparisons, or scores far from 0, less than 95 % of the true
-    scores are within 1.96 of them. Every comparison counts as independent. Ties, counted as two
-    halves of a win, say more than these tell, so that deviations are too wide; comparisons of one
-    judge of the same pair say less, so that they are too narrow. Standard errors of maximum
-    likelihood have ``alpha=0``, for queries that have a maximum. The deviation of a difference of
-    two scores does not follow from their two.
 
     Newton's method runs on all queries at once. Its linear systems, with sparse Laplacians, are
     solved by conjugate gradients. Each step is multiplied by :math:`\log(1 + R)/R`, where R is the
@@ -170,10 +130,7 @@ def bradley_terry(
         scores, done, penalty[ids] = _newton(batch, penalty[ids], tol, max_iter, learned)
         return scores, done
 
-    scores = solve_in_batches(tally, solve, max_iter)
-    if not return_std:
-        return tally.in_rows(scores)
-    return Abilities(tally.in_rows(scores), tally.in_rows(_errors(tally, scores, penalty)))
+    return tally.in_rows(solve_in_batches(tally, solve, max_iter))
 
 
 def _warn_of_groups(tally: Tally, y: PreferenceTarget) -> None:
@@ -198,35 +155,6 @@ def _warn_of_groups(tally: Tally, y: PreferenceTarget) -> None:
             "at 0, and the order between groups is not meaningful. Compare documents of both, or "
             "score each group alone.",
         )
-
-
-def _errors(tally: Tally, scores: Floats, penalty: Floats) -> Floats:
-    """Return the posterior deviations of scores less their means over the queries.
-
-    The inverse of the curvature is computed without the constant, which has curvature alpha alone.
-    """
-    queries, gap = tally.queries, tally.incidence @ scores
-    weight = (tally.wins + tally.losses) * expit(gap) * expit(-gap)
-    starts, errors = queries.ptr[:-1], np.zeros(queries.n_rows)
-    for bucket in queries.pair_buckets():
-        number = np.full(queries.n_queries, -1)
-        number[bucket.ids] = np.arange(len(bucket.ids))
-        here = np.flatnonzero(number[tally.pair_query] >= 0)
-        query = tally.pair_query[here]
-        cells = number[query], tally.first[here] - starts[query], tally.second[here] - starts[query]
-        curvature = np.zeros((len(bucket.ids), bucket.width, bucket.width))
-        curvature[cells] = -weight[here]
-        curvature += curvature.swapaxes(1, 2)
-        is_document = np.arange(bucket.width) < bucket.sizes
-        diagonal = penalty[bucket.ids, None] - curvature.sum(2)
-        curvature += is_document[:, :, None] * is_document[:, None, :] / bucket.sizes[:, :, None]
-        places = np.arange(bucket.width)
-        curvature[:, places, places] += np.where(is_document, diagonal, 1.0)
-        variance = np.diagonal(np.linalg.inv(curvature), axis1=1, axis2=2)
-        variance = variance - 1 / bucket.sizes / (1 + penalty[bucket.ids, None])
-        rows = (bucket.first + places)[is_document]
-        errors[rows] = np.sqrt(np.maximum(variance[is_document], 0.0))
-    return errors
 
 
 def _newton(

@@ -58,6 +58,31 @@ def styled(artist: type, style: dict[str, Any] | None, **defaults: Any) -> dict[
     return defaults | normalize_kwargs(style or {}, artist)
 
 
+def draw_intervals(
+    display: Any,
+    names: list[str],
+    value: Any,
+    point_kwargs: dict[str, Any] | None,
+    interval_kwargs: dict[str, Any] | None,
+) -> tuple[Any, Any]:
+    """Return new points and intervals of a display, from top to bottom, with a name for each."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    ax, place = display.ax_, np.arange(len(names))
+    points = styled(Line2D, point_kwargs, marker="o", linestyle="none", color="C0")
+    (drawn,) = ax.plot(value, place, **points)
+    known = np.isfinite(display.low) & np.isfinite(display.high)
+    ends = place[known], np.asarray(display.low)[known], np.asarray(display.high)[known]
+    lines = styled(LineCollection, interval_kwargs, color=drawn.get_color())
+    intervals = ax.hlines(*ends, **lines)
+    if display.interval_name is not None:
+        name_band(ax, intervals, display.interval_name)
+    ax.set(yticks=place, yticklabels=list(map(literal, names)))
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    return drawn, intervals
+
+
 def name_band(ax: Any, band: Any, text: str) -> None:
     """Name a band, or intervals, in the legend, once for all bands of the axes with this name."""
     if band.get_label().startswith("_") and text not in ax.get_legend_handles_labels()[1]:

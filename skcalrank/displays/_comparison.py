@@ -9,7 +9,7 @@ import numpy as np
 
 from ..columns.types import Axes, Floats
 from ..data import check
-from ._base import Display, literal, name_band, spanned, styled
+from ._base import Display, draw_intervals, literal, spanned, styled
 
 
 def _measure_of(comparison: Any, measure: str | None) -> str:
@@ -101,27 +101,16 @@ class ComparisonDisplay(Display):
         display : ComparisonDisplay
         """
         ax = self._open(ax, [self.value], name, self.name)
-        from matplotlib.collections import LineCollection
-        from matplotlib.lines import Line2D
-
-        place = np.arange(len(self.systems))
-        points = styled(Line2D, point_kwargs, marker="o", linestyle="none", color="C0")
-        (self.points_,) = ax.plot(self.value, place, **points)
-        lines = styled(LineCollection, interval_kwargs, color=self.points_.get_color())
-        known = np.isfinite(self.low) & np.isfinite(self.high)
-        ends = place[known], np.asarray(self.low)[known], np.asarray(self.high)[known]
-        self.intervals_ = ax.hlines(*ends, **lines)
-        if self.interval_name is not None:
-            name_band(ax, self.intervals_, self.interval_name)
+        self.points_, self.intervals_ = draw_intervals(
+            self, self.systems, self.value, point_kwargs, interval_kwargs
+        )
         self.zero_ = None
         if self.baseline is not None:
             self.zero_ = ax.axvline(0, color="0.6", linewidth=1, zorder=0)
         of_what = self.measure_name or "measure"
         if self.baseline is not None:
             of_what = f"{of_what}, difference to {self.baseline}"
-        names = list(map(literal, self.systems))
-        ax.set(xlabel=literal(of_what), yticks=place, yticklabels=names)
-        ax.set_ylim(len(self.systems) - 0.5, -0.5)
+        ax.set_xlabel(literal(of_what))
         return self
 
     @classmethod

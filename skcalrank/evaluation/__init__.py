@@ -13,6 +13,7 @@ from ._comparison_tables import names_and_marks, of_systems, p_text
 from ._cross import cross_compare
 from ._evaluate_run import JUDGED_MEASURES, RunValues, evaluate_run, run_measures, trec_name
 from ._judged_run import JudgedRun
+from ._leaderboard import Leaderboard, ScoreDifference, leaderboard, rank_sets
 from ._names import name_of
 from ._offline import OfflineEstimate, Safety, Sensitivity, offline_evaluate
 from ._options import Policies
@@ -27,6 +28,7 @@ __all__ = [
     "ClickChoice",
     "ClickReport",
     "Comparison",
+    "Leaderboard",
     "Methods",
     "OfflineEstimate",
     "Policies",
@@ -34,16 +36,19 @@ __all__ = [
     "Run",
     "RunValues",
     "Safety",
+    "ScoreDifference",
     "Sensitivity",
     "click_ranker",
     "compare",
     "compare_values",
     "cross_compare",
     "evaluate_run",
+    "leaderboard",
     "load_qrels",
     "load_run",
     "offline_evaluate",
     "rank_frame",
+    "rank_sets",
     "to_qrels",
     "to_run",
 ]

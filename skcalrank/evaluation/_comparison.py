@@ -13,6 +13,7 @@ from ..columns import texts
 from ..columns.types import Array, Axes, Floats
 from ..data import check, warn
 from ._comparison_tables import TABLES, table_of
+from ._leaderboard import Leaderboard, rank_values
 from ._rank_frame import pandas_for
 from ._regression_means import Correction
 from ._statistics import check_share, n_needed, snapped
@@ -303,6 +304,35 @@ class Comparison:
             )
         columns = ["system", "other", "measure", "spread", "n_queries"]
         return pandas_for("Comparison.queries_needed").DataFrame(rows, columns=columns)
+
+    def rank_sets(self, measure: str | None = None) -> Leaderboard:
+        """Rank the systems, with ranks that hold for all of them at once.
+
+        Parameters
+        ----------
+        measure : str, default=None
+            One of `measures`. If None, the first.
+
+        Returns
+        -------
+        board : Leaderboard
+            Of the queries on which the measure is defined for all systems, see :func:`rank_sets`.
+
+        Raises
+        ------
+        ValueError
+            If the measure is unknown, there is one system, or the comparison is over folds.
+        """
+        if self.fold_values is not None:
+            raise ValueError(
+                "rank_sets must be called on a comparison over queries, got one over folds. Call "
+                "it on compare(...) of scores on a test set."
+            )
+        number = 0 if measure is None else self._number_of(measure)
+        values = self.values[:, number].T
+        return rank_values(
+            values[~np.isnan(values).any(axis=1)], self.systems, "queries", self.confidence_level
+        )
 
     # -- tables --------------------------------------------------------------------
 

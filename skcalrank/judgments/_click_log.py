@@ -174,10 +174,12 @@ def identifiers(table: Any, column: str, name: str) -> tables.Coded:
         raise ValueError(
             f"Column {column!r} of {name} must hold hashable identifiers: {error}."
         ) from error
-    if (ids.codes < 0).any():
+    missing = ids.codes < 0
+    if missing.any():
         raise ValueError(
             f"Column {column!r} of {name} must hold an identifier in every row, got a missing "
-            f"value in row {int(np.argmin(ids.codes >= 0))}."
+            f"value in row {int(np.argmax(missing))} ({missing.sum()} such rows): drop them, as "
+            f"dropna(subset=[{column!r}]) does."
         )
     return ids._replace(codes=_small(ids.codes))
 
@@ -197,9 +199,11 @@ def _counted(values: Any) -> tables.Coded | None:
     return tables.Coded((np.flatnonzero(occurs) + int(low)).tolist(), codes[numbers - int(low)])
 
 
-def _numbers(frame: Any, column: str, what: str, remedy: str = "Convert it to numbers") -> Any:
+def numbers_in(
+    table: Any, column: str, what: str, remedy: str = "Convert it to numbers", name: str = "frame"
+) -> Any:
     """Return the numbers of a column; a remedy is that of words."""
-    values = _column(frame, column, "frame")
+    values = _column(table, column, name)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values
     listed = values.values() if isinstance(values, tables.Coded) else list(values)
@@ -209,13 +213,13 @@ def _numbers(frame: Any, column: str, what: str, remedy: str = "Convert it to nu
     elif arrays.is_number(str(listed[row])):
         remedy = "Convert it to numbers"
     raise ValueError(
-        f"Column {column!r} of frame must hold {what}, got {listed[row]!r} in row {row}. {remedy}."
+        f"Column {column!r} of {name} must hold {what}, got {listed[row]!r} in row {row}. {remedy}."
     )
 
 
 def _positions(frame: Any, column: str) -> Ints:
     """Return positions, which are integers from 1."""
-    values = _numbers(frame, column, "positions, which are integers")
+    values = numbers_in(frame, column, "positions, which are integers")
     wrong = ~((values >= 1) & (values < 2.0**31) & (values == np.floor(values)))
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -230,7 +234,7 @@ def _positions(frame: Any, column: str) -> Ints:
 def _clicked(frame: Any, column: str) -> Bools:
     """Return whether each document was clicked."""
     remedy = f"Pass whether it is the word for a click, as frame[{column!r}] == 'yes'"
-    values = _numbers(frame, column, "booleans, or 0 and 1", remedy)
+    values = numbers_in(frame, column, "booleans, or 0 and 1", remedy)
     wrong = (values != 0) & (values != 1)
     if wrong.any():
         row = int(np.argmax(wrong))

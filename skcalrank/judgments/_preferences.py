@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
-from ..columns import arrays
+from ..columns import arrays, tables
 from ..columns.types import Array, ArrayLike, Bools, Floats, Ints, Matrix
 from ..data import (
     Judgments,
@@ -24,6 +24,7 @@ from ..data import (
     plain,
 )
 from ._click_log import identifiers
+from ._votes import Votes, paired_items
 
 #: Names of the formulas that turn relevances into weights of preferences.
 PREFERENCE_WEIGHTS = ("difference", "unit")
@@ -251,12 +252,17 @@ class PreferenceTarget(Judgments):
         *,
         winner: str = "winner",
         loser: str = "loser",
+        a: str = "model_a",
+        b: str = "model_b",
+        outcome: str | None = None,
+        outcomes: Mapping[Any, str] | None = None,
         judge: str | None = None,
         weight: str | None = None,
     ) -> PreferenceTarget:
         """Return a target of a table of comparisons by name, in the label-ranking form.
 
-        Use it for matches, votes and annotations: a row says which of two items won.
+        Use it for matches, votes and annotations: a row says which of two items won, or that none
+        did.
 
         Parameters
         ----------
@@ -264,6 +270,14 @@ class PreferenceTarget(Judgments):
             One row for each comparison.
         winner, loser : str
             Columns of the names of the items. Names that are not text become text.
+        a, b : str
+            Columns of the names of the items where `outcome` says which of the two won.
+        outcome : str, default=None
+            Column of who won, `a` or `b`, in the words of
+            :func:`~skcalrank.evaluation.leaderboard`, or a tie: two opposite preferences of half
+            the weight, of one judgment. If None, `winner` and `loser` say it.
+        outcomes : dict, default=None
+            What other words of `outcome` mean: "a", "b" or "tie".
         judge : str, default=None
             Column of the judge, whose comparisons are a row of the target, in order of appearance.
             If None, the target has a single row.
@@ -278,8 +292,12 @@ class PreferenceTarget(Judgments):
         Raises
         ------
         ValueError
-            If a column is not there or lacks a value, a weight is negative, two items have one name
-            as text, or an item is compared with itself.
+            If a column is not there or lacks a value, an outcome is not known, a weight is
+            negative, two items have one name as text, or an item is compared with itself.
+
+        See Also
+        --------
+        skcalrank.evaluation.leaderboard : Scores of items with errors and ranks.
 
         Examples
         --------
@@ -291,36 +309,37 @@ class PreferenceTarget(Judgments):
         >>> y = PreferenceTarget.from_frame(matches)
         >>> kemeny(y).order[0]
         'Ann'
-        >>> scores, errors = bradley_terry(y, return_std=True)
-        >>> for name, score, error in zip(y.item_names, scores[0], errors[0]):
-        ...     print(f"{name} {score:+.2f} +- {error:.2f}")
-        Ann +0.25 +- 0.41
-        Bob -0.12 +- 0.39
-        Cid -0.12 +- 0.39
+        >>> dict(zip(y.item_names, bradley_terry(y)[0].round(2).tolist()))
+        {'Ann': 0.25, 'Bob': -0.12, 'Cid': -0.12}
+        >>> columns = {"model_a": ["x", "x"], "model_b": ["y", "y"], "winner": ["a", "tie"]}
+        >>> votes = DataFrame(columns)
+        >>> PreferenceTarget.from_frame(votes, outcome="winner").weight
+        array([1. , 0.5, 0.5])
         """
-        sides = [identifiers(frame, column, "frame") for column in (winner, loser)]
-        levels = [side.listed() for side in sides]
-        items = dict.fromkeys([*levels[0], *levels[1]])
-        names, numbers = np.unique(np.array(list(map(str, items)), object), return_inverse=True)
-        if len(names) < len(items):
-            shown = [item for item, n in zip(items, numbers) if (numbers == n).sum() > 1][:2]
-            raise ValueError(
-                f"Items must have different names as text, got {shown[0]!r} and {shown[1]!r}: "
-                "convert both columns to one type."
-            )
-        items = dict(zip(items, numbers))
-        first, second = (np.array([items[level] for level in side]) for side in levels)
-        r, row, n_rows = len(names), np.zeros(len(sides[0].codes), dtype=np.intp), 1
+        if outcome is None:
+            _refuse_votes(frame, winner, loser)
+            names, first, second = paired_items(frame, winner, loser)
+            won = np.ones(len(first))
+        else:
+            names, first, second, won = Votes.read(frame, a, b, outcome, outcomes)
+        r, row, n_rows = len(names), np.zeros(len(won), dtype=np.intp), 1
         if judge is not None:
             judges = identifiers(frame, judge, "frame").codes
             row, distinct = factorized(judges)
             n_rows = len(distinct)
-        of_rows = _weights(None if weight is None else frame[weight], len(row))
+        of_votes = _weights(None if weight is None else frame[weight], len(row))
+        # A tie is once a win of each, of half the weight.
+        tied = np.flatnonzero(won == 0.5)
+        votes = np.append(np.arange(len(row)), tied)
+        swapped = won < 0.5
+        swapped = np.append(swapped, np.ones(len(tied), dtype=bool))
+        winners = np.where(swapped, second[votes], first[votes])
+        losers = first[votes] + second[votes] - winners
         out = cls(
-            row * r + first[sides[0].codes],
-            row * r + second[sides[1].codes],
-            of_rows,
-            np.arange(len(row)),
+            row[votes] * r + winners,
+            row[votes] * r + losers,
+            np.where(won[votes] == 0.5, 0.5, 1.0) * of_votes[votes],
+            votes,
             n_rows,
             None,
             r,
@@ -749,6 +768,18 @@ def _pairs_within(queries: Queries) -> tuple[Ints, Ints]:
     second = first + 1 + np.arange(len(first)) - np.repeat(begin, later)
     order = rows if queries.order is None else queries.order
     return order[first], order[second]
+
+
+def _refuse_votes(frame: Any, winner: str, loser: str) -> None:
+    """Raise ValueError for a table of votes whose winner is neither of the two columns."""
+    columns = tables.column_names(frame) or []
+    sides, named = {"model_a", "model_b"}, {winner, loser}
+    if sides <= {*columns} and not (named <= {*columns} and named.isdisjoint(sides)):
+        raise ValueError(
+            f"frame holds votes of 'model_a' and 'model_b', got winner={winner!r} and "
+            f"loser={loser!r}, which are not who won and who lost: name the column of the result, "
+            "outcome='winner', which may be a tie."
+        )
 
 
 def _follow(

@@ -360,7 +360,7 @@ def test_groups_that_never_met_are_told():
         scores = bradley_terry(of_frame())
     assert scores[0, 0] + scores[0, 1] == pytest.approx(0)
     with pytest.warns(UserWarning, match="Query 'b' has groups .* of document 0 and document 2"):
-        bradley_terry(of_rows(), alpha=1.0, return_std=True)
+        bradley_terry(of_rows(), alpha=1.0)
     bradley_terry(of_items())
     Y = np.zeros((2, 4, 4))
     Y[1, 0, 1] = Y[1, 3, 2] = 1

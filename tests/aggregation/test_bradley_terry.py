@@ -40,44 +40,6 @@ def test_bradley_terry_gives_the_published_abilities(data, digits):
     np.testing.assert_array_equal(np.round(s - s[reference], digits), abilities)
 
 
-# Standard errors of these abilities, likewise.
-BASEBALL_ERRORS = [0.3433, 0.3396, 0.3367, 0.3359, 0.3339, 0.3319]
-
-
-def covariance(wins, scores, alpha):
-    """The inverse of the curvature, for scores less their mean."""
-    wins = np.asarray(wins, dtype=float)
-    p = 1 / (1 + np.exp(scores - scores[:, None]))
-    curvature = -(wins + wins.T) * p * (1 - p)
-    np.fill_diagonal(curvature, curvature.diagonal() - curvature.sum(1) + alpha)
-    centering = np.eye(len(scores)) - 1 / len(scores)
-    return np.linalg.pinv(centering @ curvature @ centering)
-
-
-def test_errors_are_those_of_the_likelihood():
-    wins = [row for row, _ in BASEBALL.values()]
-    y = PreferenceTarget.from_matrices([wins])
-    for alpha in (0.0, 2.0):
-        scores, errors = bradley_terry(y, alpha=alpha, return_std=True)
-        expected = covariance(wins, scores[0], alpha)
-        np.testing.assert_allclose(errors[0] ** 2, expected.diagonal(), rtol=1e-6)
-        if not alpha:
-            variance = expected.diagonal() + expected[-1, -1] - 2 * expected[-1]
-            np.testing.assert_array_equal(np.round(np.sqrt(variance[:-1]), 4), BASEBALL_ERRORS)
-
-
-def test_errors_of_queries_of_several_sizes():
-    y = PreferenceTarget.from_comparisons(
-        [0, 2, 2, 3], [1, 3, 4, 4], ["a", "a", "b", "b", "b", "c"]
-    )
-    scores, errors = bradley_terry(y, return_std=True)
-    np.testing.assert_array_equal(scores, bradley_terry(y))
-    for rows in ([0, 1], [2, 3, 4]):
-        np.testing.assert_allclose(bradley_terry(y[rows], return_std=True)[1], errors[rows])
-    # A document that is never compared has one score, its mean.
-    assert errors[-1] == 0
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_a_frame_of_names(library):
     other = pytest.importorskip(library)

@@ -18,6 +18,7 @@ from skcalrank.displays import (
     ContributionDisplay,
     CutoffDisplay,
     ImportanceDisplay,
+    LeaderboardDisplay,
     MeasureAtKDisplay,
     QueryDifferenceDisplay,
     ReliabilityDisplay,
@@ -76,6 +77,7 @@ def compared():
 MADE = {
     ComparisonDisplay: lambda: ComparisonDisplay.from_comparison(compared()),
     QueryDifferenceDisplay: lambda: QueryDifferenceDisplay.from_comparison(compared()),
+    LeaderboardDisplay: lambda: compared().rank_sets().plot(),
     ContributionDisplay: contributions,
     ImportanceDisplay: importances,
     TopContributionsDisplay: top_contributions,
@@ -84,6 +86,9 @@ MADE = {
     ReliabilityDisplay: reliability,
     CutoffDisplay: cutoffs,
 }
+
+
+WITH_BANDS = ComparisonDisplay, LeaderboardDisplay, MeasureAtKDisplay, ReliabilityDisplay
 
 
 def constructors(cls):
@@ -131,7 +136,7 @@ def test_bands_are_named_in_the_legend(cls):
     """The legend says the level of each band or interval, and the number of queries."""
     display = MADE[cls]()
     bands = [artist for artist in display.ax_.collections if artist.get_paths()]
-    assert bool(bands) == (cls in (ComparisonDisplay, MeasureAtKDisplay, ReliabilityDisplay))
+    assert bool(bands) == (cls in WITH_BANDS)
     legend = display.ax_.get_legend()
     texts = [] if legend is None else [text.get_text() for text in legend.get_texts()]
     named = [text for text in texts if re.search(r"\d %.*, \d+ queries$", text)]
@@ -274,6 +279,7 @@ def named_curves(*names):
 
 NAMED = {
     "systems": lambda *names: ComparisonDisplay.from_comparison(named_values(*names)),
+    "items": lambda *names: named_values(*names).rank_sets().plot(),
     "queries": lambda *names: QueryDifferenceDisplay.from_comparison(named_values(*names)),
     "features": named_contributions,
     "curves": named_curves,

@@ -389,7 +389,13 @@ def runs() -> None:
     frame = evaluation.rank_frame(skcalrank.NDCGRanker().fit(X, y, qid), X, qid, k=2)
     assert len(frame) == 60
     games = skcalrank.PreferenceTarget.from_frame(frame.assign(winner="a", loser="b"))
-    assert_type(aggregation.bradley_terry(games, return_std=True).std, Floats)
+    assert_type(aggregation.bradley_terry(games), Floats)
+    votes = frame.assign(model_a="a", model_b="b", winner=[1, 0] * 30)
+    board = skcalrank.leaderboard(votes, ties="davidson", scale="elo")
+    assert_type(board, evaluation.Leaderboard)
+    assert_type(board.difference("a", "b"), evaluation.ScoreDifference)
+    assert_type(board.difference("a", "b").low, float)
+    assert_type(evaluation.rank_sets(X).items, list[str])
     log = frame.assign(session=frame["qid"], clicked=frame["position"] == 1)
     names = {"query": "qid", "document": "id", "position": "position"}
     sessions = skcalrank.ClickSessions.from_frame(

@@ -1,0 +1,167 @@
+"""Votes as the rows of a regression, in groups of items that can be compared."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from ..columns.types import Floats, Ints
+from ..datasets import Columns, needs, table_files
+from ..judgments import Votes, finite_numbers, identifiers
+from ._strengths import Regression
+
+#: Name of the order effect among the coefficients, and of the logarithm of nu.
+ORDER, TIES = "order_effect", "ties"
+
+
+def table_of_votes(votes: Any, columns: list[str]) -> Any:
+    """Return a table, of a path one with these columns."""
+    if not isinstance(votes, (str, os.PathLike, list)):
+        return votes
+    files = table_files(votes)
+    if files is None:
+        raise ValueError(f"votes must be a table, .csv, .tsv or .parquet, got {votes}.")
+    a, b, *others = columns
+    kept = Columns(qid=a, document=b, features=others, labelled=False)
+    return needs("pandas").concat([frame for _, frame in files.frames(kept)])
+
+
+class Ballots(NamedTuple):
+    """Votes that have been read, their items in groups.
+
+    * `votes`: items and results, in the order of the table.
+    * `covariates` (n_votes, k), with their `names`.
+    * `cluster` (n_votes,): number of the cluster; None = each vote is its own.
+    * `weight` (n_votes,)
+    * `cells`: distinct votes as numbers, how often they occur, and the sums of their weights.
+    * `group` (n_items,): from the strongly connected component with the most votes to items alone.
+    * `n_groups`: number of groups of two items or more.
+    """
+
+    votes: Votes
+    covariates: Floats
+    names: list[str]
+    cluster: Ints | None
+    weight: Floats
+    cells: tuple[Ints, Floats, Floats]
+    group: Ints
+    n_groups: int
+
+    @classmethod
+    def read(
+        cls,
+        table: Any,
+        words: tuple[str, str, str, Any],
+        covariates: list[str],
+        cluster: str | None,
+        weight: str | None,
+    ) -> Ballots:
+        """Read the columns of items and outcome (`words`), of covariates, cluster and weight."""
+        votes = Votes.read(table, *words, name="votes")
+        n = len(votes.result)
+        columns = [
+            np.ones(n) if name == ORDER else finite_numbers(table, name, "votes")
+            for name in covariates
+        ]
+        of_votes = np.ones(n) if weight is None else finite_numbers(table, weight, "votes")
+        if (of_votes < 0).any() or not of_votes.any():
+            raise ValueError(
+                f"Column {weight!r} of votes must hold weights of at least 0, and some above, got "
+                f"{of_votes.min():g}."
+            )
+        # A weight of all votes changes neither a score nor an error.
+        of_votes = of_votes * (of_votes.sum() / (of_votes @ of_votes))
+        if not (of_votes[votes.result != 0.5] > 0).any():
+            raise ValueError(
+                "votes must differ from a tie, got ties alone: they say nothing of errors."
+            )
+        cells = _cells(votes, of_votes)
+        codes = None if cluster is None else identifiers(table, cluster, "votes").codes
+        matrix = np.array(columns).reshape(len(columns), n).T
+        return cls(votes, matrix, covariates, codes, of_votes, cells, *_groups(votes, cells))
+
+    def regression(self, has_ties: bool, *, distinct: bool) -> Regression:
+        """Return the rows of a regression: votes, or distinct votes where they tell all.
+
+        Votes between groups have no finite effect, and weight 0.
+        """
+        first, second, result = self.votes[1:]
+        weight, covariates = self.weight, self.covariates
+        count: Floats = np.ones(len(result))
+        if distinct and {*self.names} <= {ORDER}:
+            keys, count, weight = self.cells
+            first, second, result = _decoded(keys, len(self.group))
+            covariates = np.ones((len(keys), len(self.names)))
+        weight = np.where(self.group[first] == self.group[second], weight, 0.0)
+        has_ties = has_ties and bool((result[weight > 0] == 0.5).any())
+        return Regression(
+            first, second, result, weight, count, covariates, self.names, self.group, has_ties
+        )
+
+    def are_exchangeable(self) -> bool:
+        """Return whether equal votes count alike, as nobody and no weight tells them apart."""
+        return self.cluster is None and np.ptp(self.weight) == 0
+
+    def n_votes(self) -> Ints:
+        """Return the number of votes of each item."""
+        first, second, _ = _decoded(self.cells[0], len(self.group))
+        n, m = self.cells[1], len(self.group)
+        return (np.bincount(first, n, m) + np.bincount(second, n, m)).astype(np.intp)
+
+    def notes(self) -> list[str]:
+        """Return for each item without a rank the votes that all ended one way."""
+        m = len(self.group)
+        tally: Counter[tuple[int, bool, int]] = Counter()
+        first, second, result = _decoded(self.cells[0], m)
+        apart = self.group[first] != self.group[second]
+        for i, j, y, n in zip(first[apart], second[apart], result[apart], self.cells[1][apart]):
+            for item, other, won in ((i, j, y == 1), (j, i, y == 0)):
+                if self.group[item] >= self.n_groups:
+                    tally[item, not won, self.group[other]] += int(n)
+        said: list[list[str]] = [[] for _ in range(m)]
+        for (item, lost, other), n in sorted(tally.items()):
+            text = f"{'lost' if lost else 'won'} all {n} vote{'s' * (n != 1)} against group"
+            said[item].append(f"{text} {other + 1}")
+        return ["; ".join(texts) for texts in said]
+
+
+def _cells(votes: Votes, weight: Floats) -> tuple[Ints, Floats, Floats]:
+    """Return the numbers of distinct votes, how often they occur, and their weights."""
+    keys = (votes.first * len(votes.items) + votes.second) * 3
+    keys += (2 * votes.result).astype(np.intp)
+    if 3 * len(votes.items) ** 2 > 4 * len(keys):
+        distinct, keys = np.unique(keys, return_inverse=True)
+    else:
+        distinct = np.arange(3 * len(votes.items) ** 2)
+    count: Any = np.bincount(keys, minlength=len(distinct)).astype(np.float64)
+    sums: Any = np.bincount(keys, weight, len(distinct))
+    return distinct[count > 0], count[count > 0], sums[count > 0]
+
+
+def _decoded(keys: Ints, n_items: int) -> tuple[Ints, Ints, Floats]:
+    """Return the items and results of distinct votes."""
+    pair, result = np.divmod(keys, 3)
+    return *np.divmod(pair, n_items), result / 2
+
+
+def _groups(votes: Votes, cells: tuple[Ints, Floats, Floats]) -> tuple[Ints, int]:
+    """Return the group of each item, and the number of groups of two items or more.
+
+    In a group a chain of wins and ties leads from each item to each other one.
+    """
+    m = len(votes.items)
+    first, second, result = _decoded(cells[0][cells[2] > 0], m)
+    won, lost = result > 0, result < 1
+    edges = np.append(first[won], second[lost]), np.append(second[won], first[lost])
+    graph = csr_matrix((np.ones(len(edges[0])), edges), shape=(m, m))
+    n, labels = connected_components(graph, connection="strong")
+    inside = labels[first] == labels[second]
+    n_votes = np.bincount(labels[first[inside]], cells[1][cells[2] > 0][inside], n)
+    alone = np.bincount(labels) < 2
+    order = np.lexsort((np.unique(labels, return_index=True)[1], -n_votes, alone))
+    return np.argsort(order)[labels], int((~alone).sum())

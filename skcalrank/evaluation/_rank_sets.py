@@ -1,0 +1,135 @@
+"""Rank sets: places that hold for all items at once, from pairs that are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..columns.types import Bools, Floats, Ints
+
+# Share of the errors that buys bounds of all differences, the first of two steps.
+_FIRST_STEP = 0.1
+
+# Draws, of many items fewer, and items that are compared at a time.
+_N_DRAWS, _MANY_ITEMS, _BLOCK = 2000, 300, 128
+
+# Scores whose difference is rounding share a rank.
+_ROUNDING = 1e-9
+
+
+def told_apart(
+    scores: Floats, covariance: Floats, freedom: float, error: float, rng: np.random.Generator
+) -> Bools:
+    """Return which item is above which, with probability `error` of any false statement.
+
+    A stepdown over ordered pairs, in which a difference of the wrong sign that bounds of all
+    differences exclude gets its margin (Romano, Shaikh and Wolf 2014). Scores are t with
+    `freedom` degrees, which may be infinite.
+    """
+    m = len(scores)
+    n_draws = _N_DRAWS if m <= _MANY_ITEMS else _N_DRAWS // 2
+    variance = np.diagonal(covariance)
+    # A constant beside the scores, and rounding, change no difference.
+    made = covariance + variance.mean() + np.diag(np.full(m, 1e-10 * variance.mean()))
+    draws = np.linalg.cholesky(made) @ rng.standard_normal((m, n_draws))
+    if np.isfinite(freedom):
+        draws /= np.sqrt(rng.chisquare(freedom, n_draws) / freedom)
+    spread = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0.0))
+    gap = scores[:, None] - scores
+    margin = np.where(spread > 0, 0.0, -np.inf)
+    bound = _quantile(_largest(draws, spread, margin), _FIRST_STEP * error)
+    margin += np.minimum(gap + bound * spread, 0.0)
+    above = np.zeros((m, m), dtype=bool)
+    while True:
+        largest = _largest(draws, spread, np.where(above, -np.inf, margin))
+        critical = _quantile(largest, (1 - _FIRST_STEP) * error)
+        now = (gap > max(critical, 0.0) * spread) & (margin > -np.inf)
+        if (now <= above).all():
+            return above
+        above |= now
+
+
+def told_apart_by_signs(
+    means: Floats, residuals: Floats, error: float, rng: np.random.Generator
+) -> Bools:
+    """Return which column is above which, by random signs of the rows of centered values.
+
+    With each draw the errors of the differences are computed anew, as t-tests do.
+    """
+    n = len(residuals)
+    draws = residuals.T @ rng.choice(np.array([-1.0, 1.0]), size=(n, _N_DRAWS)) / n
+    square = residuals.T @ residuals / n
+    size = np.diagonal(square)
+    spread = np.sqrt(np.maximum(size[:, None] + size - 2 * square, 0.0))
+    spread[spread <= 1e-12 * np.sqrt(size.max())] = 0.0
+    share = np.maximum(_largest(draws, spread, np.where(spread > 0, 0.0, -np.inf)), 0.0)
+    t = share * np.sqrt((n - 1) / np.maximum(1 - share**2, 1e-12))
+    gap = means[:, None] - means
+    return gap * np.sqrt(n - 1) > _quantile(t, error) * spread
+
+
+def _largest(draws: Floats, spread: Floats, margin: Floats) -> Floats:
+    """Return the largest standardized difference of each draw, those with their margins.
+
+    Pairs whose margin is minus infinity are left out.
+    """
+    out = np.full(draws.shape[1], -np.inf, dtype=np.float32)
+    inverse = (1 / np.where(spread > 0, spread, 1.0)).astype(np.float32)
+    draws, margin = draws.astype(np.float32), margin.astype(np.float32)
+    for item, of_item in enumerate(draws):
+        for start in range(0, len(draws), _BLOCK):
+            others = slice(start, start + _BLOCK)
+            beyond = margin[item, others, None]
+            if (beyond > -np.inf).any():
+                gaps = of_item - draws[others]
+                gaps += beyond
+                gaps *= inverse[item, others, None]
+                np.maximum(out, gaps.max(axis=0), out=out)
+    return out.astype(np.float64)
+
+
+def _quantile(largest: Floats, error: float) -> float:
+    return float(np.quantile(largest, 1 - error, method="higher"))
+
+
+class Ranks(NamedTuple):
+    """Rank of each item in its group, the best and the worst it can have, and who is above whom.
+
+    Without sets all but `rank` are NaN and None.
+    """
+
+    rank: Floats
+    low: Floats
+    high: Floats
+    above: Bools | None
+
+    @classmethod
+    def of(
+        cls,
+        scores: Floats,
+        group: Ints,
+        known: Bools,
+        apart: Callable[[Ints], Bools] | None,
+    ) -> Ranks:
+        """Return the ranks of items with scores, from who of some items of a group is above whom.
+
+        Items whose error is not known may have any rank.
+        """
+        m = len(scores)
+        rank, low, high = np.full((3, m), np.nan)
+        above = None if apart is None else np.zeros((m, m), dtype=bool)
+        for number in np.unique(group[~np.isnan(scores)]):
+            members = np.flatnonzero(group == number)
+            of_members = -scores[members]
+            rank[members] = 1 + np.searchsorted(np.sort(of_members), of_members - _ROUNDING)
+            if apart is None or above is None:
+                continue
+            low[members], high[members] = 1, len(members)
+            sure = members[known[members]]
+            if len(sure) > 1:
+                now = above[np.ix_(sure, sure)] = apart(sure)
+                low[sure] += now.sum(axis=0)
+                high[sure] -= now.sum(axis=1)
+        return cls(rank, low, high, above)

@@ -1,0 +1,135 @@
+"""Tables of votes between two items: who met whom, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..columns import tables
+from ..columns.types import Array, Bools, Floats, Ints
+from ..data import check
+from ._click_log import identifiers, numbers_in
+
+# Results of the first item that words mean; in outcomes= only the sides and a tie count.
+_SIDES = {"a": 1.0, "b": 0.0, "tie": 0.5}
+_WORDS: dict[Any, float] = {
+    **dict.fromkeys(("model_a", "a", "left", 1), 1.0),
+    **dict.fromkeys(("model_b", "b", "right", 0), 0.0),
+    **dict.fromkeys(("tie", "draw", "tie (bothbad)", "both_bad", "bothbad", 0.5), 0.5),
+}
+_ABOUT_WORDS = "model_a, a, left, 1; model_b, b, right, 0; tie, draw, both_bad, 0.5; or its name"
+
+# Unknown words that a message lists.
+_MOST_WORDS = 20
+
+
+class Votes(NamedTuple):
+    """Votes by the numbers of two items, and the result of the first: 1, 0, or 1/2 for a tie."""
+
+    items: Array
+    first: Ints
+    second: Ints
+    result: Floats
+
+    @classmethod
+    def read(
+        cls,
+        table: Any,
+        a: str,
+        b: str,
+        outcome: str,
+        outcomes: Mapping[Any, str] | None,
+        name: str = "frame",
+    ) -> Votes:
+        """Read the columns of two items and of the outcome."""
+        items, first, second = paired_items(table, a, b, name)
+        same = first == second
+        if same.any():
+            row = int(np.argmax(same))
+            raise ValueError(
+                f"Columns {a!r} and {b!r} of {name} must hold different items, got "
+                f"{items[first[row]]!r} in both in row {row} ({same.sum()} such rows): drop them."
+            )
+        words = identifiers(table, outcome, name)
+        result = _results(words, _named(words, items), first, second, dict(outcomes or {}))
+        if np.isnan(result).any():
+            raise ValueError(
+                f"Column {outcome!r} of {name} must say which item won, got "
+                f"{_listed(words, np.isnan(result))}. Known are {_ABOUT_WORDS}. Name others: "
+                f"outcomes={{{words.listed()[words.codes[np.argmax(np.isnan(result))]]!r}: 'a', "
+                "...}, of 'a', 'b' and 'tie'."
+            )
+        return cls(items, first, second, result)
+
+
+def paired_items(table: Any, a: str, b: str, name: str = "frame") -> tuple[Array, Ints, Ints]:
+    """Return the names of the items of two columns, sorted, and the items of each row."""
+    sides = [identifiers(table, column, name) for column in (a, b)]
+    levels = [side.listed() for side in sides]
+    items = dict.fromkeys([*levels[0], *levels[1]])
+    names, numbers = np.unique(np.array(list(map(str, items)), object), return_inverse=True)
+    if len(names) < len(items):
+        shown = [item for item, n in zip(items, numbers) if (numbers == n).sum() > 1][:2]
+        raise ValueError(
+            f"Items must have different names as text, got {shown[0]!r} and {shown[1]!r}: "
+            "convert both columns to one type."
+        )
+    items = dict(zip(items, numbers))
+    first, second = (np.array([items[level] for level in side], np.intp) for side in levels)
+    return names, first[sides[0].codes], second[sides[1].codes]
+
+
+def finite_numbers(table: Any, column: str, name: str = "frame") -> Floats:
+    """Return the numbers of a column, all of which must be finite."""
+    numbers = np.asarray(numbers_in(table, column, "numbers", name=name), dtype=np.float64)
+    wrong = ~np.isfinite(numbers)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"Column {column!r} of {name} must hold finite numbers, got {numbers[row]} in row "
+            f"{row} ({wrong.sum()} such rows): drop them, as dropna(subset=[{column!r}]) does."
+        )
+    return numbers
+
+
+def _named(words: tables.Coded, items: Array) -> Ints:
+    """Return the number of the item that each outcome names, -1 if none."""
+    number = {item: k for k, item in enumerate(items)}
+    return np.array([number.get(str(word), -1) for word in words.listed()], np.intp)[words.codes]
+
+
+def _results(
+    words: tables.Coded, named: Ints, first: Ints, second: Ints, own: dict[Any, str]
+) -> Floats:
+    """Return the result of each vote, NaN where its outcome is not known."""
+    for side in own.values():
+        check.option("outcomes", side, _SIDES)
+    of_level = [
+        _SIDES[own[word]]
+        if word in own
+        else _WORDS.get(word.strip().lower() if isinstance(word, str) else word, np.nan)
+        for word in words.listed()
+    ]
+    result = np.array(of_level)[words.codes]
+    if not (named >= 0).any():
+        return result
+    by_name = np.where(named == first, 1.0, np.where(named == second, 0.0, np.nan))
+    for level in np.unique(words.codes[(named >= 0) & ~np.isnan(result)]):
+        word, rows = words.listed()[level], words.codes == level
+        differ = rows & (by_name != result)
+        if word not in own and differ.any() and not np.isnan(by_name[rows]).any():
+            raise ValueError(
+                f"Outcome {word!r} is the name of an item and of a side, which differ in row "
+                f"{int(np.argmax(differ))}: say which is meant, outcomes={{{word!r}: 'a', ...}}."
+            )
+    result = np.where(np.isnan(result), by_name, result)
+    return result
+
+
+def _listed(words: tables.Coded, which: Bools) -> str:
+    """Return some outcomes with their numbers of rows."""
+    counts = np.bincount(words.codes[which], minlength=len(words.listed()))
+    shown = [f"{word!r} ({n} rows)" for word, n in zip(words.listed(), counts) if n]
+    return ", ".join(shown[:_MOST_WORDS] + ["..."] * (len(shown) > _MOST_WORDS))

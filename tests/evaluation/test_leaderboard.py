@@ -1,0 +1,344 @@
+"""Leaderboards: the maximum and its errors, what changes nothing, and input that is not a board."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from skcalrank import PreferenceTarget, leaderboard
+from skcalrank.aggregation import bradley_terry
+
+pd = pytest.importorskip("pandas")
+
+NAMES = np.array([f"m{k}" for k in range(6)])
+
+
+def made(seed=0, n=600, share=0.3, slope=0.4, order=0.2, users=40):
+    """Votes with ties, two covariates, an order effect, users and weights."""
+    rng = np.random.default_rng(seed)
+    m = len(NAMES)
+    strength = rng.normal(size=m)
+    first = rng.integers(0, m, n)
+    second = (first + rng.integers(1, m, n)) % m
+    z = rng.normal(size=(n, 2))
+    p = 1 / (1 + np.exp(-(strength[first] - strength[second] + slope * z[:, 0] + order)))
+    won = np.where(rng.random(n) < share, 0.5, rng.random(n) < p)
+    columns = {"model_a": NAMES[first], "model_b": NAMES[second], "winner": won}
+    columns |= {"z": z[:, 0], "x": z[:, 1], "user": rng.integers(0, users, n)}
+    return pd.DataFrame(columns | {"w": rng.uniform(0.2, 2, n)})
+
+
+VOTES = made()
+REGRESSION = {"covariates": ["z", "x"], "order_effect": True}
+CASES = [
+    {},
+    {"cluster": "user"},
+    {"ties": "davidson"},
+    {**REGRESSION, "cluster": "user"},
+    {**REGRESSION, "ties": "davidson", "weight": "w"},
+    {**REGRESSION, "ties": "davidson", "cluster": "user", "weight": "w"},
+]
+
+
+def ranked(board):
+    """Scores and covariance in the order of the names."""
+    order = np.argsort(board.items)
+    return board.scores[order], board.covariance[np.ix_(order, order)]
+
+
+def reference(votes, ties="half", cluster=None, weight=None, covariates=(), order_effect=False):
+    """Parameters, and covariance without a correction, by general tools; the first score is 0."""
+    n, m = len(votes), len(NAMES)
+    rows = np.arange(n)
+    design = np.zeros((n, m))
+    design[rows, [*map(list(NAMES).index, votes["model_a"])]] += 1
+    design[rows, [*map(list(NAMES).index, votes["model_b"])]] -= 1
+    more = [np.asarray(votes[name]) for name in covariates] + [np.ones(n)] * order_effect
+    design = np.column_stack([design[:, 1:], *more])
+    y = votes["winner"].to_numpy(dtype=float)
+    w = np.ones(n) if weight is None else votes[weight].to_numpy()
+    has_nu = ties == "davidson"
+
+    def scores(theta):
+        eta = design @ theta[: design.shape[1]]
+        kinds = [eta, eta / 2 + theta[-1], 0 * eta] if has_nu else [eta, 0 * eta]
+        law = np.exp(kinds) / np.exp(kinds).sum(axis=0)
+        mean = law[0] + (law[1] / 2 if has_nu else 0)
+        columns = [design * (y - mean)[:, None]]
+        if has_nu:
+            columns.append(((y == 0.5) - law[1])[:, None])
+        return w[:, None] * np.column_stack(columns)
+
+    start = np.zeros(design.shape[1] + has_nu)
+    theta = optimize.root(lambda t: scores(t).sum(0), start, tol=1e-13).x
+    step = 1e-5
+    curvature = np.column_stack(
+        [
+            (scores(theta - e).sum(0) - scores(theta + e).sum(0)) / (2 * step)
+            for e in step * np.eye(len(theta))
+        ]
+    )
+    groups = rows if cluster is None else votes[cluster].to_numpy()
+    _, groups = np.unique(groups, return_inverse=True)
+    summed = np.zeros((groups.max() + 1, len(theta)))
+    np.add.at(summed, groups, scores(theta))
+    bread = np.linalg.inv(curvature)
+    g = len(summed)
+    return theta, bread @ summed.T @ summed @ bread * g / (g - 1)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_scores_and_errors_are_those_of_general_tools(case, monkeypatch):
+    monkeypatch.setattr("skcalrank.evaluation._strengths._corrected", lambda scores, _: scores)
+    theta, covariance = reference(VOTES, **case)
+    board = leaderboard(VOTES, anchor="m0", **case)
+    scores, found = ranked(board)
+    np.testing.assert_allclose(scores[1:], theta[:5], rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(found[1:, 1:], covariance[:5, :5], rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose([row[1] for row in board.estimates], theta[5:], rtol=1e-7, atol=1e-9)
+    errors = np.sqrt(covariance.diagonal())[5:]
+    np.testing.assert_allclose([row[2] for row in board.estimates], errors, rtol=1e-5)
+
+
+def test_scores_of_clusters_are_divided_by_what_they_leave():
+    """The correction, written with a dense design and a matrix of the scores of all voters."""
+    codes = [[*map(list(NAMES).index, VOTES[side])] for side in ("model_a", "model_b")]
+    board = leaderboard(VOTES, cluster="user")
+    scores, covariance = ranked(board)
+    p = 1 / (1 + np.exp(scores[codes[1]] - scores[codes[0]]))
+    design = np.eye(6)[codes[0]] - np.eye(6)[codes[1]]
+    of_user = np.eye(40)[VOTES["user"]].T
+    u = of_user @ (design * (VOTES["winner"] - p).to_numpy()[:, None])
+    h = of_user @ (design**2 * (p * (1 - p))[:, None])
+    u /= 1 - h / h.sum(axis=0)
+    weight = np.abs(design).sum(axis=0) / np.abs(design).sum()
+    center = np.eye(6) - weight
+    inverse = np.linalg.pinv(design.T @ (design * (p * (1 - p))[:, None]))
+    expected = center @ inverse @ u.T @ u @ inverse @ center.T * 40 / 39
+    np.testing.assert_allclose(covariance, expected, rtol=1e-9)
+    frame = board.to_frame()
+    w = VOTES["user"].value_counts()
+    reach = stats.t.ppf(0.975, w.sum() ** 2 / (w**2).sum() - 1) * frame["error"]
+    np.testing.assert_allclose(frame["high"] - frame["score"], reach, rtol=1e-12)
+    assert weight @ scores == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_changes_nothing(case):
+    scores, covariance = ranked(leaderboard(VOTES, **case))
+
+    def same(board, factor=1.0, offset=0.0):
+        others = ranked(board)
+        np.testing.assert_allclose(others[0], offset + factor * scores, rtol=0, atol=1e-10 * factor)
+        np.testing.assert_allclose(others[1], factor**2 * covariance, rtol=1e-9, atol=1e-12)
+
+    same(leaderboard(VOTES.sample(frac=1, random_state=0), **case))
+    same(leaderboard(VOTES, scale="elo", **case), 400 / np.log(10), 1000)
+    half = VOTES.assign(w=VOTES["w"] / 2 if "weight" in case else 0.5)
+    same(leaderboard(half, **case | {"weight": "w"}))
+    if "cluster" in case:
+        same(leaderboard(pd.concat([VOTES, VOTES]), **case))
+    swapped = VOTES.rename(columns={"model_a": "model_b", "model_b": "model_a"})
+    swapped = swapped.assign(winner=1 - VOTES["winner"], z=-VOTES["z"], x=-VOTES["x"])
+    same(leaderboard(swapped, **case))
+
+
+def test_differences_and_ranks_do_not_depend_on_the_anchor():
+    free, anchored = leaderboard(VOTES), leaderboard(VOTES, anchor="m3", scale="elo")
+    ours, theirs = free.difference("m1", "m4"), anchored.difference("m1", "m4")
+    assert theirs.difference == pytest.approx(ours.difference * 400 / np.log(10))
+    assert theirs[3:] == pytest.approx(ours[3:])
+    assert free.columns["rank_low"].tolist() == anchored.columns["rank_low"].tolist()
+    frame = anchored.to_frame().set_index("item")
+    assert frame.loc["m3", ["score", "error", "low"]].tolist() == [1000, 0, 1000]
+    i, j = map(free.items.index, ("m1", "m4"))
+    c = free.covariance
+    reach = stats.t.ppf(0.975, len(VOTES) - 1) * np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])
+    assert ours[1:3] == pytest.approx((ours[0] - reach, ours[0] + reach))
+
+
+def test_without_ties_davidson_is_half_and_both_are_bradley_terry():
+    votes = VOTES[VOTES["winner"] != 0.5]
+    half, davidson = leaderboard(votes), leaderboard(votes, ties="davidson")
+    assert half.scores.tolist() == davidson.scores.tolist()
+    assert davidson.estimates == []
+    for table in (votes, VOTES):
+        target = PreferenceTarget.from_frame(table, outcome="winner")
+        expected = bradley_terry(target, alpha=0)[0]
+        scores, _ = ranked(leaderboard(table))
+        np.testing.assert_allclose(scores - scores.mean(), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "file"])
+def test_tables_of_all_libraries(library, tmp_path):
+    words = np.array(["model_b", "tie", "model_a"])[(2 * VOTES["winner"]).astype(int)]
+    columns = {name: VOTES[name].tolist() for name in VOTES} | {"winner": words.tolist()}
+    if library == "file":
+        votes = tmp_path / "votes.parquet"
+        pytest.importorskip("pyarrow.parquet").write_table(
+            pytest.importorskip("pyarrow").table(columns), votes
+        )
+    else:
+        other = pytest.importorskip(library)
+        votes = (other.table if library == "pyarrow" else other.DataFrame)(columns)
+    case = {**REGRESSION, "cluster": "user", "weight": "w"}
+    before = VOTES.copy(deep=True)
+    expected = leaderboard(VOTES, **case)
+    pd.testing.assert_frame_equal(VOTES, before)
+    board = leaderboard(votes, **case)
+    np.testing.assert_allclose(board.scores, expected.scores, rtol=1e-12)
+    assert board.items == expected.items
+
+
+# -- what is wrong with votes --------------------------------------------------------------------
+
+
+def table(text):
+    """Votes written as ``a>b`` (a won) and ``a=b``, with the number of times behind."""
+    rows = []
+    for first, mark, second, times in re.findall(r"(\w)([>=])(\w)(\d*)", text):
+        rows += [(first, second, "tie" if mark == "=" else "model_a")] * int(times or 1)
+    return pd.DataFrame(rows, columns=["model_a", "model_b", "winner"])
+
+
+CYCLE = "a>b9 b>c9 c>a9 b>a6 c>b6 a>c6"
+
+
+def test_an_item_that_won_or_lost_all_has_no_rank():
+    with pytest.warns(UserWarning, match="^2 items without a finite score, such as 'u'") as caught:
+        board = leaderboard(table(f"{CYCLE} u>a3 b>v u>v"))
+    assert len(caught) == 1
+    frame = board.to_frame().set_index("item")
+    assert board.items[3:] == ["u", "v"]
+    assert frame.loc[["u", "v"], ["score", "rank", "rank_low", "low"]].isna().all(axis=None)
+    assert (
+        frame.loc["u", "note"] == "won all 3 votes against group 1; won all 1 vote against group 3"
+    )
+    assert frame.loc["v", "note"].startswith("lost all 1 vote against group 1")
+    np.testing.assert_allclose(board.scores[:3], leaderboard(table(CYCLE)).scores, atol=1e-12)
+    with pytest.raises(ValueError, match="items of one group that have scores"):
+        board.difference("a", "u")
+    assert "won all 3 votes" in board.to_markdown()
+
+
+def test_groups_that_never_met_are_ranked_apart():
+    with pytest.warns(UserWarning, match="in 2 groups, between which no chain"):
+        board = leaderboard(table(f"{CYCLE} x>y30 y>x10"))
+    frame = board.to_frame()
+    assert frame["group"].tolist() == [1, 1, 1, 2, 2]
+    assert frame["rank"].tolist() == [1, 2, 3, 1, 2] or frame["rank"].tolist()[3:] == [1, 2]
+    assert frame["rank_high"].tolist()[3:] == [1, 2]
+    assert board.difference("x", "y").difference == pytest.approx(np.log(3))
+    with pytest.raises(ValueError, match="group 1 and 'y' of group 2"):
+        board.difference("a", "y")
+
+
+ERRORS = {
+    "no two items": (table("a>b3"), {}, "no two items: no score is finite"),
+    "ties alone": (table("a=b5 b=c5"), {}, "got ties alone"),
+    "one item": (table("a>a1"), {}, "must hold different items, got 'a' in both in row 0"),
+    "empty": (table(""), {}, "must have a row at least"),
+    "unknown anchor": (table(CYCLE), {"anchor": "z"}, "anchor must be one of 'a', 'b', 'c'"),
+    "anchor without score": (table(f"{CYCLE} z>a"), {"anchor": "z"}, "anchor must be an item with"),
+    "one voter": (table(CYCLE).assign(user=1), {"cluster": "user"}, "Errors need two clusters"),
+    "zero": (VOTES.assign(q=0), {"covariates": ["q"]}, "'q' must differ from 0"),
+    "of items": (
+        VOTES.assign(
+            q=VOTES["model_a"].str[1:].astype(float) - VOTES["model_b"].str[1:].astype(float)
+        ),
+        {"covariates": ["x", "q"]},
+        "'q' must vary between votes of the same items",
+    ),
+    "collinear": (
+        VOTES.assign(q=VOTES["z"] * 3 - 1),
+        {**REGRESSION, "covariates": ["z", "x", "q"]},
+        "got 'order_effect', a combination of 'z', 'q'",
+    ),
+    "decides": (
+        VOTES.assign(q=np.where(VOTES["winner"] == 0.5, 0, VOTES["winner"] - 0.5)),
+        {"covariates": ["x", "q"]},
+        "Covariate 'q' must not decide votes",
+    ),
+    "missing": (VOTES.assign(z=VOTES["z"].where(VOTES["z"] < 1)), {"covariates": ["z"]}, "rows"),
+    "missing item": (
+        table(CYCLE).assign(model_a=None),
+        {},
+        r"row 0 \(45 such rows\): drop them, as",
+    ),
+    "negative weight": (VOTES.assign(w=-1), {"weight": "w"}, "weights of at least 0"),
+    "codes": (VOTES.assign(winner=1 + (VOTES["winner"] == 1)), {}, r"got 2 \(\d+ rows\)"),
+    "words": (
+        table(CYCLE).assign(winner=["best"] * 15 + ["worst"] * 30),
+        {},
+        r"'best' \(15 rows\), 'worst' \(30 rows\). Known are .*outcomes={'best': 'a'",
+    ),
+    "a text of covariates": (VOTES, {"covariates": "z"}, r"covariates must be a list"),
+    "no side": (VOTES, {"outcomes": {"x": "left"}}, "outcomes must be one of 'a', 'b', 'tie'"),
+    "a side and a name": (table("a>b9 b>a6"), {"outcomes": {}, "outcome": "x"}, "column 'x'"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_name_what_is_wrong(case):
+    votes, options, message = ERRORS[case]
+    with pytest.raises(ValueError, match=message):
+        leaderboard(votes, **options)
+
+
+def test_words_of_outcomes():
+    expected = leaderboard(VOTES).scores
+    number = (2 * VOTES["winner"]).astype(int)
+    for words in (
+        ["b", "Draw", "a"],
+        ["right", "both_bad", "LEFT"],
+        ["model_b", "tie (bothbad)", "model_a"],
+    ):
+        votes = VOTES.assign(winner=np.array(words)[number])
+        assert leaderboard(votes).scores.tolist() == expected.tolist()
+    coded = VOTES.assign(winner=np.array([2, 9, 1])[number])
+    own = {1: "a", 2: "b", 9: "tie"}
+    assert leaderboard(coded, outcomes=own).scores.tolist() == expected.tolist()
+    named = np.where(number == 1, "tie", np.where(number == 2, VOTES["model_a"], VOTES["model_b"]))
+    assert leaderboard(VOTES.assign(winner=named)).scores.tolist() == expected.tolist()
+    clash = pd.DataFrame({"model_a": ["b"], "model_b": ["a"], "winner": ["a"]})
+    with pytest.raises(ValueError, match="name of an item and of a side, which differ in row 0"):
+        leaderboard(clash)
+
+
+def test_items_of_few_voters():
+    few = {"model_a": ["z", "m2"], "model_b": ["m1", "z"], "winner": [1, 1], "user": [99, 99]}
+    votes = pd.concat([made(seed=1), pd.DataFrame(few)])
+    board = leaderboard(votes, cluster="user")
+    row = board.to_frame().set_index("item").loc["z"]
+    assert (row["rank_low"], row["rank_high"], row["n_clusters"]) == (1, 7, 1)
+    assert np.isnan(row["low"])
+    assert row["note"] == "no interval: one cluster"
+    gap = board.difference("z", "m1")
+    assert np.isnan([gap.low, gap.p]).all()
+    assert not gap.separated
+
+
+def test_five_planted_defects_are_told_and_a_clean_board_has_none():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert leaderboard(made(seed=3, n=4000, order=0), cluster="user").notes == []
+    half = made(seed=3, n=4000, order=0)
+    half.loc[: len(half) // 2, "user"] = 99
+    with pytest.warns(UserWarning, match=r"tell as much as 3.* clusters of equal weight"):
+        leaderboard(half, cluster="user")
+    first = made(seed=3, n=4000, order=0.8)
+    (note,) = leaderboard(first, cluster="user").notes
+    assert note.startswith("Items of model_a win more often")
+    assert leaderboard(first, order_effect=True).notes == []
+
+
+def test_a_frame_of_votes_is_no_frame_of_winners():
+    votes = table("a>b b=a")
+    for options in ({}, {"winner": "model_a", "loser": "model_b"}):
+        with pytest.raises(ValueError, match="outcome='winner'"):
+            PreferenceTarget.from_frame(votes, **options)
+    y = PreferenceTarget.from_frame(votes, outcome="winner", outcomes={"tie": "tie"})
+    assert (y.winner.tolist(), y.loser.tolist()) == ([0, 1, 0], [1, 0, 1])
+    assert (y.weight.tolist(), y.judgment.tolist()) == ([1, 0.5, 0.5], [0, 1, 1])

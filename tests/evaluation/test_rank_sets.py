@@ -1,0 +1,110 @@
+"""Rank sets: who is above whom, of votes and of tables of tasks and systems."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skcalrank import leaderboard
+from skcalrank.evaluation import compare_values, rank_sets
+
+pd = pytest.importorskip("pandas")
+
+
+def board_of(gaps, n=400, seed=0):
+    """A leaderboard of votes between all pairs of items."""
+    rng = np.random.default_rng(seed)
+    i, j = (np.repeat(of, n) for of in np.triu_indices(len(gaps), 1))
+    won = rng.random(len(i)) < 1 / (1 + np.exp(gaps[j] - gaps[i]))
+    names = np.array(list("abcdefgh"))
+    return leaderboard(pd.DataFrame({"model_a": names[i], "model_b": names[j], "winner": won}))
+
+
+def test_blocks_of_items_are_told_apart_and_equal_items_are_not():
+    board = board_of(np.repeat([2.0, 1.0, 0.0], 2))
+    frame = board.to_frame()
+    assert frame["rank"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert frame["rank_low"].tolist() == [1, 1, 3, 3, 5, 5]
+    assert frame["rank_high"].tolist() == [2, 2, 4, 4, 6, 6]
+    assert not board.difference("a", "b").separated
+    assert board.difference("c", "e").separated
+    assert (board.above.sum(axis=0) + 1).tolist() == frame["rank_low"].tolist()
+
+
+def test_few_votes_give_all_ranks():
+    frame = board_of(np.zeros(4), n=6).to_frame()
+    assert set(zip(frame["rank_low"], frame["rank_high"])) == {(1, 4)}
+
+
+def test_two_steps_tell_more_apart_than_one_critical_value():
+    """The bound of a single step, with the largest of all standardized differences."""
+    n_apart, n_in_one_step = 0, 0
+    for seed in range(10):
+        board = board_of(0.35 * np.arange(8), n=60, seed=seed)
+        c = board.covariance
+        draws = np.random.default_rng(0).multivariate_normal(np.zeros(8), c, 4000, method="eigh")
+        spread = np.sqrt(np.add.outer(c.diagonal(), c.diagonal()) - 2 * c) + np.eye(8)
+        largest = np.abs((draws[:, :, None] - draws[:, None]) / spread).max(axis=(1, 2))
+        t = (board.scores[:, None] - board.scores) / spread
+        n_in_one_step += (t > np.quantile(largest, 0.95)).sum()
+        n_apart += board.above.sum()
+        assert not board.above[np.tril_indices(8)].any()
+    assert n_apart > n_in_one_step
+
+
+def made_table(n=40, m=4, seed=0):
+    values = np.random.default_rng(seed).normal(size=(n, m))
+    return pd.DataFrame(values + 0.6 * np.arange(m), columns=list("wxyz")[:m])
+
+
+def test_two_systems_are_a_paired_t_test():
+    """With few tasks all changes of signs are among those drawn, so that p-values agree nearly."""
+    for seed in range(8):
+        table = made_table(n=30, m=2, seed=seed)
+        test = stats.ttest_rel(table["x"], table["w"])
+        if not 0.03 < test.pvalue < 0.08:
+            assert rank_sets(table).difference("x", "w").separated == (test.pvalue < 0.05)
+        gap = rank_sets(table).difference("x", "w")
+        assert gap.p == pytest.approx(test.pvalue)
+        assert (gap.low, gap.high) == pytest.approx(tuple(test.confidence_interval()))
+        assert np.isnan(gap.probability)
+
+
+def test_a_table_is_a_leaderboard_of_means():
+    table = made_table()
+    board = rank_sets(table)
+    assert board.items == ["z", "y", "x", "w"]
+    np.testing.assert_allclose(board.scores, table.mean()[board.items])
+    errors = table.std() / np.sqrt(40)
+    np.testing.assert_allclose(board.columns["error"], errors[board.items])
+    assert "Means of 40 tasks" in board.to_markdown()
+    shuffled = rank_sets(table.sample(frac=1, random_state=0)[["y", "w", "z", "x"]])
+    assert shuffled.columns["rank_low"].tolist() == board.columns["rank_low"].tolist()
+    same = rank_sets(pd.concat([table["w"], table["w"].rename("v")], axis=1))
+    assert same.columns["rank"].tolist() == [1, 1]
+    assert same.columns["rank_high"].tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("values", [[[1, 2]], [[1], [2]], [1, 2]])
+def test_tables_that_are_too_small(values):
+    with pytest.raises(ValueError, match=r"two tasks .* two systems"):
+        rank_sets(values)
+
+
+def test_missing_values_are_named():
+    with pytest.raises(ValueError, match="got nan in row 1, column 0: leave out"):
+        rank_sets([[1, 2], [np.nan, 1], [2, 3]])
+
+
+def test_comparisons_have_rank_sets():
+    table = made_table()
+    values = {name: {"map": column.tolist(), "mrr": [0.5] * 40} for name, column in table.items()}
+    values["w"]["map"][3] = np.nan
+    with pytest.warns(UserWarning, match="different queries"):
+        comparison = compare_values(values, confidence_level=0.9)
+    board = comparison.rank_sets()
+    assert board.sample == "39 queries"
+    expected = rank_sets(table.drop(3), confidence_level=0.9)
+    assert board.columns["rank_low"].tolist() == expected.columns["rank_low"].tolist()
+    assert comparison.rank_sets("mrr").columns["rank_high"].tolist() == [4] * 4
+    with pytest.raises(ValueError, match="measure must be one of"):
+        comparison.rank_sets("ndcg")
