@@ -27,8 +27,17 @@ SCALES = {"logit": (1.0, 0.0), "elo": (400 / np.log(10), 1000.0)}
 class ScoreDifference(NamedTuple):
     """Difference of two scores of a :class:`Leaderboard`, with its interval and test.
 
-    ``probability`` is that of the first item to win, with a tie as half of a win; NaN without
-    votes. ``separated`` says whether the rank sets tell the two apart; None without rank sets.
+    Parameters
+    ----------
+    difference, low, high : float
+        Difference in the scale of the scores, and the ends of its interval, which holds for this
+        pair alone.
+    p : float
+        p-value of no difference, of this pair alone.
+    probability : float
+        Probability that the first item wins, with a tie as half of a win; NaN without votes.
+    separated : bool or None
+        Whether the rank sets, which hold for all pairs at once, tell the two apart; None without.
     """
 
     difference: float

@@ -395,6 +395,8 @@ def runs() -> None:
     assert_type(board, evaluation.Leaderboard)
     assert_type(board.difference("a", "b"), evaluation.ScoreDifference)
     assert_type(board.difference("a", "b").low, float)
+    shown = displays.LeaderboardDisplay.from_leaderboard(board)
+    assert_type(shown, displays.LeaderboardDisplay)
     assert_type(evaluation.rank_sets(X).items, list[str])
     log = frame.assign(session=frame["qid"], clicked=frame["position"] == 1)
     names = {"query": "qid", "document": "id", "position": "position"}
