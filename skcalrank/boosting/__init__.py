@@ -99,14 +99,14 @@ References
    Boosting, Annals of Statistics 28, 2000 (section 4.3 on the bound of the steps).
 """
 
-from ._estimators import scores_of, taken_by
+from ._estimators import adds_trees, scores_of, taken_by
 from ._external import ExternalRanker, adapted, is_least_squares, tree_scores
 from ._handed import group_sizes
 from ._metrics import lightgbm_metric, xgboost_metric
 from ._objectives import LightGBMObjective, XGBoostObjective, lightgbm_objective, xgboost_objective
 from ._ranker import BoostedRanker, check_fit_part, fit_held_out
 from ._reader import TableReader, encodes
-from ._training import held_out
+from ._training import held_out, sums
 
 __all__ = [
     "BoostedRanker",

@@ -32,6 +32,11 @@ def reads_tables(estimator: Any) -> bool:
     return library_of(estimator).takes(estimator).string
 
 
+def adds_trees(estimator: Any) -> bool:
+    """Return whether the scores of a ranker are sums of trees, and more trees are stopped early."""
+    return getattr(estimator, "adds_trees", False)
+
+
 def taken_by(estimator: Any) -> frozenset[str]:
     """Return the names of the metadata that `predict` of a fitted estimator takes."""
     with config_context(enable_metadata_routing=True):

@@ -260,7 +260,7 @@ class BoostedRanker(TableReader, TargetRanker):
     __metadata_request__fit = dict.fromkeys(["qid", "X_val", "y_val", "qid_val"], True)
     takes_label_form = False
     takes_eval_set = True
-    fits_among_workers = trains_in_parts = True
+    fits_among_workers = trains_in_parts = adds_trees = True
     _theorem: ClassVar[str] = "trees"
     _for_label_form = "SpearmanRanker(HistGradientBoostingRegressor())"
     _weights_note = "a repeated row may be held out, and counts twice in a leaf"

@@ -70,7 +70,11 @@ def grow_models(
     number.
     """
     models: list[Model] = []
-    settings = _settings(ranker)
+    columns = Columns.of(ranker)
+    settings = {name: getattr(ranker, name) for name in TREE_OPTIONS} | {
+        "monotonic_cst": monotonic(ranker.monotonic_cst, columns),
+        "interaction_cst": interactions(ranker.interaction_cst, columns),
+    }
     # Rows of an eval_set have labels, also where targets are learned.
     has_labels = bool(evals) and isinstance(measure, OfTargets)
     stopped_by: Any = measure.measure if has_labels else measure  # type: ignore[attr-defined]
@@ -164,19 +168,10 @@ def _distance(values: Floats, others: Floats) -> float:
     return float(np.abs(one - other).max())
 
 
-def _settings(ranker: Any) -> dict[str, float | list[int | list[int]] | None]:
-    """Return the options of the trees, those of columns for the columns of the matrix."""
-    columns = Columns.of(ranker)
-    return {name: getattr(ranker, name) for name in TREE_OPTIONS} | {
-        "monotonic_cst": monotonic(ranker.monotonic_cst, columns),
-        "interaction_cst": interactions(ranker.interaction_cst, columns),
-    }
-
-
 def _split(ranker: Any, rows: Rows, mask: Bools) -> tuple[Rows, dict[str, Rows]]:
     """Return the training rows, and the held-out rows by name."""
     fraction = ranker.validation_fraction
-    n_out, n_in = workers_of_fit().reduce((mask.sum(), (~mask).sum()), _sums)
+    n_out, n_in = workers_of_fit().reduce((mask.sum(), (~mask).sum()), sums)
     if not n_in or not n_out:
         raise ValueError(
             f"validation_fraction={fraction!r} of n_samples={n_in + n_out} rows must leave rows "
@@ -187,7 +182,7 @@ def _split(ranker: Any, rows: Rows, mask: Bools) -> tuple[Rows, dict[str, Rows]]
     return train, {"validation": rows.take(mask).of_all()} if fraction else {}
 
 
-def _sums(values: list[tuple[Any, ...]]) -> list[Any]:
+def sums(values: list[tuple[Any, ...]]) -> list[Any]:
     return [sum(numbers) for numbers in zip(*values)]
 
 
@@ -391,7 +386,7 @@ def _mean_of_used(values: Floats, rows: Rows) -> float:
     """Return the mean of grouped values over the rows of positive weight of all workers, or 0."""
     if rows.weight is not None:
         values = values[rows.queries.group(rows.weight) > 0]
-    total, n = workers_of_fit().reduce((values.sum(), len(values)), _sums)
+    total, n = workers_of_fit().reduce((values.sum(), len(values)), sums)
     return total / n if n else 0.0
 
 

@@ -13,8 +13,8 @@ from ..data import Queries, QuerySizes, inside
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
 from ._calibrated import Calibration, calibration, unknown
-from ._penalty import AUTO
 from ._plan import FIT, Call
+from ._regression import AUTO
 from ._score import ScoreRanker
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -221,7 +222,10 @@ class AggregatedRanker(JudgmentRanker):
             raise ValueError(
                 "sample_weight must be positive for a document that was judged, got zeros only."
             )
-        if isinstance(ranker, TargetRanker) and _is_of_numbers(rows.X):
+        of_numbers = issparse(rows.X) or (
+            isinstance(rows.X, np.ndarray) and rows.X.dtype.kind in "biuf"
+        )
+        if isinstance(ranker, TargetRanker) and of_numbers:
             self.ranker_ = ranker._fit_to_targets(inner, weighed, targets)
         else:
             self.ranker_ = ranker.fit_targets(
@@ -255,29 +259,16 @@ class AggregatedRanker(JudgmentRanker):
             return self.ranker_.predict(rows.as_given(), rows.qid if rows.named else None)
         return self.ranker_._scores(rows)
 
-    @property
-    def coef_(self) -> Floats:
-        """Coefficients of `ranker_`, if any."""
-        return self.ranker_.coef_
-
-    @property
-    def intercept_(self) -> float | Any:
-        """Intercept of `ranker_`, if any."""
-        return self.ranker_.intercept_
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Feature importances of `ranker_`, if any."""
-        return self.ranker_.feature_importances_
+    coef_ = property(attrgetter("ranker_.coef_"), doc="Coefficients of `ranker_`, if any.")
+    intercept_ = property(attrgetter("ranker_.intercept_"), doc="Intercept of `ranker_`, if any.")
+    feature_importances_ = property(
+        attrgetter("ranker_.feature_importances_"), doc="Importances in `ranker_`, if any."
+    )
 
 
 def _reads_tables(ranker: BaseRanker) -> bool:
     """Return whether a ranker makes numbers of the columns of a table itself."""
     return get_tags(ranker).input_tags.string
-
-
-def _is_of_numbers(X: Any) -> bool:
-    return issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "biuf")
 
 
 def _check_ranker(ranker: Any) -> None:

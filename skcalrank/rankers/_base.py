@@ -33,9 +33,9 @@ from ..data import (
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget
 from ._door import door
-from ._penalty import seen_in
 from ._plan import FIT, Call, Plan
 from ._record import FitRecord
+from ._regression import seen_in
 
 # Methods that need the queries even where each document is scored by itself.
 _OF_QUERIES = ("rank", "top_k", "score")
@@ -118,6 +118,9 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # addition to those of the base classes.
     _rules: ClassVar[Any] = ()
 
+    # Whether X may be sparse, unless a regressor tells.
+    _takes_sparse: ClassVar[bool] = False
+
     # How X is read, whatever the tags say.
     _reads_also: ClassVar[dict[str, bool]] = {}
 
@@ -176,6 +179,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         tags.regressor_tags = RegressorTags(poor_score=True)
         tags.target_tags.required = True
         tags.target_tags.multi_output = self.takes_label_form
+        tags.input_tags.sparse = self._takes_sparse
         if self._y_is_relevance:
             with suppress(ValueError, TypeError):  # parameters are validated in fit
                 tags.target_tags.positive_only = self._takes_positive_only()
@@ -207,7 +211,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         """Validate the rows to be ranked, for a method that ranks or scores them."""
         self._check_fitted()
         qid = qid if method == "score" else check.of_one_query(qid, X)
-        if self._scores_by_query or method in _OF_QUERIES:
+        if qid is None and (self._scores_by_query or method in _OF_QUERIES):
             self._require_qid(qid, method)
         refuse_lazy(type(self).__name__, X=X, qid=qid)
         check.row_order(X=X, qid=qid)

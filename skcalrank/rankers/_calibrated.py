@@ -69,11 +69,6 @@ def narrowed(calibration: Calibration, condition: str) -> Calibration:
     return Calibration("condition", f"{calibration.why}, and if {condition}")
 
 
-def without_theorem(ranker: Any, _: Any) -> Calibration:
-    """Return that no theorem is known for a ranker."""
-    return unknown(f"no theorem is known for {type(ranker).__name__}")
-
-
 def of_score_targets(_: Any, plan: Any) -> Calibration:
     """Return what holds if the means of the score targets of a plan are sorted by."""
     measure = plan.measure
@@ -97,7 +92,9 @@ def of_regression(ranker: Any, plan: Any) -> Calibration:
     if callable(plan.score_function):
         return under("means of score_function agree with every majority (RAT13, Theorem 6)")
     calibration = of_score_targets(ranker, plan)
-    if plan.loss == "centered" and not _is_of_instances(ranker):
+    # In the label-ranking form a row is a query.
+    is_whole = hasattr(ranker, "record_") and ranker.n_items_ is not None
+    if plan.loss == "centered" and not is_whole:
         return narrowed(calibration, "each row carries its whole query, as loss='centered' needs")
     return calibration
 
@@ -145,6 +142,8 @@ def of_trees(ranker: Any, plan: Any) -> Calibration:
 
 def calibration(ranker: Any, theorem: str, plan: Any) -> Calibration:
     """Return what is known of a ranker, by the name of the rule of its class."""
+    if theorem in _WHATEVER:
+        return _WHATEVER[theorem]
     return _THEOREMS[theorem](ranker, plan)
 
 
@@ -160,42 +159,30 @@ def of_judgments(ranker: Any, plan: Any) -> Calibration:
     return narrowed(learned, condition)
 
 
-def of_single_preferences(_: Any, __: Any) -> Calibration:
-    """Return what DMJ10 prove of RankSVM and RankNet."""
-    return unknown("losses of single preferences are not, even under low noise (DMJ10)")
-
-
-def of_mean_preferences(_: Any, __: Any) -> Calibration:
-    """Return what DMJ13 prove of losses of net preferences."""
-    return under("mean preferences have no cycle, P_DAG, and queries have many judgments (DMJ13)")
-
-
-def of_mix(_: Any, __: Any) -> Calibration:
-    """Return what holds for a ranker of several labels."""
-    return under(
-        "it is the mix of positional measures by measure_weights_, which have one cutoff and the "
-        "same discounts"
-    )
-
-
 # What is known, by the name that the class of a ranker has for it.
 _THEOREMS = {
-    "none": without_theorem,
+    "none": lambda ranker, _: unknown(f"no theorem is known for {type(ranker).__name__}"),
     "score_targets": of_score_targets,
     "regression": of_regression,
     "pairs": of_pairs,
     "loss": of_loss,
     "trees": of_trees,
     "judgments": of_judgments,
-    "single_preferences": of_single_preferences,
-    "mean_preferences": of_mean_preferences,
-    "mix": of_mix,
 }
 
-
-def _is_of_instances(ranker: Any) -> bool:
-    """Return whether a ranker is fitted to the label-ranking form, where a row is a query."""
-    return hasattr(ranker, "record_") and ranker.n_items_ is not None
+# What is known whatever the plan says, of RankSVM and RankNet, of net preferences, and of a mix.
+_WHATEVER = {
+    "single_preferences": unknown(
+        "losses of single preferences are not, even under low noise (DMJ10)"
+    ),
+    "mean_preferences": under(
+        "mean preferences have no cycle, P_DAG, and queries have many judgments (DMJ13)"
+    ),
+    "mix": under(
+        "it is the mix of positional measures by measure_weights_, which have one cutoff and the "
+        "same discounts"
+    ),
+}
 
 
 def _learns_grades(measure: Measure) -> bool:

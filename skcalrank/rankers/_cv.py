@@ -22,11 +22,10 @@ from ..linear_model import GramRidge, add_moments
 from ..measures import Measure, OfTargets, PositionalMeasure
 from ._door import door
 from ._folds import held_out_scores, make_splits, training_moments
-from ._penalty import AUTO, gram_ridge, penalty
 from ._plan import RegressionPlan
 from ._positional import LeastSquaresRanker, positional
 from ._record import FitRecord
-from ._regression import names_of
+from ._regression import AUTO, gram_ridge, names_of, penalty
 from ._score import ScoreRanker
 
 # Multiples of the penalty "auto".

@@ -117,7 +117,8 @@ def _as_counted(ranker: Any, plan: Plan, rows: Rows, qid: Any) -> Rows:
         read = counted if level is None else measure.labels(counted)
         check.warn_of_equal_labels(read, queries, plan.call.name, level)
         settle(EqualLabelsWarning)  # folds of the rows are other ones
-        if not ranker._hands_tables_on() and workers_of_fit().size == 1:
+        is_table = not isinstance(rows.table, np.ndarray) and not ranker._hands_tables_on()
+        if is_table and workers_of_fit().size == 1:
             y = None if rows.n_items else queries.ungroup(rows.y)
             warn_of_leaks(rows.table, y, queries, qid)
     return rows

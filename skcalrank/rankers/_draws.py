@@ -134,7 +134,7 @@ def descend(
     for batch in batches:
         if lengths is None:
             lengths = step_lengths(batch, rows, penalty, step)
-        descent.update(rows.X[batch.rows], batch.slope, lengths or _no_step, penalty)
+        descent.update(rows.X[batch.rows], batch.slope, lengths or (lambda _: 0.0), penalty)
         done = descent.n_updates
         if verbose and (done % _PRINT_EVERY == 0 or done == last):
             say(f"[StochasticAggregatedRanker] update {done} of {last}")
@@ -176,10 +176,6 @@ def step_lengths(batch: Batch, rows: Rows, penalty: float, first: Any = None) ->
         return first / max(convex, 1.0 + 2.0 * first * penalty * t)
 
     return length
-
-
-def _no_step(_t: Any) -> Any:
-    return 0.0
 
 
 def _checked(loss: Any, targets: Floats, queries: Queries) -> Any:

@@ -16,9 +16,8 @@ from .._solvers import predict_rows
 from ..columns import MOST_CELLS, PART_CELLS
 from ..columns.types import Floats
 from ..data import Queries, Ranked, Rows, one_blas_thread, warn
-from ._penalty import AUTO, penalty, seen_in
 from ._plan import RegressionPlan
-from ._regression import units_of
+from ._regression import AUTO, penalty, seen_in, units_of
 
 # Largest number of rows for which "auto" tries a kernel: the last fit takes a time of their cube.
 _MOST_ROWS = 5000
@@ -55,7 +54,8 @@ def with_kernel(plan: RegressionPlan, rows: Rows, targets: Floats) -> Regression
     if regressor is None:
         return replace(plan, kernel="linear")
     # Kernel ridge commutes with centering over items, which have one kernel.
-    return replace(plan, kernel="gaussian", regressor=regressor, alpha=None, loss="centered")
+    changed: Any = {"alpha": None, "loss": "centered", "closed_form": False}
+    return replace(plan, kernel="gaussian", regressor=regressor, **changed)
 
 
 def _best(rows: Rows, measure: Any, *, or_linear: bool) -> Any:

@@ -15,9 +15,8 @@ from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
 from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, lazy_aware, limits, workers_of_fit
 from ._base import BaseRanker, TargetRanker
 from ._door import door
-from ._penalty import ALPHA, AUTO, Seen, penalty, seen_in, warn_of_many_columns
 from ._plan import Plan
-from ._regression import units_of
+from ._regression import ALPHA, AUTO, Seen, penalty, seen_in, units_of, warn_of_many_columns
 
 
 class LinearScorer(BaseRanker):
@@ -66,6 +65,7 @@ class LinearScorer(BaseRanker):
     """
 
     fits_among_workers: ClassVar[bool] = False
+    _takes_sparse = True
 
     coef_: Floats
     intercept_: float | Any
@@ -99,11 +99,6 @@ class LinearScorer(BaseRanker):
         self.warm_start = warm_start
         self.verbose = verbose
         self.query_weight = query_weight
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     @abstractmethod
     def _solve(self, rows: Rows, start: tuple[Floats, Any] | None) -> ScorerFit:

@@ -20,9 +20,8 @@ from ..metrics import CheckedTarget, RowPolicies, measure_score
 from ._base import BaseRanker
 from ._door import door
 from ._front import Front, efficient_rows, mixes_of
-from ._penalty import ALPHA, AUTO, gram_ridge, penalty, seen_in
 from ._plan import Call, Plan
-from ._regression import moments_of
+from ._regression import ALPHA, AUTO, gram_ridge, moments_of, penalty, seen_in
 
 
 class MultiLabelRanker(BaseRanker):
@@ -100,6 +99,7 @@ class MultiLabelRanker(BaseRanker):
     _takes_several = True
     _theorem: ClassVar[str] = "mix"
     _y_is_relevance = False
+    _takes_sparse = True
     _plan_settings: ClassVar = {"loss": "pairwise_squared", "sums_over": "pairs"}
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -118,11 +118,6 @@ class MultiLabelRanker(BaseRanker):
         self.measure = measure
         self.weights = weights
         self.alpha = alpha
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _measures(self, names: list[str]) -> list[Measure]:
         """Return the measure of each label."""

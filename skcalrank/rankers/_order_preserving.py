@@ -19,9 +19,8 @@ from ..data import Rows, limits, workers_of_fit
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import Measure
 from ._linear import LinearScorer, TargetScorer
-from ._penalty import AUTO, gram_ridge
 from ._plan import LossPlan
-from ._regression import fit_ridge, units_of
+from ._regression import AUTO, fit_ridge, gram_ridge, units_of
 
 # Largest number of features for Newton's method.
 _NEWTON_FEATURES = 500

@@ -28,9 +28,8 @@ from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Seed
 from ..data import Queries, Rows, all_or_nothing, apart, check, each, limits, refuse_lazy, say
 from ..preds import Pred, PredResult, get_pred, solve_with_ties, warn_of_gaps
 from ._door import door
-from ._penalty import AUTO, gram_ridge, penalty, seen_in
 from ._plan import RegressionPlan
-from ._regression import fit_ridge
+from ._regression import AUTO, fit_ridge, gram_ridge, penalty, seen_in
 from ._score import ScoreRanker
 from ._stacks import distinct_rows, rows_of, solve_task, stacks
 

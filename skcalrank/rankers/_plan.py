@@ -12,7 +12,7 @@ from ..data import Rows, has_method, query_factors, workers_of_fit
 from ..judgments import PreferenceTarget
 from ..losses import get_loss
 from ..measures import Measure, warn_unless_grades
-from ._penalty import AUTO, seen_in
+from ._regression import AUTO, seen_in
 
 # Numbers of rows for which kernels are tried by default: fewer would often choose a wrong one, and
 # more take longer than about a second.
@@ -188,7 +188,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class RegressionPlan(Plan):
-    """Plan of a ranker that regresses the targets of documents, or of pairs, by any regressor."""
+    """Plan of a ranker that regresses the targets of documents, or of pairs, by any regressor.
+
+    * `closed_form`: whether the regressor, or the last step of a pipeline, is fitted so.
+    """
+
+    closed_form: bool = True
 
     @classmethod
     def of(cls, params: dict[str, Any], **settings: Any) -> Self:
@@ -203,17 +208,14 @@ class RegressionPlan(Plan):
             alpha=plan.alpha if regressor is None else None,
             regressor=regressor,
             sums_over="documents" if squares else "pairs",
+            closed_form=regressor is None or fits_in_closed_form(regressor),
         )
-
-    @property
-    def closed_form(self) -> bool:
-        """Whether the regressor, or the last step of a pipeline, is fitted in closed form."""
-        return fits_in_closed_form(self.regressor)
 
     @property
     def reads_tables(self) -> bool:
         # Features of pairs are computed from numbers.
-        return self.surrogate == "score" and not is_closed_form(self.regressor)
+        is_other = self.regressor is not None and not is_closed_form(self.regressor)
+        return self.on_documents and is_other
 
     @property
     def in_chunks(self) -> bool:
@@ -222,7 +224,7 @@ class RegressionPlan(Plan):
             able = self.measure.is_scaled and self.alpha is not None
         else:
             able = has_method(self.regressor, "partial_fit")
-        return able and self.surrogate == "score" and self.kernel not in ("gaussian", "auto")
+        return able and self.on_documents and self.kernel not in ("gaussian", "auto")
 
     @property
     def merges(self) -> bool:

@@ -13,8 +13,8 @@ import numpy as np
 from ..columns import hash_names, is_repeatable
 from ..data import MissingQidError, QuerySizes, are_alike, workers_of_fit
 from ..measures import Measure
-from ._penalty import NOTHING_SEEN, Seen, penalty
 from ._plan import Plan
+from ._regression import NOTHING_SEEN, Seen, penalty
 
 # Statistics can be added only if these settings are equal.
 _SETTINGS = [
@@ -131,14 +131,11 @@ class FitRecord:
         again = self._common(chunk)
         if again:
             raise ValueError(
-                f"Query {_any_of(again)} was in an earlier chunk: all rows of a query must be in "
+                f"Query {min(again)} was in an earlier chunk: all rows of a query must be in "
                 "one chunk, and queries of different files need different names. Chunks that are "
                 "one query each need different names, such as qid=i."
             )
-        names, varied = _joined(self.names, chunk.names), self.varied or chunk.varied
-        seen = self.seen.add(chunk.seen)
-        plan = replace(self.plan, alpha=chunk.alpha)
-        return replace(self, plan=plan, names=names, varied=varied, seen=seen, sizes=None)
+        return replace(self._joined(chunk), plan=replace(self.plan, alpha=chunk.alpha))
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
         """Return the record of one fit to the different queries of several rankers."""
@@ -159,17 +156,26 @@ class FitRecord:
             again = merged._common(other)
             if again:
                 raise ValueError(
-                    f"Query {_any_of(again)} was seen by two of the rankers: all rows of a query "
+                    f"Query {min(again)} was seen by two of the rankers: all rows of a query "
                     "must be given to one of them, and queries of different files need different "
                     "names."
                 )
-            hashes = np.union1d(merged.hashes, other.hashes)
-            names = _joined(merged.names, other.names)
-            varied = merged.varied or other.varied
-            seen = merged.seen.add(other.seen)
-            merged = replace(merged, names=names, hashes=hashes, varied=varied, seen=seen)
-            merged = replace(merged, sizes=None)
+            merged = merged._joined(other)
         return merged
+
+    def _joined(self, other: FitRecord) -> FitRecord:
+        """Return the record of one fit to the different queries of two records."""
+        names: Set[Any] = self.names
+        if other.names:  # without copying a set that grows each time
+            names = (names if isinstance(names, Names) else Names().add(names)).add(other.names)
+        return replace(
+            self,
+            names=names,
+            hashes=np.union1d(self.hashes, other.hashes),
+            varied=self.varied or other.varied,
+            seen=self.seen.add(other.seen),
+            sizes=None,
+        )
 
     def _common(self, other: FitRecord) -> list[str]:
         """Return the names of queries in both records, as error messages print them."""
@@ -216,26 +222,15 @@ class FitRecord:
 
 def _of_several(records: list[FitRecord]) -> FitRecord:
     """Return the record of one fit to the different queries of equal records."""
+    known = [record.missing for record in records if record.missing is not None]
+    missing = tuple(sorted(set().union(*known))) if len(known) == len(records) else None
     return replace(
         records[0],
         seen=reduce(Seen.add, [record.seen for record in records]),
         varied=any(record.varied for record in records),
-        missing=_all_of([record.missing for record in records]),
+        missing=missing,
         hashes=np.unique(np.concatenate([record.hashes for record in records])),
     )
-
-
-def _all_of(parts: list[tuple[int, ...] | None]) -> tuple[int, ...] | None:
-    """Return the numbers in any of several parts, or None if a part is not known."""
-    known = [columns for columns in parts if columns is not None]
-    return tuple(sorted(set().union(*known))) if len(known) == len(parts) else None
-
-
-def _joined(names: Set[Any], more: Set[Any]) -> Set[Any]:
-    """Return the union of two disjoint sets, without copying a set that grows each time."""
-    if not more:
-        return names
-    return (names if isinstance(names, Names) else Names().add(names)).add(more)
 
 
 def _known(names: Iterable[Any], hashes: np.ndarray) -> list[Any]:
@@ -245,8 +240,3 @@ def _known(names: Iterable[Any], hashes: np.ndarray) -> list[Any]:
     asked = hash_names(names)
     is_known = hashes[np.searchsorted(hashes[:-1], asked)] == asked
     return [name for name, known in zip(names, is_known.tolist()) if known]
-
-
-def _any_of(names: Iterable[str]) -> str:
-    """Return one of the names, the same one in every run."""
-    return min(names)

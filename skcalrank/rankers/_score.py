@@ -39,16 +39,24 @@ from ..data import (
 )
 from ..linear_model import learn_moments
 from ._base import TargetRanker, planned
-from ._penalty import ALPHA, AUTO, gram_ridge, warn_of_many_columns
 from ._plan import Call, RegressionPlan
 from ._record import FitRecord
-from ._regression import fit_targets, fit_wide, is_wide, names_of
+from ._regression import (
+    ALPHA,
+    AUTO,
+    fit_targets,
+    fit_wide,
+    gram_ridge,
+    is_wide,
+    names_of,
+    warn_of_many_columns,
+)
 
 # Fewer rows than this may share a leaf of a tree, so equal predictions mean nothing.
 _MANY_ROWS = 20
 
 
-def _updated(fitted: Any, given: Any, ignored: tuple[str, ...] = ()) -> Any:
+def _updated(plan: RegressionPlan, fitted: Any, given: Any) -> Any:
     """Set the parameters of a fitted regressor to those of the one given for its next chunk.
 
     `fitted` may be a regressor of several outputs around one of the given type. Raise ValueError
@@ -61,6 +69,8 @@ def _updated(fitted: Any, given: Any, ignored: tuple[str, ...] = ()) -> Any:
             f"estimator must be a {type(fitted).__name__}, which has seen the rows before, got "
             f"{given!r}: begin with a new ranker."
         )
+    # If rows are centered within queries, fit_intercept was set to False.
+    ignored = ("fit_intercept",) if plan.loss == "pairwise_squared" else ()
     old, new = before.get_params(), given.get_params()
     changed = {k: v for k, v in new.items() if k not in ignored and not _same(old.get(k), v)}
     from sklearn.neural_network import MLPRegressor  # late, since few programs have one
@@ -127,12 +137,6 @@ def _same(old: Any, new: Any) -> bool:
     return old == new if old is None or isinstance(old, (str, Number)) else True
 
 
-def _own_copy(regressor: Any) -> Any:
-    """Return a copy that can be updated with another chunk without changing the regressor."""
-    # A regressor fitted by moments replaces its attributes; others may change arrays in place.
-    return copy.copy(regressor) if is_closed_form(regressor) else copy.deepcopy(regressor)
-
-
 def _warn_of_constant(regressor: Any, X: Any, values: Floats) -> None:
     """Warn if a regressor predicts one value for many different rows."""
     if values.shape[0] < _MANY_ROWS or (values != values.flat[0]).any():
@@ -157,13 +161,6 @@ def _new_regressor(plan: RegressionPlan, record: FitRecord) -> Any:
     if plan.regressor is not None:
         return clone(plan.regressor)
     return gram_ridge(record.penalty, record.alpha == AUTO)
-
-
-def _goes_on(plan: RegressionPlan, fitted: Any, regressor: Any) -> Any:
-    """Return a fitted regressor with the parameters of another one."""
-    # The rows are centered within queries, so fit_intercept was set to False.
-    pairwise = plan.loss == "pairwise_squared"
-    return _updated(fitted, regressor, ignored=("fit_intercept",) if pairwise else ())
 
 
 def _check_regression(ranker: Any, plan: RegressionPlan) -> None:
@@ -246,9 +243,10 @@ class ScoreRanker(TargetRanker):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        regressor = check.valid_regressor(vars(self).get("estimator"))
-        tags.input_tags.sparse = takes_sparse(regressor)
-        tags.input_tags.allow_nan = takes_nan(regressor)
+        regressor = vars(self).get("estimator")
+        regressor = None if regressor is None else check.valid_regressor(regressor)
+        tags.input_tags.sparse = regressor is None or takes_sparse(regressor)
+        tags.input_tags.allow_nan = regressor is not None and takes_nan(regressor)
         return tags
 
     @lazy_aware
@@ -364,7 +362,9 @@ class ScoreRanker(TargetRanker):
         record = self.record_.add(record) if goes_on else record
         regressor = _new_regressor(plan, record)
         if goes_on:
-            regressor = _goes_on(plan, _own_copy(self.estimator_), regressor)
+            # What is fitted by moments replaces its attributes; others may change arrays in place.
+            own = copy.copy if is_closed_form(self.estimator_) else copy.deepcopy
+            regressor = _updated(plan, own(self.estimator_), regressor)
         weighed = plan.weighed(rows)
         if not in_chunks:
             warn_of_many_columns(plan.alpha, rows)
@@ -425,7 +425,7 @@ class ScoreRanker(TargetRanker):
         merged.record_ = self.record_.merge(other.record_ for other in others)
         both = self.estimator_.merge(*(other.estimator_ for other in others))
         plan = self._plan()
-        merged.estimator_ = _goes_on(plan, both, _new_regressor(plan, merged.record_))
+        merged.estimator_ = _updated(plan, both, _new_regressor(plan, merged.record_))
         # Computed now, so that predict does not change the ranker.
         _ = merged.estimator_.coef_, merged.estimator_.intercept_
         return merged

@@ -97,6 +97,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
     """
 
     _of_subsets = True
+    _takes_sparse = True
     _judgments = (PreferenceTarget, ClickSessions)
     _updated_by = ("_descent", "update")
     _theorem: ClassVar[str] = "judgments"
@@ -143,11 +144,6 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     _descent: Any
     _rng: Any
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def _loss(self) -> Any:
         return get_loss("pairwise_squared" if self.loss is None else self.loss)

@@ -14,8 +14,7 @@ from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer, TargetScorer
-from ._penalty import AUTO, gram_ridge
-from ._regression import fit_ridge
+from ._regression import AUTO, fit_ridge, gram_ridge
 
 
 class ValueRegularizedRanker(TargetScorer):

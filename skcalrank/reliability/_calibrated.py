@@ -253,7 +253,9 @@ class CalibratedRankerCV(RankerAround):
         weight = weight if factors is None else weight * rows.queries.repeat(factors)
         self._read_level(rows)
         level = self._out_of_fold_level(rows, targets, tests)
-        aims = self._smoothed(targets, int(counts.sum()))
+        aims, n = targets, int(counts.sum())
+        if self.target == "relevant" and np.ptp(targets) == 0:  # one class proves no certainty
+            aims = (n * targets + 1) / (n + 2)
         counted = rows.queries.repeat(counts)
         folds = [rows.queries.group(test)[counted] for test in tests]
         folds = [test for test in folds if test.any() and not test.all()]
@@ -281,12 +283,6 @@ class CalibratedRankerCV(RankerAround):
                 f"method must be 'sigmoid' for fewer than {_FEWEST} queries, got 'isotonic' for "
                 f"{n_queries}."
             )
-
-    def _smoothed(self, targets: Floats, n_queries: int) -> Floats:
-        """Return Platt's targets for labels of one class, which prove no certainty."""
-        if self.target != "relevant" or np.ptp(targets) > 0:
-            return targets
-        return (n_queries * targets + 1) / (n_queries + 2)
 
     def _targets_of(self, judged: Judged) -> tuple[Floats, Bools]:
         """Return targets in [0, 1], and which queries count; set the unit of the values."""

@@ -268,6 +268,7 @@ class GuaranteedCutoff(RankerAround):
             threshold passes the tests of "precision".
         """
         plan, given = self._enter(X, y, qid)
+        self._rule = (self.by, self._loss_name())
         categories = None if groups is None else _categories(groups, given.queries)
         rows, judged = self._judge(given.without_table(), check.carried_qid(y, qid))
         if categories is None:
@@ -276,7 +277,6 @@ class GuaranteedCutoff(RankerAround):
             names, codes = categories
             codes = codes if rows.numbers is None else codes[rows.numbers]
             self._calibrate_each(judged, names, rows.queries.max(rows.queries.group(codes)))
-        self._rule = (self.by, self._loss_name())
         self.record_ = self._record(plan, given)
         return self
 
@@ -299,7 +299,10 @@ class GuaranteedCutoff(RankerAround):
             if self._is_used_as_it_is():
                 self.ranker_ = self.ranker.estimator
             else:
-                mask = rows.held_out(_HALF, seed, informative=self._matters(rows))[0]
+                level, zeros = self.relevance_level, np.zeros(rows.n_rows)
+                shares = self._shares(Judged(rows.queries, rows.y, zeros, level))
+                matters = rows.queries.max(shares) > 0
+                mask = rows.held_out(_HALF, seed, informative=matters)[0]
                 self.ranker_ = self._fitted_to(rows.take(~mask))
                 rows = rows.take(mask)
             scores = ranker_scores(self.ranker_, rows)
@@ -336,12 +339,6 @@ class GuaranteedCutoff(RankerAround):
         ranker._fit_values(rows.as_given(), rows.in_order(rows.y), rows.qid)  # noqa: SLF001
         return ranker
 
-    def _matters(self, rows: Rows) -> Bools:
-        """Return which queries have something to lose, whatever the order."""
-        judged = Judged(rows.queries, rows.y, np.zeros(rows.n_rows), self.relevance_level)
-        matters: Bools = rows.queries.max(self._shares(judged)) > 0
-        return matters
-
     # -- calibration ----------------------------------------------------------------
 
     def _calibrate_each(self, judged: Judged, names: list[str | int], codes: Ints) -> None:
@@ -363,13 +360,13 @@ class GuaranteedCutoff(RankerAround):
         matters = judged.queries.max(shares) > 0
         n = int(matters.sum())
         promise = self._promise(n, 1)
-        values = self._values(judged)
+        values = self._values(judged.scores, judged.queries)
         return promise.threshold(values, masses(shares, judged.queries), n), n, len(matters) - n
 
     def _calibrate_precision(self, tuning: Judged, judged: Judged) -> tuple[float, int, int]:
         n = judged.queries.n_queries
         promise = self._promise(n, 2)
-        candidates = np.unique(self._values(tuning))[::-1]
+        candidates = np.unique(self._values(tuning.scores, tuning.queries))[::-1]
         places = np.unique(np.geomspace(1, len(candidates), _CANDIDATES).astype(int)) - 1
         candidates = candidates[places]
         tuned = p_value(self._wrong(tuning, candidates), tuning.queries.n_queries, self.alpha)
@@ -386,7 +383,7 @@ class GuaranteedCutoff(RankerAround):
 
     def _wrong(self, judged: Judged, candidates: Floats) -> Floats:
         """Return for each threshold the mean share of irrelevant documents, alpha for no answer."""
-        queries, values = judged.queries, self._values(judged)
+        queries, values = judged.queries, self._values(judged.scores, judged.queries)
         wrong = 1 - judged.relevance
         out = np.empty(len(candidates))
         for place, candidate in enumerate(candidates):
@@ -421,36 +418,38 @@ class GuaranteedCutoff(RankerAround):
             return judged.relevance
         return shares_of(self.loss)(judged)
 
-    def _values(self, judged: Judged) -> Floats:
-        return _values(self.by, self._loss_name(), judged.scores, judged.queries)
-
     # -- what was fitted --------------------------------------------------------------
+
+    def _values(self, scores: Floats, queries: Queries) -> Floats:
+        """Return the values that are compared with the threshold, in grouped order."""
+        by, loss = self._rule
+        if loss == "no_answer":
+            if by == "target":
+                return queries.repeat(-np.expm1(queries.sum(np.log1p(-scores))))
+            return queries.repeat(queries.max(scores))
+        return -depths(scores, queries) if by == "depth" else scores
 
     def _values_of(self, rows: Rows, scores: Floats) -> Floats:
         """Return the values that are compared with the threshold, in row order."""
-        queries = rows.queries
-        return queries.ungroup(_values(*self._rule, queries.group(scores), queries))
+        return rows.queries.ungroup(self._values(rows.queries.group(scores), rows.queries))
 
     def _kept(self, rows: Rows, scores: Floats, groups: Any) -> Bools:
         thresholds: Any = self.threshold_
         if isinstance(thresholds, dict):
-            names, codes = self._given_groups(groups, rows)
+            known = ", ".join(map(repr, thresholds))
+            if groups is None:
+                raise ValueError(
+                    f"groups must be one of {known} for each row, as in fit, got None."
+                )
+            names, codes = _categories(groups, rows.queries)
+            unknown = [name for name in names if name not in thresholds]
+            if unknown:
+                raise ValueError(f"groups must be among those of fit, {known}, got {unknown[0]!r}.")
             thresholds = np.array([thresholds[name] for name in names])[codes]
         elif groups is not None:
             raise ValueError("groups must be None, because fit had none: leave them out.")
         kept: Bools = self._values_of(rows, scores) >= thresholds
         return kept
-
-    def _given_groups(self, groups: Any, rows: Rows) -> tuple[list[str], Ints]:
-        thresholds: Any = self.threshold_
-        known = ", ".join(map(repr, thresholds))
-        if groups is None:
-            raise ValueError(f"groups must be one of {known} for each row, as in fit, got None.")
-        names, codes = _categories(groups, rows.queries)
-        unknown = [name for name in names if name not in thresholds]
-        if unknown:
-            raise ValueError(f"groups must be among those of fit, {known}, got {unknown[0]!r}.")
-        return names, codes
 
     def _rows_of_queries(self, X: Any, qid: Any, method: str) -> Rows:
         """Validate rows for a method that reads the queries, if the rule does."""
@@ -532,8 +531,7 @@ class GuaranteedCutoff(RankerAround):
         """
         if tables.is_empty(X):
             return tables.with_index_of(X, self._of_no_rows(X, qid).astype(np.intp), "rank")
-        refuse_lazy(type(self).__name__, _LAZY.format("rank"), X=X, qid=qid)
-        rows = self._check_rows(X, qid, "rank")
+        rows = self._rows_of_queries(X, qid, "rank")
         return tables.with_index_of(X, self._cut_places(rows, groups), "rank")
 
     def top_k(
@@ -561,8 +559,7 @@ class GuaranteedCutoff(RankerAround):
         check.cutoff(k)
         if tables.is_empty(X):
             return tables.as_labels(X, self._of_no_rows(X, qid).astype(np.intp))
-        refuse_lazy(type(self).__name__, _LAZY.format("top_k"), X=X, qid=qid)
-        rows = self._check_rows(X, qid, "top_k")
+        rows = self._rows_of_queries(X, qid, "top_k")
         place = self._cut_places(rows, groups)
         best = np.lexsort((place, rows.codes))
         best = best[(place[best] > 0) & (place[best] <= (np.inf if k is None else k))]
@@ -573,15 +570,6 @@ class GuaranteedCutoff(RankerAround):
         scores, queries = self._scores(rows), rows.queries
         places = queries.ungroup(positions(queries.group(scores), queries))
         return np.where(self._kept(rows, scores, groups), places, 0)
-
-
-def _values(by: str, loss: str, scores: Floats, queries: Queries) -> Floats:
-    """Return the values that a threshold is about, in grouped order."""
-    if loss == "no_answer":
-        if by == "target":
-            return queries.repeat(-np.expm1(queries.sum(np.log1p(-scores))))
-        return queries.repeat(queries.max(scores))
-    return -depths(scores, queries) if by == "depth" else scores
 
 
 def _categories(groups: Any, queries: Queries) -> tuple[list[Any], Ints]:

@@ -95,14 +95,6 @@ def _of_measure(measure: Any) -> Shares:
     return shares
 
 
-def _recall(judged: Judged) -> Floats:
-    return judged.relevance
-
-
-def _first(judged: Judged) -> Floats:
-    return _highest(judged.relevance, judged)
-
-
 def _best(judged: Judged) -> Floats:
     # Where all labels are equal there is no best.
     labels, queries = judged.labels, judged.queries
@@ -120,9 +112,9 @@ def _highest(which: Floats, judged: Judged) -> Floats:
 
 #: Losses of mass by name.
 SHARES: dict[str, Shares] = {
-    "recall": _recall,
+    "recall": lambda judged: judged.relevance,
     "dcg": _of_measure(get_measure("dcg")),
-    "first": _first,
+    "first": lambda judged: _highest(judged.relevance, judged),
     "best": _best,
 }
 

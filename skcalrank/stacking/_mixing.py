@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
-from ..boosting import BoostedRanker, check_fit_part, held_out
+from ..boosting import adds_trees, check_fit_part, held_out, sums
 from ..columns import arrays, tables
 from ..columns.types import Bools, Floats, Ints
 from ..data import EvalSet, Queries, Rows, has_method, workers_of_fit
@@ -129,7 +129,7 @@ def _refuse_others(members: list[tuple[str, BaseRanker]], evals: dict[Any, Any],
     for name, ranker in members:
         if has_method(ranker, "merge"):
             check_partitions(ranker)
-        elif type(ranker) is not BoostedRanker or not stops_early(ranker):
+        elif not (adds_trees(ranker) and stops_early(ranker)):
             others.append(name)
         else:
             check_fit_part(ranker, False, None)
@@ -213,7 +213,7 @@ class HeldOut:
         """
         n_members, derivatives = self.scores.shape[1], self._derivatives(loss)
         weights = _minimizer(
-            lambda weights: workers_of_fit().total(lambda: derivatives(weights), _sums),
+            lambda weights: workers_of_fit().total(lambda: derivatives(weights), sums),
             n_members,
             loss.family == "squared",
         )
@@ -255,13 +255,13 @@ class HeldOut:
         """
         columns = np.column_stack([self.scores, self.scores @ weights])
         of_folds: list[Any] = workers_of_fit().total(
-            lambda: [self._of_fold(fold, columns, measure) for fold in self.folds], _sums
+            lambda: [self._of_fold(fold, columns, measure) for fold in self.folds], sums
         )
-        sums, counts, known = np.transpose(of_folds, (2, 0, 1))
+        totals, counts, known = np.transpose(of_folds, (2, 0, 1))
         known = known > 0
         with np.errstate(invalid="ignore"):  # NaN where the measure is undefined
-            gaps = (sums - known * sums[:, -1:]).sum(axis=0) / counts.sum(axis=0)
-            values = sums[:, -1].sum() / counts[:, -1].sum() + gaps
+            gaps = (totals - known * totals[:, -1:]).sum(axis=0) / counts.sum(axis=0)
+            values = totals[:, -1].sum() / counts[:, -1].sum() + gaps
         return (known.sum(axis=0) / known[:, -1].sum())[:-1], values.tolist()
 
     def _of_fold(self, fold: Bools, columns: Floats, measure: Measure) -> Floats:
@@ -274,10 +274,6 @@ class HeldOut:
             score = PreparedScore(measure, self.y[fold], queries, weight)
             out[known, :2] = [score.sums(column[fold]) for column in columns.T[known]]
         return out
-
-
-def _sums(parts: Sequence[list[Any]]) -> list[Any]:
-    return [sum(terms) for terms in zip(*parts)]
 
 
 def _minimizer(derivatives: Callable[[Floats], Any], size: int, is_square: bool) -> Floats:

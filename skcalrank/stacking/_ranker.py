@@ -561,10 +561,11 @@ class StackingRanker(TableReader, _BaseComposition):
         return getattr(self, "normalize_", self.normalize) == "query"
 
     def _encoded(self, X: Any) -> Any:
-        if self.encoder_ is None and isinstance(X, np.ndarray) and X.dtype == object:
-            # After a fit to numbers.
+        if self.encoder_ is not None:
+            return encoded(X, self.encoder_)
+        if isinstance(X, np.ndarray) and X.dtype == object:  # after a fit to numbers
             return arrays.checked(X, "X", ensure_all_finite="allow-nan")
-        return super()._encoded(X)
+        return X
 
     def _scorer(self, rows: Rows) -> CompiledScorer | None:
         """Return the compiled scorer; None if there is none for these rows."""

@@ -226,7 +226,8 @@ class TabularRanker(StackingRanker):
 
     def _check_rows(self, X: Any, qid: Any, method: str) -> Rows:
         # Whether a score reads the query depends on the weights, and what a call takes must not.
-        self._require_qid(qid, method)
+        if qid is None:
+            self._require_qid(qid, method)
         return super()._check_rows(X, qid, method)
 
     def _n_at_once(self) -> Any:

@@ -21,7 +21,7 @@ from sklearn.preprocessing import (
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from ..boosting import BoostedRanker, encodes, fit_held_out
+from ..boosting import adds_trees, encodes, fit_held_out
 from ..columns.tables import EncodedTable
 from ..columns.types import Bools, Ints
 from ..data import Rows
@@ -115,9 +115,9 @@ def trees_behind(ranker: Any) -> Any:
     None for other rankers.
     """
     if not isinstance(ranker, QueryPipeline):
-        return ranker if type(ranker) is BoostedRanker else None
+        return ranker if adds_trees(ranker) else None
     *before, last = [step for _, step in ranker.steps]
-    is_it = type(last) is BoostedRanker and isinstance(last.encoder_, ScaledBeside)
+    is_it = adds_trees(last) and isinstance(last.encoder_, ScaledBeside)
     return last if is_it and all(map(_appends, before)) else None
 
 
@@ -132,7 +132,7 @@ def ranker_behind(ranker: Any) -> Any:
 def stops_early(ranker: Any) -> bool:
     """Return whether a ranker, or the one behind steps that ignore labels, holds out queries."""
     last = ranker_behind(ranker)
-    return isinstance(last, BoostedRanker) and bool(last.validation_fraction)
+    return adds_trees(last) and bool(last.validation_fraction)
 
 
 def _reads_no_labels(step: Any) -> bool:
@@ -179,7 +179,7 @@ def fit_stopped(ranker: Any, rows: Rows, folds: Ints, *, of_targets: bool) -> An
     def fit_last(last: Any, rows: Rows) -> Any:
         return fit_held_out(last, rows, folds, of_targets=of_targets)
 
-    if isinstance(ranker, BoostedRanker):
+    if adds_trees(ranker):
         return fit_last(ranker, replace(rows, X=rows_for(ranker, rows)))
     return _fit_behind_steps(ranker, rows, fit_last)
 
