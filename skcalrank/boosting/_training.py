@@ -375,19 +375,13 @@ def _problem(measure: Measure, rows: Rows, loss: Any, targets: str, query_weight
     values = _targets(measure, rows, targets)
     problem = make_problem(measure, loss, values, rows.queries, rows.weight, query_weight)
     _, curvature = problem.derivatives(np.zeros(len(values)))
-    mean = _mean_of_used(curvature, rows)
+    used = curvature if rows.weight is None else curvature[rows.queries.group(rows.weight) > 0]
+    total, n = workers_of_fit().reduce((used.sum(), len(used)), sums)
+    mean = total / n if n else 0.0
     if not mean > np.finfo(np.float32).tiny * 2:
         return problem
     weight = np.ones(len(curvature)) if problem.weight is None else problem.weight
     return replace(problem, weight=weight / mean)
-
-
-def _mean_of_used(values: Floats, rows: Rows) -> float:
-    """Return the mean of grouped values over the rows of positive weight of all workers, or 0."""
-    if rows.weight is not None:
-        values = values[rows.queries.group(rows.weight) > 0]
-    total, n = workers_of_fit().reduce((values.sum(), len(values)), sums)
-    return total / n if n else 0.0
 
 
 def _targets(measure: Measure, rows: Rows, targets: str) -> Floats:

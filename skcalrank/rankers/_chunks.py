@@ -50,21 +50,18 @@ class FitInChunks:
     def __init__(self, ranker: ScoreRanker, rows: Rows, *, of_targets: bool) -> None:
         self._ranker = clone(ranker)
         self._plan, self._n_rows = self._ranker._check_params(Call(of_targets)), rows.n_rows
+        self._sum: Any = None
         # Others may hold rows if this worker has none.
         if rows.n_rows:
+            # A column stands for those to come, beside which everything else is validated.
+            beside = np.zeros((rows.n_rows, 1)), rows.in_order(rows.y), rows.qid, rows.weight
             with among(ALONE):
-                record = self._prepare(rows)
+                self._plan, rows, self._targets = self._ranker._problem(self._plan, *beside)
+                self._weight = self._plan.weighed(rows).weight
+                record = self._ranker._record_of(self._plan, rows, self._targets)
             # Several workers number their queries themselves.
             several = workers_of_fit().size > 1
             self._record = replace(record, names=frozenset()) if several else record
-
-    def _prepare(self, rows: Rows) -> FitRecord:
-        # A column stands for those to come, beside which everything else is validated.
-        beside = np.zeros((rows.n_rows, 1)), rows.in_order(rows.y), rows.qid, rows.weight
-        self._plan, rows, self._targets = self._ranker._problem(self._plan, *beside)
-        self._weight = self._plan.weighed(rows).weight
-        self._sum: Any = None
-        return self._ranker._record_of(self._plan, rows, self._targets)
 
     @classmethod
     def of(cls, rankers: list[Any], rows: Rows, *, of_targets: bool) -> list[Self]:

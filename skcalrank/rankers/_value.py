@@ -141,15 +141,12 @@ class ValueRegularizedRanker(TargetScorer):
         if self.regularizer != "power":
             mine = f"regularizer={self.regularizer!r}: set regularizer='power'"
             check.refuse_unread(self, ["power"], mine)
-        if self.regularizer == "square":
-            return self._solve_square(rows, rows.y)
-        return self._solve_smooth(rows, rows.y, start)
-
-    def _solve_square(self, rows: Rows, net: Floats) -> ScorerFit:
+        if self.regularizer != "square":
+            return self._solve_smooth(rows, rows.y, start)
         relative, alpha = self.alpha == AUTO, self._alpha(rows)
         alpha = alpha if relative else alpha / self.nu
         ridge = gram_ridge(alpha, relative, fit_intercept=self.fit_intercept)
-        ridge = fit_ridge(ridge, rows, net / (2.0 * self.nu), loss="squared")
+        ridge = fit_ridge(ridge, rows, rows.y / (2.0 * self.nu), loss="squared")
         scale = ridge.penalty_scale_ * (self.nu if relative else 1.0)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 

@@ -176,6 +176,8 @@ class StackingRanker(TableReader, _BaseComposition):
     _explains_queries: ClassVar[bool] = True
     _weights_note = "queries are held out, and each ranker uses weights in its own way"
     _has_members = True
+    # Whether `n_jobs` is the number of threads of trees, in place of that of rankers at once.
+    _threads_are_of_trees: ClassVar[bool] = False
     # Rankers that do not take missing values raise themselves.
     _reads_also: ClassVar = {"missing": True, "tables": True}
     _rules: ClassVar[Any] = (lambda self, _: self._checked_members(),)
@@ -412,14 +414,18 @@ class StackingRanker(TableReader, _BaseComposition):
         self.normalize_ = self.normalize
         by_query = self._scores_by_query
         verbose = bool(self.verbose) and workers_of_fit().rank == 0
-        fits = fit_members(members, parts, by_query, self._n_at_once(), verbose)
+        n_at_once = None if self._threads_are_of_trees else self.n_jobs
+        fits = fit_members(members, parts, by_query, n_at_once, verbose)
         self.rankers_, scores, spreads = map(list, zip(*fits))
         self.spreads_ = np.array(spreads)
         self.names_ = [name for name, _ in members]
         with timed(verbose, "StackingRanker", "mixture of their scores") as told:
             held_out = HeldOut(np.column_stack(scores), parts)
             if self.loss is None and held_out.n_queries() < FEW_QUERIES:
-                plan, loss = self._of_squares(plan, measure, held_out)
+                if self.targets is None:
+                    plan = replace(plan, targets="grades")
+                    held_out.targets = measure.labels(held_out.y)
+                plan, loss = replace(plan, loss="pairwise_squared"), get_loss("pairwise_squared")
             weights = held_out.weights(loss)
             shares, values = held_out.measured(measure, weights)
             self.weights_: Floats = shares * weights
@@ -444,13 +450,6 @@ class StackingRanker(TableReader, _BaseComposition):
                 f"as 'pairwise_logistic' or 'pairwise_squared', got {loss!r}."
             )
         return replace(plan, loss=loss, targets=targets or "measure"), made
-
-    def _of_squares(self, plan: Any, measure: Measure, held_out: HeldOut) -> tuple[Any, Loss]:
-        """Return the plan with squares as the loss, and the loss; set targets of held-out rows."""
-        if self.targets is None:
-            plan = replace(plan, targets="grades")
-            held_out.targets = measure.labels(held_out.y)
-        return replace(plan, loss="pairwise_squared"), get_loss("pairwise_squared")
 
     def _read(self, evals: dict[str, EvalSet], rows_of_fit: Rows) -> dict[str, EvalSet]:
         """Return evaluation sets as the rankers take them, with tables that have been read."""
@@ -526,13 +525,11 @@ class StackingRanker(TableReader, _BaseComposition):
 
     # -- what was fitted --------------------------------------------------------------
 
-    def _n_at_once(self) -> int | None:
-        """Return how many rankers are fitted at once."""
-        return self.n_jobs
-
     def _n_jobs_of_trees(self) -> list[int | None]:
         members = (trees_behind(r) for r, weight in zip(self.rankers_, self.weights_) if weight > 0)
-        return [boosted.n_jobs for boosted in members if boosted is not None]
+        own = [boosted.n_jobs for boosted in members if boosted is not None]
+        shared = self._threads_are_of_trees and self.n_jobs is not None
+        return [self.n_jobs] * len(own) if shared else own
 
     def __getstate__(self) -> dict[str, Any]:
         # What scores are computed by is made of the rankers, which share the reader of the table.

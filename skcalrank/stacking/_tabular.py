@@ -143,6 +143,7 @@ class TabularRanker(StackingRanker):
 
     # What a stack has parameters for.
     rankers = cv = targets = None
+    _threads_are_of_trees = True
     _rules: ClassVar[Any] = (_check_positional,)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -229,13 +230,6 @@ class TabularRanker(StackingRanker):
         if qid is None:
             self._require_qid(qid, method)
         return super()._check_rows(X, qid, method)
-
-    def _n_at_once(self) -> Any:
-        return None  # n_jobs is the number of threads of the trees
-
-    def _n_jobs_of_trees(self) -> list[int | None]:
-        own = super()._n_jobs_of_trees()
-        return own if self.n_jobs is None else [self.n_jobs] * len(own)
 
     @all_or_nothing
     def fit_chunks(self, chunks: Any, *, max_rows: int = 200_000) -> Self:
