@@ -35,7 +35,7 @@ def refuse_lazy(who: str, remedy: str = _LAZY_FITS, **values: object) -> None:
 
     `who` is the caller, which needs arrays in memory; `remedy` ends the message.
     """
-    for name, value in values.items():
+    for name, value in values.items() if is_lazy(*values.values()) else ():
         if is_lazy(value):
             raise ValueError(
                 f"{name} must be an array in memory for {who}, got a dask collection. Pass "

@@ -65,6 +65,11 @@ def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
     is the name of one query, which has all rows of y.
     """
     row_order(y=y, qid=qid)
+    return qid_beside(y, qid)
+
+
+def qid_beside(y: Any, qid: ArrayLike | None) -> ArrayLike | None:
+    """Return what :func:`carried_qid` does, for rows whose order has been compared."""
     if y is not None and qid is not None and is_scalar(qid):
         qid = check_qid(qid, tables.n_rows_of(y))
     if isinstance(y, Target):

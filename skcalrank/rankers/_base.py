@@ -476,7 +476,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
         check.same_items(self, y)
-        qid = check.carried_qid(y, qid)
+        qid = check.qid_beside(y, qid)
         rows = self._check_rows(X, qid, "score")
         check.one_query(y, qid, type(self).__name__, call="ranker.score(X, {})")
         check.warn_of_single_documents(rows.queries)

@@ -236,7 +236,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         """
         plan, measures = self._check_params(), self._measures()
         rows = door(self, plan, X, y, qid, sample_weight)
-        return self._choose(plan.for_labels(rows), rows, measures, check.carried_qid(y, qid))
+        return self._choose(plan.for_labels(rows), rows, measures, check.qid_beside(y, qid))
 
     def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets: Floats) -> Self:
         measures = self._measures()

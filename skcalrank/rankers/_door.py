@@ -36,7 +36,7 @@ def door(ranker: Any, plan: Plan, X: Any, y: Any, qid: Any, sample_weight: Any) 
     refuse_lazy(caller, **arguments)
     check.row_order(**arguments)
     table = ranker._encoded(X) if call.goes_on else ranker._fit_encoded(X, y, qid)
-    qid = check.carried_qid(y, qid)
+    qid = check.qid_beside(y, qid)
     read = _read_judgments if isinstance(y, Judgments) else _read_labels
     X, values, queries, n_items = read(ranker, plan, table, y, qid)
     check.warn_of_single_documents(queries)

@@ -357,7 +357,7 @@ class MultiLabelRanker(BaseRanker):
         check_is_fitted(self)
         y = _checked_target(self, y)
         check.row_order(X=X, y=y, qid=qid)
-        check.carried_qid(y, qid)
+        check.qid_beside(y, qid)
         names = self.label_names_
         if measures is None:
             measures = dict(zip(names, zip(names, self.measures_)))

@@ -221,7 +221,7 @@ class CalibratedRankerCV(RankerAround):
         plan, given = self._enter(X, y, qid, sample_weight)
         if names_are_given and self._is_frozen():
             self._warn_of_training_queries(given.queries)
-        rows, values = self._fit_rows(given.without_table(), check.carried_qid(y, qid))
+        rows, values = self._fit_rows(given.without_table(), check.qid_beside(y, qid))
         if names_are_given and rows.queries.n_queries < _FEW:
             warn(
                 f"y should have at least {_FEW} queries to calibrate on, got "

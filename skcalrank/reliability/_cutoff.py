@@ -270,7 +270,7 @@ class GuaranteedCutoff(RankerAround):
         plan, given = self._enter(X, y, qid)
         self._rule = (self.by, self._loss_name())
         categories = None if groups is None else _categories(groups, given.queries)
-        rows, judged = self._judge(given.without_table(), check.carried_qid(y, qid))
+        rows, judged = self._judge(given.without_table(), check.qid_beside(y, qid))
         if categories is None:
             self.threshold_, self.n_queries_, self.n_skipped_ = self._calibrate(judged)
         else:

@@ -408,7 +408,7 @@ class StackingRanker(TableReader, _BaseComposition):
         targets = loss.standardize(targets, rows.queries)
         parts = make_plan(
             *(members, rows, measure, targets, self.cv),
-            *(check.carried_qid(y, qid), seed_of(self.random_state)),
+            *(check.qid_beside(y, qid), seed_of(self.random_state)),
             *(self._read(evals, rows), call.of_targets),
         )
         self.normalize_ = self.normalize
