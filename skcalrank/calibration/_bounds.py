@@ -276,7 +276,7 @@ def _is_calibrated(measure: Any, pred: Any) -> bool:
     """Return whether a map of a measure is the one whose bound is a root."""
     if np.ndim(measure) or pred is None:
         return True
-    return {"documents": "sort", "pairs": "exact"}.get(get_measure(measure).shape) == pred
+    return {"documents": "sort", "pairs": "exact"}.get(str(get_measure(measure).shape)) == pred
 
 
 def _family(measure: Any, loss: Any, pred: Any, r: int, labels: Any) -> Family:

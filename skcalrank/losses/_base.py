@@ -63,8 +63,8 @@ class Loss(ABC):
     of_rows : bool
         Whether the guarantee holds for rows, too, that determine the mean targets of their
         documents: scores that are a function of the row reach the least loss of every query. It
-        does for a loss with one term per document, and for a loss of pairs whose best difference
-        of scores is :math:`h(U_i) - h(U_j)`.
+        does for a loss with one term per document, and for a loss of pairs or lists whose best
+        difference of scores is :math:`h(U_i) - h(U_j)`.
     largest_curvature : float or None
         Largest second derivative of the term of a document, for losses whose curvature is zero at
         points where the slope is not; None for other losses.
