@@ -31,6 +31,10 @@ compares them on five data sets: ``"pairwise_logistic"`` is level with lambdaran
 ``query_weight="documents"`` is best where queries are few and noisy; ``"pairwise_squared"`` is
 behind on made data.
 
+``"softmax"`` is the loss of lists of ListNet and of recommenders, on the targets of the measure. It
+depends only on differences of scores, too, but costs as much as a loss of documents, and a query
+counts by the sum of its targets.
+
 Scores of ``"exponential"`` and ``"logistic"`` are log-odds. The effects of features often add up
 on this scale, as trees assume, whereas mean targets flatten at both ends. On the made data of
 ``benchmarks/quality_boosting.py`` these two losses needed fewer trees than the squared losses for
@@ -47,8 +51,8 @@ curvatures are therefore
 * squared and pairwise squared losses: the diagonal of the Hessian;
 * squared and differentiable hinge: the largest second derivative at any score, ``2 * eta`` and
   ``eta / smoothing``, so that a step of one document always decreases its loss;
-* logistic, exponential and Bregman losses: the diagonal of the Hessian, or a quarter of the
-  absolute gradient where that is larger. Scores are log-odds, and the step of a document is at
+* logistic, exponential, Bregman and softmax losses: the diagonal of the Hessian, or a quarter of
+  the absolute gradient where that is larger. Scores are log-odds, and the step of a document is at
   most 4 long, as in LogitBoost [FHT00]_, so the value of a leaf is at most 4 as well.
 
 All curvatures are positive. A document on which the loss does not depend (the only one of its
