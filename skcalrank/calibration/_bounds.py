@@ -243,6 +243,11 @@ def regret_bound(
         family = [_family(measure, loss, pred, r, labels) for r in _check_sizes(r).tolist()]
         bound = [max(largest_regret(one, s) for one in family) for s in regret.ravel().tolist()]
         return np.reshape(bound, regret.shape) if regret.ndim else bound[0]
+    if labels is not None:
+        raise ValueError(
+            f"labels must be None for pred={pred!r}, whose bound is for all labels: they are read "
+            "where the map is not calibrated."
+        )
     if np.ndim(measure):
         vectors = arrays.checked(measure, "measure")
         if get_loss(loss).name != "squared":
@@ -274,7 +279,9 @@ def regret_bound(
 
 def _is_calibrated(measure: Any, pred: Any) -> bool:
     """Return whether a map of a measure is the one whose bound is a root."""
-    if np.ndim(measure) or pred is None:
+    if np.ndim(measure) and pred is not None:
+        raise ValueError(f"pred must be None for vectors, got {pred!r}.")
+    if pred is None:
         return True
     return {"documents": "sort", "pairs": "exact"}.get(str(get_measure(measure).shape)) == pred
 

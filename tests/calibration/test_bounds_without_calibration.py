@@ -133,6 +133,13 @@ def test_refused(loss, options, message):
         regret_bound("map", loss, 0.1, **{"pred": "sort"} | options)
 
 
+def test_options_that_are_not_read_are_refused():
+    with pytest.raises(ValueError, match="labels must be None for pred=None"):
+        regret_bound("map", "squared", 0.1, r=3, labels=np.eye(3))
+    with pytest.raises(ValueError, match="pred must be None for vectors, got 'sort'"):
+        regret_bound(np.eye(3), "squared", 0.1, r=None, pred="sort")
+
+
 def test_labels_and_sizes():
     both = regret_bound("map", "squared", 0.01, r=[2, 3], pred="sort")
     assert both == regret_bound("map", "squared", 0.01, r=3, pred="sort")
