@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ._base import EXPONENT, Loss, scaled_to_all
-from ._bregman import BregmanKL, BregmanLogistic
+from ._bregman import BregmanKL, BregmanLogistic, Softmax
 from ._pairwise import PairwiseExponential, PairwiseLogistic, PairwiseSquared
 from ._pointwise import (
     DifferentiableHinge,
@@ -23,7 +23,6 @@ from ._preferences import (
     PreferenceLoss,
     PreferenceSquaredHinge,
 )
-from ._softmax import Softmax
 from ._templates import BregmanTemplate, PairwiseTemplate, PreferenceTemplate
 
 __all__ = [
