@@ -22,13 +22,6 @@ def printable(text: Any) -> str:
     return texts.printable(text)
 
 
-def one_line(text: str) -> str:
-    """Return text as one line."""
-    from ..columns import texts
-
-    return texts.line(text)
-
-
 def width() -> int:
     """Return the number of columns of the terminal."""
     return shutil.get_terminal_size((100, 24)).columns
