@@ -75,8 +75,9 @@ class RegressionMeans:
         """Return the estimates for human values (m, n) and judge's values (m, N) of the queries.
 
         Human values are regressed on the judge's, centered at their mean over all queries, and the
-        intercept is the estimate (Saerndal, Swensson and Wretman 1992, section 6.5). `alone` are
-        human values that do not rest on the judge. Undefined values, NaN, make the mean a ratio,
+        intercept is the estimate (Cochran 1977, chapter 7). `alone` are human values that do not
+        rest on the judge; what `human` adds to them, where people judged parts of queries, has the
+        expectation 0, and is a second regressor. Undefined values, NaN, make the mean a ratio,
         which is linearized: the mean of ``defined * (value - ratio)`` is 0.
         """
         n, n_all = human.shape[1], judge.shape[1]
@@ -86,21 +87,29 @@ class RegressionMeans:
         shift, spread = x.mean(1), offsets.std(1, ddof=1)
         x -= shift[:, None]
         total = (x**2).sum(1)
-        varies = total > n * (_ROUNDING * np.abs(np.nan_to_num(judge)).max(1)) ** 2
+        rounding = n * (_ROUNDING * np.abs(np.nan_to_num(judge)).max(1)) ** 2
         leverage = 1 / n + arrays.safe_divide(x**2, total[:, None])
         weights = 1 / n - shift[:, None] * arrays.safe_divide(x, total[:, None])
-        defined, values = ~np.isnan(human), np.nan_to_num(human)
+        added = np.nan_to_num(human - alone)
+        rest = added - added.mean(1, keepdims=True)
+        rest -= arrays.safe_divide((x * rest).sum(1), total)[:, None] * x
+        is_added, of_added = (rest**2).sum(1) > rounding, (rest * np.nan_to_num(alone)).sum(1)
+        factor = is_added * arrays.safe_divide(of_added, (rest**2).sum(1))
+        values = np.nan_to_num(alone) - factor[:, None] * added
+        defined, n_fitted = ~np.isnan(human), 2 + is_added
         share = (weights * defined).sum(1)
         mean = arrays.safe_divide((weights * values).sum(1), share)
         u = defined * (values - mean[:, None])
         slope = arrays.safe_divide((x * u).sum(1), total)
         squares = (u - u.mean(1, keepdims=True) - slope[:, None] * x) ** 2
-        variance = squares.sum(1) / max(n - 2, 1)
+        variance = squares.sum(1) / np.maximum(n - n_fitted, 1)
         sandwich = (weights**2 * arrays.safe_divide(squares, 1 - leverage)).sum(1)
         first = np.maximum(variance * (weights**2).sum(1), sandwich) * (1 - n / n_all)
         explained = (slope * spread) ** 2
         error = np.sqrt(first + (variance + explained) / n_all)
-        is_used = varies & (leverage.max(1) < 1 - _ROUNDING) & (share > moments.n / n / 2)
+        is_used = (
+            (total > rounding) & (leverage.max(1) < 1 - _ROUNDING) & (share > moments.n / n / 2)
+        )
         is_used &= (moments.spread > 0) & (moments.n >= _FEWEST) & (n < n_all)
         one = np.where(share > 0, share, 1.0)
         human_variance = moments.spread**2 * arrays.safe_divide(n, moments.n, np.nan)
@@ -108,7 +117,7 @@ class RegressionMeans:
             moments,
             np.where(is_used, mean, moments.mean),
             np.where(is_used, error / one, moments.error(0.0)),
-            np.maximum(moments.n - np.where(is_used, 2, 1), 1),
+            np.maximum(moments.n - np.where(is_used, n_fitted, 1), 1),
             mean_judge,
             np.where(is_used, variance / one**2, human_variance),
             np.where(is_used, explained / one**2, 0.0),

@@ -194,6 +194,25 @@ def test_judged_parts_of_queries_have_the_expectation_of_whole_ones(rng):
     np.testing.assert_allclose(mean, expected, rtol=1e-12, atol=1e-12)
 
 
+def test_judged_parts_are_regressed_on_what_the_judge_adds(rng):
+    n, n_all = 20, 90
+    is_human = rng.permutation(n_all) < n
+    judge, alone = rng.random(n_all), rng.random(n)
+    added = rng.random(n) - 0.5
+    found = RegressionMeans.of((alone + added)[None], alone[None], judge[None], is_human)
+    design = np.column_stack([np.ones(n), judge[is_human] - judge.mean(), added])
+    beta = np.linalg.lstsq(design, alone, rcond=None)[0]
+    assert found.mean[0] == pytest.approx(beta[0], rel=1e-9)
+    assert found.freedom[0] == n - 3
+    slope, residuals = beta[1], alone - design @ beta
+    squared = (residuals @ residuals / (n - 3), slope**2 * judge.var(ddof=1))
+    assert (found.residual[0], found.explained[0]) == pytest.approx(squared, rel=1e-9)
+    other = RegressionMeans.of(
+        (alone - 3 * added)[None], alone[None], 1 - 3 * judge[None], is_human
+    )
+    np.testing.assert_allclose([other.mean, other.error], [found.mean, found.error], rtol=1e-10)
+
+
 def test_whole_queries_do_not_need_a_probability(judged):
     sure = np.where(np.isnan(judged["y_true"]), np.nan, 1.0)
     found = numbers(compared(judged, judged_probability=sure))
