@@ -80,11 +80,10 @@ class JudgedTarget:
         people = numbers("y_true", y_true)
         missing = np.isnan(people)
         judged = _numbers_of_rows("judge", judge, len(people))
-        if np.isnan(judged).any():
+        if (absent := np.flatnonzero(np.isnan(judged))).size:
             raise ValueError(
-                "judge must hold a label for every row, got NaN in row "
-                f"{np.flatnonzero(np.isnan(judged))[0]}. Let the judge label it, or leave out its "
-                "query from all arguments alike."
+                f"judge must hold a label for every row, got NaN in row {absent[0]}. Let the judge "
+                "label it, or leave out its query from all arguments alike."
             )
         judged, queries = check.target(judged, qid, name="judge")
         filled = np.where(missing, queries.ungroup(judged), people)
@@ -183,10 +182,7 @@ def numbers(place: str, values: Any) -> Floats:
 def _numbers_of_rows(name: str, values: Any, n_rows: int) -> Floats:
     out = numbers(name, values)
     if out.shape != (n_rows,):
-        raise ValueError(
-            f"{name} must hold one number for each of {n_rows} rows of y_true, got shape "
-            f"{out.shape}."
-        )
+        raise ValueError(f"{name} must be one number for each of {n_rows} rows, got {out.shape}.")
     return out
 
 
@@ -219,12 +215,10 @@ def _check_number(n_human: int) -> None:
 
 def check_methods(methods: Methods, judge: Any, probability: Any = None) -> None:
     """Raise unless the methods are those that are known beside a judge, if there is one."""
-    if judge is None:
-        if probability is not None:
-            raise ValueError("judged_probability must be None without judge: pass both.")
-        return
+    if judge is None and probability is not None:
+        raise ValueError("judged_probability must be None without judge: pass both.")
     for name, only in {"test": "t", "interval": "student", "tail": None}.items():
-        if (value := getattr(methods, name)) != only:
+        if judge is not None and (value := getattr(methods, name)) != only:
             raise ValueError(
                 f"{name} must be {only!r} beside judge, got {value!r}: only Student's tests and "
                 "intervals are known for means that a judge corrects. Leave it out."

@@ -110,7 +110,7 @@ class RegressionMeans:
         is_used = (
             (total > rounding) & (leverage.max(1) < 1 - _ROUNDING) & (share > moments.n / n / 2)
         )
-        is_used &= (moments.spread > 0) & (moments.n >= _FEWEST) & (n < n_all)
+        is_used &= (moments.spread > 0) & (moments.n >= _FEWEST) & ((n < n_all) | is_added)
         one = np.where(share > 0, share, 1.0)
         human_variance = moments.spread**2 * arrays.safe_divide(n, moments.n, np.nan)
         return cls(

@@ -194,8 +194,8 @@ def test_judged_parts_of_queries_have_the_expectation_of_whole_ones(rng):
     np.testing.assert_allclose(mean, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_judged_parts_are_regressed_on_what_the_judge_adds(rng):
-    n, n_all = 20, 90
+@pytest.mark.parametrize(("n", "n_all"), [(20, 90), (20, 20)])
+def test_judged_parts_are_regressed_on_what_the_judge_adds(rng, n, n_all):
     is_human = rng.permutation(n_all) < n
     judge, alone = rng.random(n_all), rng.random(n)
     added = rng.random(n) - 0.5
@@ -236,7 +236,7 @@ FIRST = slice(0, N_DOCUMENTS)
     [
         ({}, {"judge": None}, "y_true contains NaN"),
         ({"judge": (3, np.nan)}, {}, "judge must hold a label for every row, got NaN in row 3"),
-        ({}, {"judge": [1.0, 2.0]}, "judge must hold one number for each of 420 rows"),
+        ({}, {"judge": [1.0, 2.0]}, "judge must be one number for each of 420 rows"),
         ({"y_true": (slice(None), np.nan)}, {}, "at least two queries, got 0"),
         (
             {"y_true": (slice(None), np.nan), "judge": (0, 0)},
@@ -252,7 +252,7 @@ FIRST = slice(0, N_DOCUMENTS)
         ({"y_true": (2, 1.0), "judged_probability": (2, 0)}, {}, r"\(0, 1\] for every .*got 0"),
         ({"y_true": (2, 1.0), "judged_probability": (2, np.nan)}, {}, "got nan"),
         ({"y_true": (2, 1.0), "judged_probability": (2, 1.5)}, {}, "got 1.5"),
-        ({}, {"judged_probability": [1.0]}, "judged_probability must hold one number for each"),
+        ({}, {"judged_probability": [1.0]}, "judged_probability must be one number for each"),
         ({}, {"judged_probability": [1.0], "judge": None}, "must be None without judge"),
         ({}, {"test": "permutation"}, "test must be 't' beside judge"),
         ({}, {"interval": "bootstrap-t"}, "interval must be 'student' beside judge"),
