@@ -41,6 +41,14 @@ class JudgedValues:
     judge: Floats
     is_human: Bools
 
+    def __post_init__(self) -> None:
+        fewest = int((~np.isnan(self.human)).sum(-1).min())
+        if fewest < _FEW_QUERIES:
+            warn(
+                f"People judged {fewest} queries on which a measure is defined: with fewer than "
+                f"{_FEW_QUERIES}, intervals are wide and rough. Have more queries judged."
+            )
+
     @classmethod
     def of_runs(cls, human: Any, queries: Any, judge: Any, of_judge: Any) -> JudgedValues:
         """Return the values of runs by people and by a judge, and of which queries they are."""
@@ -205,11 +213,6 @@ def _check_number(n_human: int) -> None:
         raise ValueError(
             f"y_true must hold labels of people for at least two queries, got {n_human}. Draw some "
             "30 queries at random, and have their documents judged."
-        )
-    if n_human < _FEW_QUERIES:
-        warn(
-            f"People judged {n_human} queries: with fewer than {_FEW_QUERIES}, intervals are wide "
-            "and rough. Have more queries judged, drawn at random."
         )
 
 

@@ -290,8 +290,11 @@ def test_another_order_of_the_judge_is_refused(judged):
 
 def test_few_human_queries_are_told(judged):
     few = np.where(judged["qid"] < 9, judged["labels"], np.nan)
-    with pytest.warns(UserWarning, match="People judged 9 queries"):
+    with pytest.warns(UserWarning, match="People judged 9 queries on which"):
         compared(judged, y_true=few)
+    nothing = np.where(np.isnan(judged["y_true"]), np.nan, 0.0)
+    with pytest.warns(UserWarning, match="People judged 0 queries on which"):
+        assert np.isnan(compared(judged, ["map"], y_true=nothing).differences[0].p)
 
 
 def test_queries_that_were_not_drawn_at_random_are_told(judged):
