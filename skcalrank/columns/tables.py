@@ -36,11 +36,8 @@ __all__ += ["has_columns", "is_empty", "is_records", "listed", "n_rows_of", "tak
 
 def is_frame(X: object) -> bool:
     """Return whether X is a DataFrame of pandas or polars."""
-    for name in ("pandas", "polars"):
-        library = sys.modules.get(name)
-        if library is not None and isinstance(X, library.DataFrame):
-            return True
-    return False
+    libraries = [sys.modules[name] for name in ("pandas", "polars") if name in sys.modules]
+    return any(isinstance(X, library.DataFrame) for library in libraries)
 
 
 def few_numbers(X: Any) -> Array | None:
@@ -183,9 +180,7 @@ def as_numbers(X: Any) -> Any:
 
 def with_columns_of(X: Any, values: Floats) -> Any:
     """Return values as a frame with the columns of X if X is a frame, else unchanged."""
-    if not is_frame(X):
-        return values
-    return type(X)(dict(zip(X.columns, values.T)))
+    return type(X)(dict(zip(X.columns, values.T))) if is_frame(X) else values
 
 
 def is_single(X: Any) -> bool:

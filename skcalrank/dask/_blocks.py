@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 
 from ..columns.types import Array
-from ..data import Queries, plain
+from ..data import check, plain
 
 # Number of partial results that one task combines.
 _SPLIT_EVERY = 8
@@ -45,6 +45,16 @@ class Partitions(NamedTuple):
             for number, (frames, others) in enumerate(blocks)
         ]
 
+    def whole(self) -> list[Any]:
+        """Return delayed dicts of the parts of every block."""
+        return self.map(_parts_of)
+
+    def with_whole_queries(self) -> Any:
+        """Return a delayed number, known once no query is found in two blocks."""
+        from dask import delayed
+
+        return delayed(len)(tree(self.map(names_of, of=["qid"]), check_disjoint))
+
     def in_one_order(self) -> "Partitions":
         """Return blocks whose rows have one order, however often they are computed."""
         from dask import delayed
@@ -71,6 +81,10 @@ def _on_block(function: Any, of: Any, number: int, frames: Any, *shared: Any, **
     block = frames | others
     _check_rows(number, frames, block)
     return function(*shared, number, **{name: block[name] for name in of})
+
+
+def _parts_of(number: int, **block: Any) -> dict[str, Any]:
+    return block
 
 
 def _check_rows(number: int, frames: Any, block: dict[str, Any]) -> None:
@@ -238,6 +252,11 @@ def check_disjoint(parts: Sequence[dict[Any, int]]) -> dict[str, Any]:
     return owners
 
 
-def names_of(queries: Queries, number: int) -> dict[Any, int]:
-    """Return the number of a partition by name of its queries."""
-    return {} if queries.names is None else dict.fromkeys(queries.names.tolist(), number)
+def names_of(number: int, *, qid: Any, n_rows: int | None = None) -> dict[Any, int]:
+    """Return the number of a partition by name of its queries, of which a scalar is the one."""
+    return {} if qid is None else dict.fromkeys(named_queries(qid, n_rows).names.tolist(), number)
+
+
+def named_queries(qid: Any, n_rows: int | None = None) -> Any:
+    """Return the queries of the rows of a partition."""
+    return check.queries(qid, len(qid) if n_rows is None else n_rows)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..columns.types import Array, Ints
-from ..data import Judgments, MissingQidError, check, is_lazy, qid_array
+from ..data import Judgments, MissingQidError, is_lazy, qid_array
 from ._blocks import (
     Partitions,
     check_disjoint,
@@ -154,12 +154,8 @@ def gather(columns: dict[str, Any]) -> dict[str, Any]:
             "in a different order each time it is computed: pass both as columns of the "
             "DataFrame that was shuffled, or persist that before."
         )
-    blocks = compute(parts.map(_block))
+    blocks = compute(parts.whole())
     return columns | {name: join([block[name] for block in blocks]) for name in lazy}
-
-
-def _block(number: int, **block: Any) -> dict[str, Any]:
-    return block
 
 
 def results_of_blocks(function: Callable[..., Any], qid: Any, columns: dict[str, Any]) -> list[Any]:
@@ -182,8 +178,6 @@ def _result(
     function: Callable[..., Any], number: int, *, X: Any, qid: Any, **columns: Ints | None
 ) -> tuple[dict[str, int], tuple[int, dict[str, Array]]] | None:
     """Return the number of the partition by query, and the result; None without rows."""
-    n_rows = X.shape[0]
-    if not n_rows:
+    if not X.shape[0]:
         return None
-    owners = names_of(check.queries(qid, n_rows), number)
-    return owners, function(X=X, qid=qid, **columns)
+    return names_of(number, qid=qid, n_rows=X.shape[0]), function(X=X, qid=qid, **columns)

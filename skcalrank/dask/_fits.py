@@ -64,7 +64,7 @@ def fit_on_workers(
     given = clone(estimator), {"eval_set": evals} if evals else {}
     parts = partitions(X, **columns)
     try:
-        results = _results(given, parts.map(_block))
+        results = _results(given, parts.whole())
     except MemoryError as error:
         raise MemoryError(f"{type(estimator).__name__} needs {IN_MEMORY} ({error})") from error
     _tell([told for _, told in results])
@@ -76,16 +76,12 @@ def fit_on_workers(
     return estimator
 
 
-def _block(number: int, **block: Any) -> dict[str, Any]:
-    return block
-
-
 def _results(given: Any, blocks: list[Any]) -> list[tuple[Any, set[Any]]]:
     """Return the results of all workers; without a cluster this process is the only one."""
     client = client_in_use()
     if client is None:
         blocks = compute(blocks)
-        described = [_described(number, block) for number, block in enumerate(blocks)]
+        described = list(map(_described, range(len(blocks)), blocks))
     else:
         blocks = client.compute(blocks)
         described = client.gather(client.map(_described, range(len(blocks)), blocks))
@@ -103,7 +99,7 @@ def _results(given: Any, blocks: list[Any]) -> list[tuple[Any, set[Any]]]:
 def _described(number: int, block: dict[str, Any]) -> _Block:
     n_rows, weight = block["X"].shape[0], block.get("sample_weight")
     qid = check.carried_qid(block.get("y"), block.get("qid"))
-    owners = {} if qid is None else names_of(check.queries(qid, n_rows), number)
+    owners = names_of(number, qid=qid, n_rows=n_rows)
     return _Block(n_rows > 0, n_rows > 0 and (weight is None or bool(np.any(weight))), owners)
 
 

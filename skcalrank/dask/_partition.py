@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..columns.types import Ints
-from ..data import check, is_lazy
-from ._blocks import compute, is_frame, join, lazy_array, lazy_frame, sizes_of
+from ..data import is_lazy
+from ._blocks import compute, is_frame, join, lazy_array, lazy_frame, named_queries, sizes_of
 from ._cut import as_rows, partitions
 
 
@@ -96,7 +96,7 @@ def _as_column(name: str, values: Any) -> Any:
 
 def _count(number: int, *, qid: Any, **_others: Any) -> dict[Any, int]:
     """Return the number of rows of each query of a block."""
-    queries: Any = check.queries(qid, len(qid))
+    queries = named_queries(qid)
     return dict(zip(queries.names.tolist(), queries.sizes.tolist()))
 
 
@@ -145,7 +145,7 @@ def _homes(counts: list[dict[Any, int]]) -> dict[Any, int]:
 
 def _destinations(qid: Any, homes: dict[Any, int]) -> Ints:
     """Return the new partition of each row."""
-    queries: Any = check.queries(qid, len(qid))
+    queries = named_queries(qid)
     to = np.array([homes[name] for name in queries.names.tolist()])
     return to[queries.codes]
 

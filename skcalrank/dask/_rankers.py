@@ -107,8 +107,6 @@ def _merge(parts: list[_Fitted]) -> _Fitted:
 
 def map_partitions(method: str, ranker: BaseRanker, X: Any, qid: Any) -> Any:
     """Return lazy predictions, or ranks, for which each partition must hold whole queries."""
-    from dask import delayed
-
     check_is_fitted(ranker)
     if method == "rank":
         require_qid(ranker, qid, method)
@@ -119,8 +117,7 @@ def map_partitions(method: str, ranker: BaseRanker, X: Any, qid: Any) -> Any:
         if width is None:
             check_named(parts, None, qid)
         # Every partition waits for the check that no query is in two partitions.
-        owners = tree(parts.map(_names_part, of=["qid"]), check_disjoint)
-        shared.append(delayed(len)(owners))
+        shared.append(parts.with_whole_queries())
         return collect(parts.map(_rank_part, *shared), parts, width=width, dtype=np.intp)
     if is_frame(X) and width is None and (qid is None or is_frame(qid)):
         # Dask can compute these together with X, as a column.
@@ -139,11 +136,6 @@ def _forget_names(ranker: BaseRanker) -> BaseRanker:
     """Remove the names of queries from the record of a ranker."""
     ranker.record_ = replace(ranker.record_, names=frozenset())
     return ranker
-
-
-def _names_part(number: int, *, qid: Any) -> dict[Any, int]:
-    """Return the partition of each query in it."""
-    return {} if qid is None else names_of(check.queries(qid, len(qid)), number)
 
 
 def _predict_rows(ranker: BaseRanker, method: str, X: Any, qid: Any = None) -> Any:
@@ -195,17 +187,16 @@ def _score_part(
     check.one_query(y, qid, type(ranker).__name__, least=np.inf, call=call)
     scores = ranker.predict(X, qid)
     values = measure_score(measure, y, scores, qid=qid, average=False)
-    label_form = scores.ndim == 2
-    queries = check.queries(qid, X.shape[0])
     if _is_weightless(sample_weight):
         weight = np.zeros(len(values))
     else:
+        queries = check.queries(qid, X.shape[0])
         weight = check.sample_weight(sample_weight, X.shape[0], queries)
-        weight = check.query_weights(weight, queries, label_form)
+        weight = check.query_weights(weight, queries, scores.ndim == 2)
     weight = np.ones(len(values)) if weight is None else weight
     defined = ~np.isnan(values)
     total = float(values[defined] @ weight[defined])
-    return total, float(weight[defined].sum()), int(defined.sum()), names_of(queries, number)
+    return total, float(weight[defined].sum()), int(defined.sum()), names_of(number, qid=qid)
 
 
 def _add_scores(parts: list[tuple[float, float, int, dict[Any, int]]]) -> tuple[Any, ...]:

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..columns.types import Array, Floats, Ints
-from ..data import check
+from ..columns.types import Array, Floats
 from ..preprocessing import TableEncoder
-from ._blocks import OnPartition, check_disjoint, collect, is_frame, names_of, tree
+from ._blocks import OnPartition, check_disjoint, collect, is_frame, named_queries
 from ._cut import partitions
 from ._fits import fit_on_workers
 
@@ -26,9 +25,9 @@ def transform_by_partition(transformer: Any, X: Any, qid: Any = None) -> Any:
         # Dask can compute these together with X.
         beside = () if qid is None else (qid, _whole(qid))
         return X.map_partitions(OnPartition(_as_frame, transformer, like), *beside, meta=like)
-    whole = [] if qid is None else [tree(parts.map(_names_part, of=["qid"]), check_disjoint)]
+    whole = [] if qid is None else [parts.with_whole_queries()]
     like = np.asarray(like)
-    values = parts.map(_as_array, transformer, like, *map(_count, whole))
+    values = parts.map(_as_array, transformer, like, *whole)
     return collect(values, parts, width=len(names), dtype=like.dtype)
 
 
@@ -45,7 +44,7 @@ def _whole(qid: Any) -> Any:
 def _boxed_names(qid: Any) -> Any:
     import pandas as pd
 
-    return pd.Series([check.queries(qid, len(qid)).names])
+    return pd.Series([named_queries(qid).names])
 
 
 def _checked(names: Any) -> Any:
@@ -78,18 +77,6 @@ def _named(rows: Floats, X: Any, names: Any) -> Any:
 
 def _transformed(transformer: Any, X: Any, qid: Any) -> Floats:
     return transformer.transform(X, **({} if qid is None else {"qid": qid}))
-
-
-def _names_part(number: int, *, qid: Ints) -> dict[Any, int]:
-    """Return the partition of each query in it."""
-    return names_of(check.queries(qid, len(qid)), number)
-
-
-def _count(owners: Any) -> Any:
-    """Return a small delayed value that is known once queries are known to be whole."""
-    from dask import delayed
-
-    return delayed(len)(owners)
 
 
 def _as_frame(transformer: Any, like: Any, X: Any, qid: Any = None, _whole: Any = None) -> Any:

@@ -41,19 +41,16 @@ def eval_sets(
 
     Raises ValueError if both forms are given, the form is another one, or numbers of rows differ.
     """
-    named: dict[str, Any]
     apart = {"X_val": X_val, "y_val": y_val, "qid_val": qid_val}
     passed = [name for name, value in apart.items() if value is not None]
     if not passed:
         if eval_set is None:
             return {}
-        named = dict(eval_set) if isinstance(eval_set, Mapping) else {"validation": eval_set}
-        if not named:
-            raise ValueError(f"eval_set {_MUST_BE}, got an empty dict: leave it out.")
-        names = {key: f"eval_set[{key!r}]" for key in named}
         if not isinstance(eval_set, Mapping):
-            names = {"validation": "eval_set"}
-        return {str(key): _checked(value, names[key]) for key, value in named.items()}
+            return {"validation": _checked(eval_set, "eval_set")}
+        if not eval_set:
+            raise ValueError(f"eval_set {_MUST_BE}, got an empty dict: leave it out.")
+        return {str(key): _checked(value, f"eval_set[{key!r}]") for key, value in eval_set.items()}
     if eval_set is not None:
         raise ValueError(
             f"eval_set must be None with {' and '.join(passed)}, got both: they are two forms of "
@@ -106,21 +103,17 @@ def _checked(rows: Any, name: str) -> EvalSet:
     X, y, qid, weight = EvalSet(*rows)
     qid = check.carried_qid(y, qid)
     check.one_query(y, qid, name, least=np.inf, call="(X, {})", tool="(X, {})")
-    sizes = {
-        "X": _n_rows(X),
-        "y": _n_rows(y),
-        "qid": _n_rows(qid),
-        "sample_weight": _n_rows(weight),
-    }
-    sizes = {part: size for part, size in sizes.items() if size is not None}
+    parts = EvalSet(X, y, qid, weight)
+    sizes = {name: _n_rows(part) for name, part in parts._asdict().items()}
+    sizes = {name: size for name, size in sizes.items() if size is not None}
     if len(set(sizes.values())) > 1:
         raise ValueError(
             f"The parts of {name} must have equally many rows, got "
-            f"{', '.join(f'{part} of {size}' for part, size in sizes.items())}. Tools such as "
+            f"{', '.join(f'{name} of {size}' for name, size in sizes.items())}. Tools such as "
             "GridSearchCV split an argument that has as many rows as X: pass eval_set as one "
             "tuple (X, y, qid), which they leave whole."
         )
-    return EvalSet(X, y, qid, weight)
+    return parts
 
 
 def _n_rows(values: Any) -> int | None:

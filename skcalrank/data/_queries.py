@@ -341,7 +341,7 @@ def qid_array(qid: ArrayLike) -> Array:
         if all(isinstance(value, list) and len(value) == 1 for value in qid):
             qid = [value for (value,) in qid]  # a column
         if not _survive_numpy(qid):
-            return _objects(qid)
+            return np.fromiter(qid, dtype=object, count=len(qid))
     out = arrays.as_array(qid, "qid")
     if out.dtype.kind in "SU" and not isinstance(qid, (list, np.ndarray)):
         # Polars gives strings a fixed width, and numpy drops null characters at their ends.
@@ -372,13 +372,6 @@ def _survive_numpy(values: list[Any]) -> bool:
         return np.asarray(values).dtype.kind != "f"
     # numpy would make tuples, and other sequences, the rows of a matrix.
     return issubclass(kind, (float, list, np.generic, np.ndarray))
-
-
-def _objects(values: list[Any]) -> Array:
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        out[i] = value
-    return out
 
 
 def is_scalar(qid: Any) -> bool:

@@ -32,9 +32,8 @@ class QuerySizes:
     def of(cls, queries: Queries) -> QuerySizes | None:
         """Return the sizes of queries; None for a single one, or if a name cannot be told again."""
         names = queries.names
-        if names is None or queries.n_queries < 2:
-            return None
-        if names.dtype == object and not all(map(is_repeatable, names)):
+        told = names is not None and (names.dtype != object or all(map(is_repeatable, names)))
+        if not told or queries.n_queries < 2:
             return None
         salt = np.frombuffer(os.urandom(8), dtype=np.uint64)
         hashes = _hashed(queries, salt)
@@ -56,11 +55,9 @@ class QuerySizes:
 
         The numbering of another file, and a single query, are not these queries.
         """
-        unknown = np.zeros(queries.n_queries, dtype=bool)
-        if queries.names is None or queries.n_queries < 2:
-            return unknown, queries.sizes
-        if self.numbering is not None and _numbering(queries) not in (None, self.numbering):
-            return unknown, queries.sizes
+        others = self.numbering is not None and _numbering(queries) not in (None, self.numbering)
+        if queries.names is None or queries.n_queries < 2 or others:
+            return np.zeros(queries.n_queries, dtype=bool), queries.sizes
         asked = _hashed(queries, self.salt)
         place = np.minimum(np.searchsorted(self.hashes, asked), len(self.hashes) - 1)
         return self.hashes[place] == asked, self.sizes[place]

@@ -99,8 +99,7 @@ class Rows:
         """Return values of documents in row order, of shape (n_rows,) or (n_rows, n_items)."""
         if self.n_items is None:
             return self.queries.ungroup(values)
-        by_row: Array = values.reshape(-1, self.n_items)
-        return by_row
+        return np.reshape(values, (-1, self.n_items))
 
     def columns(self, values: Array) -> Array:
         """Return values of documents in row order, with a column for each output."""
@@ -143,13 +142,11 @@ class Rows:
         sizes = np.concatenate([part.queries.sizes for part in parts])
         names = [part.queries.names for part in parts if part.queries.names is not None]
         weights = [part.weight for part in parts if part.weight is not None]
+        named = len(names) == len(parts)
         return cls(
             arrays.stacked([part.X for part in parts]),
             np.concatenate([part.y for part in parts]),
-            Queries(
-                np.append(0, np.cumsum(sizes)),
-                names=join_qids(names) if len(names) == len(parts) else None,
-            ),
+            Queries(np.append(0, np.cumsum(sizes)), None, join_qids(names) if named else None),
             np.concatenate(weights) if len(weights) == len(parts) else None,
         )
 
@@ -227,12 +224,7 @@ class Rows:
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n)]
 
     def held_out(
-        self,
-        share: float,
-        seed: int = 0,
-        *,
-        n_folds: int = 1,
-        informative: Bools | None = None,
+        self, share: float, seed: int = 0, *, n_folds: int = 1, informative: Bools | None = None
     ) -> list[Bools]:
         """Return a mask of held-out rows for each fold: whole queries, or rows of one query.
 

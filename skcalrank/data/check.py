@@ -76,10 +76,12 @@ def qid_beside(y: Any, qid: ArrayLike | None) -> ArrayLike | None:
         y.check_qid_beside(qid)
         carried = y.qid
     else:
-        carried = _qid_of_index(y)
+        index: Any = getattr(y, "index", None)
+        named = "qid" in getattr(index, "names", ())
+        carried = index.get_level_values("qid") if named else None
     if carried is None or qid is None:
         return carried if qid is None else qid
-    if not _same_groups(check_qid(qid, len(y)), check_qid(carried, len(y))):
+    if check_qid(qid, len(y)).tolist() != check_qid(carried, len(y)).tolist():
         raise ValueError("qid must equal the qid that y carries, got another one. Pass only one.")
     return qid
 
@@ -240,18 +242,6 @@ def _cut_queries(y: Any) -> Array:
     return np.asarray(left < size)
 
 
-def _qid_of_index(y: Any) -> Any:
-    """Return the level named "qid" of the pandas index of y; None if there is none."""
-    index: Any = getattr(y, "index", None)
-    return index.get_level_values("qid") if "qid" in getattr(index, "names", ()) else None
-
-
-def _same_groups(a: Array, b: Array) -> bool:
-    if a.dtype == b.dtype != object:
-        return bool(np.all(a == b))
-    return bool(a.tolist() == b.tolist())
-
-
 def queries(qid: ArrayLike | None, n_rows: int) -> Queries:
     """Group ``n_rows`` rows by `qid`; if None, all rows are one query."""
     if qid is None:
@@ -319,16 +309,12 @@ def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
 
 def _refuse_lists_of_names(y: Any, name: str) -> None:
     """Raise ValueError for a list of lists (or sets) of names, such as of the tags of each row."""
-    first = next(iter(y[0]), None) if isinstance(y, list) and y and _is_list(y[0]) else None
-    if isinstance(first, str):
+    first = y[0] if isinstance(y, list) and y else None
+    if isinstance(first, (list, tuple, set, frozenset)) and isinstance(next(iter(first), 0), str):
         raise ValueError(
-            f"{name} must hold numbers, got lists of names such as {list(y[0])!r}. Make a column "
+            f"{name} must hold numbers, got lists of names such as {list(first)!r}. Make a column "
             "of 0 and 1 for each name, as sklearn.preprocessing.MultiLabelBinarizer does."
         )
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple, set, frozenset))
 
 
 def _first_wrong_label(raw: Array, name: str, error: Exception) -> Exception:

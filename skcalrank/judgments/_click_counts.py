@@ -9,15 +9,15 @@ import numpy as np
 
 from ..columns import arrays, index_of, row_order, tables
 from ..columns.types import Array, ArrayLike, Ints
-from ..data import Judgments, check_own_qid, chosen_rows, warn
-from ._click_log import ClickLog, identifiers
-from ._clicks import ClickSessions, warn_of_clicks_alone
+from ..data import check_own_qid
+from ._click_log import ClickLog, identifiers, tell_lost
+from ._clicks import ClickSessions, ClickTarget, warn_of_clicks_alone
 
 # Counts are summed up once so many of them wait.
 _WAITING = 1 << 20
 
 
-class ClickCounts(Judgments):
+class ClickCounts(ClickTarget):
     """Clicks and impressions of each document at each position.
 
     For users who examine positions independently, this is all that a click log tells, however long
@@ -72,8 +72,6 @@ class ClickCounts(Judgments):
 
     _remedy = "turn them into one score per row with skcalrank.aggregation.position_based."
 
-    document: Array | None = None
-
     def __init__(
         self,
         qid: ArrayLike,
@@ -82,15 +80,11 @@ class ClickCounts(Judgments):
         impressions: ArrayLike,
         clicks: ArrayLike,
     ) -> None:
-        self.qid: Array = check_own_qid(qid)
+        self.qid = check_own_qid(qid)
         self.index = index_of(qid)
-        given = {
-            "shown_rows": shown_rows,
-            "position": position,
-            "impressions": impressions,
-            "clicks": clicks,
-        }
-        columns = {name: arrays.as_array(values, name) for name, values in given.items()}
+        names = "shown_rows", "position", "impressions", "clicks"
+        given = zip(names, (shown_rows, position, impressions, clicks))
+        columns = {name: arrays.as_array(values, name) for name, values in given}
         n = len(columns["shown_rows"])
         for name, values in columns.items():
             whole = values.dtype.kind in "biu" or (
@@ -215,30 +209,16 @@ class ClickCounts(Judgments):
         warn_of_clicks_alone(out)
         return out
 
-    def __len__(self) -> int:
-        return len(self.qid)
-
     def __repr__(self) -> str:
-        never = len(self) - len(np.unique(self.shown_rows))
-        told = f", {never} {'row' if never == 1 else 'rows'} never shown" if never else ""
         return (
             f"ClickCounts({len(self)} rows, {self.impressions.sum()} impressions, "
-            f"{self.clicks.sum()} clicks{told})"
+            f"{self.clicks.sum()} clicks{self._never_shown()})"
         )
 
     def __getitem__(self, key: Any) -> ClickCounts:
-        rows = chosen_rows(key, len(self), "ClickCounts")
-        if len(np.unique(rows)) < len(rows):
-            raise ValueError("Rows of ClickCounts must be selected at most once, got a row twice.")
-        place = np.full(len(self), -1)
-        place[rows] = np.arange(len(rows))
-        shown = place[self.shown_rows]
-        left = shown >= 0
-        document = None if self.document is None else self.document[rows]
+        rows, shown, left = self._selected(key)
         others = self.position[left], self.impressions[left], self.clicks[left]
-        out = self.unchecked(self.qid[rows], document, shown[left], *others)
-        out.origin, out.index = self.origin_of(rows), self._index_at(rows)
-        return out
+        return self._sliced(self.unchecked(self.qid[rows], None, shown, *others), rows)
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.shown_rows, self.position, self.impressions, self.clicks
@@ -308,18 +288,9 @@ class _Places:
 
     def tell_lost(self, n_lost: int, n: int) -> None:
         """Warn if impressions are of documents that are in no row, raise ValueError if all are."""
-        if not self.lost:
-            return
-        q, d = next(iter(self.lost))
-        if n_lost == n:
-            raise ValueError(
-                f"rows must hold documents of the log, got none, not even document {d!r} of query "
-                f"{q!r}: identifiers must have the same type in both."
-            )
-        warn(
-            f"{len(self.lost)} documents of the log are not in rows, as document {d!r} of query "
-            f"{q!r}: their impressions ({n_lost / n:.2g} of all) are left out."
-        )
+        if self.lost:
+            q, d = next(iter(self.lost))
+            tell_lost(f"{len(self.lost)} documents", n_lost / n, repr(q), repr(d))
 
     def columns(self) -> tuple[Array, Array]:
         """Return the query and the document of each row."""

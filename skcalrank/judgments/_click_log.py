@@ -58,7 +58,10 @@ class ClickLog(NamedTuple):
             shown_q, shown_d = (ids._replace(codes=ids.codes[first]) for ids in (q, d))
             of_q, of_d = identifiers(rows, query, "rows"), identifiers(rows, document, "rows")
             row_of_pair = _rows_of(shown_q, shown_d, of_q, of_d)
-            _tell_lost(row_of_pair, pair, first, q, d)
+            if (lost := row_of_pair < 0).any():
+                one = int(first[np.argmax(lost)])
+                count = f"{lost.sum()} of {len(lost)} documents"
+                tell_lost(count, lost[pair].mean(), _name(q, one), _name(d, one))
             row = row_of_pair[pair]
             qid, ids = check_own_qid(rows[query]), check_own_qid(rows[document])
         return cls(row, at, is_click, s.codes, q.codes, pair, qid, ids, (s, q, d))
@@ -269,23 +272,20 @@ def _rows_of(q: tables.Coded, d: tables.Coded, of_q: tables.Coded, of_d: tables.
     return row_of[:n_shown]
 
 
-def _tell_lost(
-    row_of_pair: Ints, pair: Ints, first: Ints, q: tables.Coded, d: tables.Coded
-) -> None:
-    """Warn if documents of the log are in no row, and raise ValueError if all are."""
-    lost = row_of_pair < 0
-    if lost.all():
+def tell_lost(count: str, share: float, query: str, document: str) -> None:
+    """Warn of documents of the log that are in no row, and raise ValueError if all are.
+
+    `share` is that of their impressions; `query` and `document` are those of one of them.
+    """
+    if share == 1:
         raise ValueError(
-            f"rows must hold documents of the log, got none, not even document {_name(d, 0)} of "
-            f"query {_name(q, 0)}: identifiers must have the same type in both."
+            f"rows must hold documents of the log, got none, not even document {document} of "
+            f"query {query}: identifiers must have the same type in both."
         )
-    if lost.any():
-        row = int(first[np.argmax(lost)])
-        warn(
-            f"{lost.sum()} of {len(lost)} documents of the log are not in rows, as document "
-            f"{_name(d, row)} of query {_name(q, row)}: their impressions "
-            f"({lost[pair].mean():.2g} of all) are left out."
-        )
+    warn(
+        f"{count} of the log are not in rows, as document {document} of query {query}: their "
+        f"impressions ({share:.2g} of all) are left out."
+    )
 
 
 def _renamed(ids: tables.Coded, by: tables.Coded) -> Ints:

@@ -25,7 +25,46 @@ _NOT_CLICKED = (
 )
 
 
-class ClickSessions(Judgments):
+class ClickTarget(Judgments):
+    """Base class of targets of clicks, of which each count or document shown has a row.
+
+    * `document` (n_rows,): the document of each row, of a log that names them; else None.
+    """
+
+    qid: Array
+    shown_rows: Ints
+    document: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.qid)
+
+    def _never_shown(self) -> str:
+        """Return how many rows were never shown, for a representation."""
+        never = len(self) - len(np.unique(self.shown_rows))
+        return f", {never} {'row' if never == 1 else 'rows'} never shown" if never else ""
+
+    def _selected(self, key: Any) -> tuple[Ints, Ints, Bools]:
+        """Return selected rows, the new numbers of the rows shown, and which of them are left."""
+        kind = type(self).__name__
+        rows = chosen_rows(key, len(self), kind)
+        if len(np.unique(rows)) < len(rows):
+            raise ValueError(
+                f"Rows of {kind} must be selected at most once, because a list cannot show a "
+                "document twice, got a row twice. Do not use a bootstrap."
+            )
+        place = np.full(len(self), -1)
+        place[rows] = np.arange(len(rows))
+        shown = place[self.shown_rows]
+        return rows, shown[shown >= 0], shown >= 0
+
+    def _sliced(self, out: Any, rows: Ints) -> Any:
+        """Return a target of some rows with what is known of these."""
+        out.document = None if self.document is None else self.document[rows]
+        out.origin, out.index = self.origin_of(rows), self._index_at(rows)
+        return out
+
+
+class ClickSessions(ClickTarget):
     """Click sessions: for each, the documents that were shown and the positions of the clicks.
 
     A session shows documents of one query from top to bottom. The target carries its queries. It
@@ -100,15 +139,13 @@ class ClickSessions(Judgments):
         "into one score per row with skcalrank.aggregation.cascade."
     )
 
-    document: Array | None = None
-
     def __init__(
         self,
         qid: ArrayLike,
         shown_rows: ArrayLike | Iterable[ArrayLike],
         clicked_position: ArrayLike | Iterable[ArrayLike],
     ) -> None:
-        self.qid: Array = check_own_qid(qid)
+        self.qid = check_own_qid(qid)
         self.index = index_of(qid)
         self.shown_rows, self.ptr = _flat_rows(shown_rows, len(self.qid))
         self.position = _places(self.ptr)
@@ -247,37 +284,22 @@ class ClickSessions(Judgments):
 
     # -- interface of targets ------------------------------------------------------
 
-    def __len__(self) -> int:
-        return len(self.qid)
-
     def __repr__(self) -> str:
-        never = int(len(self) - (np.bincount(self.shown_rows, minlength=len(self)) > 0).sum())
-        told = f", {never} {'row' if never == 1 else 'rows'} never shown" if never else ""
+        told = self._never_shown()
         return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions{told})"
 
     def __getitem__(self, key: Any) -> ClickSessions:
-        rows = chosen_rows(key, len(self), "ClickSessions")
-        if len(np.unique(rows)) < len(rows):
-            raise ValueError(
-                "Rows of ClickSessions must be selected at most once, because a session cannot "
-                "show a document twice, got a row twice. Do not use a bootstrap."
-            )
-        place = np.full(len(self), -1)
-        place[rows] = np.arange(len(rows))
-        shown = place[self.shown_rows]
-        left = shown >= 0
+        rows, shown, left = self._selected(key)
         sizes = np.bincount(self._session_of_shown[left], minlength=self.n_sessions)
         sessions = self.unchecked(
             self.qid[rows],
-            shown[left],
+            shown,
             np.append(0, np.cumsum(sizes[sizes > 0])),
             self.clicked[left],
             self.position[left],
             self.last_click[sizes > 0],
         )
-        sessions.document = None if self.document is None else self.document[rows]
-        sessions.origin, sessions.index = self.origin_of(rows), self._index_at(rows)
-        return sessions
+        return self._sliced(sessions, rows)
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.shown_rows, self.ptr, self.position, self.clicked, self.last_click
@@ -465,7 +487,8 @@ def _concatenated(lists: Any, name: str = "shown_rows", what: str = "row number"
 
 def _clicks(clicked_position: Any, ptr: Ints) -> Bools:
     """Return whether each document shown was clicked."""
-    if _is_one_each(clicked_position):
+    is_matrix = getattr(clicked_position, "ndim", 1) == 2
+    if not is_matrix and np.ndim(next(iter(clicked_position), 0)) == 0:  # one for each session
         position = arrays.as_array(clicked_position, "clicked_position")
         if position.dtype.kind not in "iu" and position.size:
             raise ValueError(
@@ -493,14 +516,6 @@ def _clicks(clicked_position: Any, ptr: Ints) -> Bools:
     clicked = np.zeros(ptr[-1], dtype=bool)
     clicked[ptr[session[position > 0]] + position[position > 0] - 1] = True
     return clicked
-
-
-def _is_one_each(clicked_position: Any) -> bool:
-    """Return whether there is one number for each session, in place of a list of numbers."""
-    if getattr(clicked_position, "ndim", 1) == 2:
-        return False
-    first = next(iter(clicked_position), 0)
-    return np.ndim(first) == 0
 
 
 def _places(ptr: Ints) -> Ints:
