@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..columns import arrays
 from ..columns.types import Array, Floats, Ints
 from ..data import OneQueryWarning, Queries, is_settled
 from ..judgments import ClickSessions, PreferenceTarget
@@ -46,7 +47,7 @@ class Judgments(ABC):
         """Draw a random subset of `order` judgments of each query, or all if there are fewer."""
         few, many = np.flatnonzero(self.counts <= order), np.flatnonzero(self.counts > order)
         drawn = self.ptr[many][:, None] + random_subsets(self.counts[many], order, rng)
-        return np.append(places(self.ptr, few)[0], drawn)
+        return np.append(arrays.ranges(self.ptr, few)[0], drawn)
 
     def sample(self, ids: np.ndarray, order: int, rng: np.random.RandomState) -> Judgments:
         """Select queries with a random subset of `order` of their judgments, of which are more."""
@@ -98,9 +99,9 @@ class PairJudgments(Judgments):
 
     def keep(self, ids: Ints) -> PairJudgments:
         queries = _queries_of(self.queries, ids)
-        pairs, pair_ptr = places(self.pair_ptr, ids)
-        judgments, ptr = places(self.ptr, ids)
-        preferences, preference_ptr = places(self.preference_ptr, judgments)
+        pairs, pair_ptr = arrays.ranges(self.pair_ptr, ids)
+        judgments, ptr = arrays.ranges(self.ptr, ids)
+        preferences, preference_ptr = arrays.ranges(self.preference_ptr, judgments)
         moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(pair_ptr))
         slots_moved = np.repeat(
             2 * (pair_ptr[:-1] - self.pair_ptr[ids]), np.diff(preference_ptr[ptr])
@@ -117,7 +118,7 @@ class PairJudgments(Judgments):
 
     def keep_only(self, ids: Ints, judgments: Ints) -> PairJudgments:
         queries, ptr = _queries_of(self.queries, ids), _even_ptr(ids, judgments)
-        preferences, preference_ptr = places(self.preference_ptr, judgments)
+        preferences, preference_ptr = arrays.ranges(self.preference_ptr, judgments)
         pair, forward = np.divmod(self.slot[preferences], 2)
         moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(preference_ptr[ptr]))
         n = queries.n_rows
@@ -145,7 +146,7 @@ class Chosen(PreferenceTarget):
     """Some judgments of a target, in grouped order, and their tally."""
 
     def __init__(self, judgments: PairJudgments, chosen: Ints) -> None:
-        preferences, ptr = places(judgments.preference_ptr, chosen)
+        preferences, ptr = arrays.ranges(judgments.preference_ptr, chosen)
         slot, weight = judgments.slot[preferences], judgments.weight[preferences]
         queries = judgments.queries
         query = np.repeat(np.arange(queries.n_queries), judgments.counts)[chosen]
@@ -179,7 +180,7 @@ class SessionJudgments(Judgments):
         return cls(grouped, ptr, sessions.choose(np.argsort(query, kind="stable")))
 
     def keep(self, ids: Ints) -> SessionJudgments:
-        return self._with(ids, *places(self.ptr, ids))
+        return self._with(ids, *arrays.ranges(self.ptr, ids))
 
     def keep_only(self, ids: Ints, judgments: Ints) -> SessionJudgments:
         return self._with(ids, judgments, _even_ptr(ids, judgments))
@@ -271,13 +272,6 @@ def _even_ptr(ids: Ints, judgments: Ints) -> Ints:
     return np.linspace(0, len(judgments), len(ids) + 1).round().astype(np.intp)
 
 
-def places(ptr: Ints, ids: Ints) -> tuple[Ints, Ints]:
-    """Return the ranges ``ptr[i]:ptr[i + 1]`` concatenated, and pointers to them."""
-    sizes = ptr[ids + 1] - ptr[ids]
-    new = np.append(0, np.cumsum(sizes))
-    return np.arange(new[-1]) + np.repeat(ptr[ids] - new[:-1], sizes), new
-
-
 def _queries_of(queries: Queries, ids: Ints) -> Queries:
     """Select queries by index; repeated indices duplicate the query."""
     names = ids if queries.names is None else queries.names[ids]
@@ -289,8 +283,4 @@ def _by_judgment(query: Ints, judgment: Array) -> tuple[Ints, Ints]:
     if judgment.dtype.kind not in "biuf":
         judgment = np.unique(judgment, return_inverse=True)[1].ravel()
     order = np.lexsort((judgment, query))
-    new = np.zeros(len(order), dtype=bool)
-    new[:1] = True
-    for key in (query[order], judgment[order]):
-        new[1:] |= key[1:] != key[:-1]
-    return order, np.flatnonzero(new)
+    return order, arrays.run_starts(query[order], judgment[order])

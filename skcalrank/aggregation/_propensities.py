@@ -273,20 +273,19 @@ class Counts(NamedTuple):
         weight = _sums(self.impressions, 1)
         place, squares = self.impressions @ shown, self.impressions @ shown**2.0
         n_queries = self.query.max() + 1
+        of_query = np.bincount(self.query, weight, n_queries)
+
+        def means(values: Floats) -> Floats:
+            return arrays.safe_divide(np.bincount(self.query, values, n_queries), of_query)
 
         def centered(values: Floats) -> Floats:
-            total = np.bincount(self.query, values, n_queries)
-            n = np.bincount(self.query, weight, n_queries)
-            return values - weight * arrays.safe_divide(total, n)[self.query]
+            return values - weight * means(values)[self.query]
 
         X = np.column_stack([centered(column * weight) for column in self.X[:, :-1].T])
         rows = weight > 0
         X = X[rows] / np.sqrt(weight[rows, None])
         y = centered(place)[rows] / np.sqrt(weight[rows])
-        means = arrays.safe_divide(
-            np.bincount(self.query, place, n_queries), np.bincount(self.query, weight, n_queries)
-        )
-        total = squares.sum() - means**2 @ np.bincount(self.query, weight, n_queries)
+        total = squares.sum() - means(place) ** 2 @ of_query
         fit = X @ np.linalg.lstsq(X, y, rcond=None)[0]
         n, free = weight.sum() - n_queries, np.linalg.matrix_rank(X)
         if total <= 0 or n <= free:
@@ -344,7 +343,8 @@ def _groups(part: Ints, what: str, shown: Ints, merge: bool) -> Ints:
     n = part.max() + 1
     if n == 1:
         return np.arange(len(shown)) if len(shown) > 1 else np.zeros(1, dtype=np.intp)
-    names = "; ".join(_listed(shown[part == k]) for k in np.argsort(_first(part)))
+    firsts = np.unique(part, return_index=True)[1]
+    names = "; ".join(_listed(shown[part == k]) for k in np.argsort(firsts))
     if not merge:
         raise ValueError(
             f"sessions must identify the propensities, got {n} groups of positions that {what}: "
@@ -369,11 +369,6 @@ def _groups(part: Ints, what: str, shown: Ints, merge: bool) -> Ints:
         f"{merged}: estimates of documents there are biased by what lies between the positions."
     )
     return group
-
-
-def _first(part: Ints) -> Ints:
-    """Return the first place of each number."""
-    return np.unique(part, return_index=True)[1]
 
 
 def _listed(positions: Ints) -> str:
@@ -450,12 +445,9 @@ def _by_turns(log: Counts) -> tuple[Floats, Floats, Ints]:
     """Return the propensities of least squares on features, and their influence by query."""
     grams, sums = log.grams(), np.asarray(log.clicks.T @ log.X)
 
-    def coefficients(theta: Floats) -> Floats:
-        gram = np.tensordot(theta**2, grams, 1)
-        return np.linalg.lstsq(gram, theta @ sums, rcond=1e-10)[0]
-
     def of_groups(theta: Floats) -> tuple[Floats, Floats, Floats]:
-        w = coefficients(theta)
+        gram = np.tensordot(theta**2, grams, 1)
+        w = np.linalg.lstsq(gram, theta @ sums, rcond=1e-10)[0]
         return w, grams @ w, np.einsum("kij,i,j->k", grams, w, w)
 
     def step(theta: Floats) -> Floats:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..columns import CHUNK_ROWS
+from ..columns import CHUNK_ROWS, arrays
 from ..columns.types import Bools, Floats, Ints, Seed
 from ..data import Queries, check
 from ..judgments import ClickCounts, ClickSessions, PreferenceTarget
 from ._cascade import cascade
 from ._counting import borda, win_rate
-from ._judgments import Judgments, judgments_of, places
+from ._judgments import Judgments, judgments_of
 from ._position_based import position_based
 
 
@@ -109,11 +109,7 @@ def is_of_clicks(structure: Any) -> bool:
     return function is cascade or function is position_based
 
 
-def evidence_of(
-    structure: Callable[..., Any],
-    y: Any,
-    options: dict[str, Any],
-) -> Floats:
+def evidence_of(structure: Callable[..., Any], y: Any, options: dict[str, Any]) -> Floats:
     """Return how many comparisons or (expected) examinations the score of each document rests on.
 
     A structure of clicks counts examinations by its own model.
@@ -135,7 +131,7 @@ def _means(
     mean, error = np.zeros((2, queries.n_rows))
     for which, subsets in _groups(counts, order, n_draws, rng):
         for ids in _runs(np.flatnonzero(which), queries.sizes):
-            batch, rows = judgments.keep(ids), places(queries.ptr, ids)[0]
+            batch, rows = judgments.keep(ids), arrays.ranges(queries.ptr, ids)[0]
             values = (evaluate(batch.choose(chosen), batch.queries) for chosen in subsets(batch))
             mean[rows], error[rows] = _moments(values)
     error[queries.repeat(counts <= _listed_up_to(order, n_draws))] = 0.0
@@ -181,5 +177,4 @@ def _moments(values: Iterable[Floats]) -> tuple[Any, Floats]:
 
 def _runs(ids: Ints, sizes: Ints) -> list[Ints]:
     """Return runs of queries with about as many documents as are processed at a time."""
-    run = np.cumsum(sizes[ids]) // CHUNK_ROWS
-    return np.split(ids, np.flatnonzero(run[1:] != run[:-1]) + 1) if len(ids) else []
+    return np.split(ids, arrays.run_starts(np.cumsum(sizes[ids]) // CHUNK_ROWS))[1:]

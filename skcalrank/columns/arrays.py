@@ -64,6 +64,20 @@ def along_rows(values: Array, columns: Ints) -> Array:
     return values.ravel().take(columns + first)
 
 
+def run_starts(*keys: Array) -> Ints:
+    """Return the indices at which runs of rows with equal keys begin."""
+    new = np.ones(len(keys[0]), dtype=bool)
+    new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    return np.flatnonzero(new)
+
+
+def ranges(ptr: Ints, ids: Ints) -> tuple[Ints, Ints]:
+    """Return the ranges ``ptr[i]:ptr[i + 1]`` concatenated, and pointers to them."""
+    sizes = ptr[ids + 1] - ptr[ids]
+    new = np.append(0, np.cumsum(sizes))
+    return np.arange(new[-1]) + np.repeat(ptr[ids] - new[:-1], sizes), new
+
+
 def refuse_masked(**values: Any) -> None:
     """Raise ValueError for masked values, whose mask ``np.asarray`` would drop silently."""
     for name, value in values.items():

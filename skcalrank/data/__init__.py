@@ -36,16 +36,7 @@ from ._failed_fit import all_or_nothing
 from ._forks import apart, is_forked
 from ._progress import say, timed
 from ._properties import available_if, lazy_property
-from ._queries import (
-    Bucket,
-    Queries,
-    check_own_qid,
-    check_qid,
-    factorized,
-    join_qids,
-    plain,
-    qid_array,
-)
+from ._queries import Bucket, Queries, check_own_qid, check_qid, factorized, plain, qid_array
 from ._query_sizes import QuerySizes
 from ._ranked import TIES, Block, Ranked, positions
 from ._routing import call_step, handed_to, has_method, inside, transform_rows

@@ -111,7 +111,7 @@ class Queries:
         if qid.dtype == object:
             # Identifiers of different types need not compare with each other.
             qid, names = factorized(qid)
-        heads = _run_starts(qid)
+        heads = arrays.run_starts(qid)
         if len(heads) == 1:  # a request for one query
             return cls(np.array([0, len(qid)]), names=qid[heads] if names is None else names)
         codes, distinct = factorized(qid[heads])
@@ -277,7 +277,7 @@ class Queries:
     def _make_buckets(self) -> Iterator[Bucket]:
         width_class = np.log2(self.sizes).astype(np.int16)
         by_class = np.argsort(width_class, kind="stable")
-        bounds = np.append(_run_starts(width_class[by_class]), self.n_queries)
+        bounds = np.append(arrays.run_starts(width_class[by_class]), self.n_queries)
         for first, last in pairwise(bounds):
             widest = int(self.sizes[by_class[first:last]].max())
             step = max(1, CACHE_CELLS // widest)
@@ -310,12 +310,6 @@ class Queries:
 
     def _bucket(self, ids: Ints) -> Bucket:
         return Bucket.of(ids, self.ptr[ids][:, None], self.sizes[ids][:, None])
-
-
-def _run_starts(values: Array) -> Ints:
-    """Return the indices at which runs of equal values begin."""
-    changes = np.flatnonzero(values[1:] != values[:-1]) + 1
-    return np.append(np.arange(min(len(values), 1)), changes)
 
 
 def factorized(values: Array) -> tuple[Ints, Array]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import tables
+from ..columns import arrays, tables
 from ..columns.types import Array, Floats, Ints
 from ._exceptions import is_settled, settle, warn
 from ._queries import Queries, qid_array
@@ -58,7 +58,7 @@ def _orders(x: Floats, y: Floats, codes: Ints) -> bool:
 
     A missing value hides the labels beside it.
     """
-    starts = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (y[1:] != y[:-1])))
+    starts = arrays.run_starts(codes, y)
     low, high = np.fmin.reduceat(x, starts), np.fmax.reduceat(x, starts)
     same = codes[starts[1:]] == codes[starts[:-1]]
     falls, rises = (high[:-1] >= low[1:])[same], (low[:-1] <= high[1:])[same]

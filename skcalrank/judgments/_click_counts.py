@@ -313,8 +313,6 @@ def _summed(rows: Ints, position: Ints, *values: Ints) -> tuple[Ints, ...]:
     """Return sums of values of the same row and position, in the order of both."""
     order = np.lexsort((position, rows))
     rows, position = rows[order], position[order]
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (np.diff(rows) != 0) | (np.diff(position) != 0)
-    begin = np.flatnonzero(new)
+    begin = arrays.run_starts(rows, position)
     sums = (np.add.reduceat(v[order], begin) if len(begin) else v for v in values)
     return rows[begin], position[begin], *sums

@@ -334,9 +334,7 @@ class ClickSessions(ClickTarget):
         -------
         sessions : ClickSessions
         """
-        sizes = np.diff(self.ptr)[sessions]
-        ptr = np.append(0, np.cumsum(sizes))
-        shown = np.arange(ptr[-1]) + np.repeat(self.ptr[:-1][sessions] - ptr[:-1], sizes)
+        shown, ptr = arrays.ranges(self.ptr, sessions)
         return self.unchecked(
             self.qid,
             self.shown_rows[shown],

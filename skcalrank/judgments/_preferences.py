@@ -510,9 +510,8 @@ class PreferenceTarget(Judgments):
         queries = self.queries()
         code_of = self._query_of(self.winner)
         order = np.lexsort((self.judgment, code_of))
-        keys = np.column_stack([code_of, _numbers(self.judgment)])[order]
-        new = np.flatnonzero((keys[1:] != keys[:-1]).any(axis=1)) + 1
-        for edges in np.split(order, new) if len(order) else ():
+        new = arrays.run_starts(code_of[order], _numbers(self.judgment)[order])
+        for edges in np.split(order, new)[1:]:
             if not is_acyclic(self.winner[edges], self.loser[edges]):
                 raise ValueError(
                     "Judgments must be directed acyclic graphs, got a cycle in judgment "

@@ -129,20 +129,18 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
 
     def _check(self, X: Any, qid: ArrayLike | None, reset: bool) -> tuple[Any, Queries]:
         """Return validated rows and their queries; with `reset`, record what `fit` was given."""
-        name = type(self).__name__
         self._check_params()
         check.row_order(X=X, qid=qid)
         if reset:
             workers_of_fit().require_qid(qid)
         X = self._features(X, reset)
-        n_rows = X.shape[0]
-        if qid is None and n_rows > 1:
+        if qid is None and X.shape[0] > 1:
             warn(
-                f"{name} got X and no qid, so all rows count as one query. Pass "
+                f"{type(self).__name__} got X and no qid, so all rows count as one query. Pass "
                 "qid=qid. If all rows are one query, pass qid=0.",
                 OneQueryWarning,
             )
-        queries = check.queries(qid, n_rows)
+        queries = check.queries(qid, X.shape[0])
         if reset:
             self.has_qid_ = qid is not None
         return X, queries

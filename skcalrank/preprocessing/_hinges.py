@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -117,7 +116,9 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         if workers_of_fit().size == 1:
             knots = np.vstack([quantiles(block.T / 2, shares) for block in blocks()])
         else:
-            knots = quantiles_of_all(partial(_halves, blocks), shares)
+            knots = quantiles_of_all(
+                lambda: (column / 2 for block in blocks() for column in block.T), shares
+            )
         starts, ends = knots[:, :-1], knots[:, 1:]
         there = ends > starts
         self.features_ = np.nonzero(there)[0]
@@ -165,10 +166,8 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         names = check_feature_names_in(self, input_features)
         first = np.searchsorted(self.features_, self.features_)
         numbers = np.arange(len(self.features_)) - first
-        return np.array(
-            [f"{names[i]}_hinge{number}" for i, number in zip(self.features_, numbers)],
-            dtype=object,
-        )
+        out = [f"{names[i]}_hinge{number}" for i, number in zip(self.features_, numbers)]
+        return np.array(out, dtype=object)
 
     def _checked(self, X: Any, reset: bool) -> Any:
         return check.features(self, X, reset=reset, **check.Reads.of(self).checks())
@@ -178,9 +177,3 @@ def fit_blocks(hinges: QuantileHinges, blocks: Blocks, n_features: int) -> None:
     """Fit hinges to validated features, ``COLUMNS`` of which come at a time."""
     check.params(hinges)
     hinges._learn(blocks).n_features_in_ = n_features
-
-
-def _halves(blocks: Blocks) -> Iterator[Floats]:
-    """Yield half the values of each feature, whose differences cannot overflow."""
-    for block in blocks():
-        yield from block.T / 2

@@ -207,10 +207,6 @@ class Category(Column):
         """Number of codes, with the one that rare levels share."""
         return len(self.levels) + bool(self.rare)
 
-    def levels_by_code(self) -> list[list[Any]]:
-        """Return the levels that have each code."""
-        return [*([level] for level in self.levels), *([self.rare] if self.rare else [])]
-
     def read(self, values: Values) -> Floats:
         if isinstance(values, np.ndarray):
             values = coded(values)

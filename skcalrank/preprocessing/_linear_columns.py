@@ -263,15 +263,11 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         names : ndarray of str
         """
         check_is_fitted(self)
-        if self.encoder_ is None:
-            names = np.asarray(
-                [f"x{k}" for k in range(self.n_features_in_)]
-                if input_features is None
-                else input_features,
-                dtype=object,
-            )
-        else:
-            names = self.encoder_.get_feature_names_out(input_features)
+        if self.encoder_ is not None:
+            input_features = self.encoder_.get_feature_names_out(input_features)
+        elif input_features is None:
+            input_features = [f"x{k}" for k in range(self.n_features_in_)]
+        names = np.asarray(input_features, dtype=object)
         categories = {} if self.encoder_ is None else self.encoder_.categories_
         out = [
             f"{names[indicators.column]}_{level}"
@@ -324,9 +320,7 @@ def curve_of(curve: Any, numbers: Floats, queries: Queries) -> Floats:
 
 
 def transform_together(
-    transformers: list[LinearColumns],
-    matrix: Floats,
-    made: Callable[[Any, Floats], Floats],
+    transformers: list[LinearColumns], matrix: Floats, made: Callable[[Any, Floats], Floats]
 ) -> Iterator[Floats]:
     """Yield the columns that transformers, fitted together, make of the rows of a matrix.
 

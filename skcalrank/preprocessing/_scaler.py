@@ -217,9 +217,7 @@ def _ranks(X: Floats, queries: Queries) -> Floats:
     for k, values in enumerate(X.T):
         # Missing values come last in their query. The codes are sorted.
         order = np.lexsort((values, codes))
-        by_rank = values[order]
-        new = (by_rank[1:] != by_rank[:-1]) | (codes[1:] != codes[:-1])
-        first = np.flatnonzero(np.append(True, new))
+        first = arrays.run_starts(values[order], codes)
         last = np.append(first[1:], len(values)) - 1
         ranks[order, k] = np.repeat((first + last) / 2, last - first + 1)
     return np.where(np.isnan(X), np.nan, ranks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from itertools import accumulate, compress
+from itertools import accumulate, chain, compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -240,12 +240,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _set_columns(self, summaries: list[Summary]) -> None:
         """Decide what the columns hold."""
         choices = self.columns or {}
-        self._use(
-            [
-                column_of(name, summary, choices.get(name), self.max_categories)
-                for name, summary in zip(self.names_, summaries)
-            ]
-        )
+        kinds, most = [choices.get(name) for name in self.names_], self.max_categories
+        self._use([column_of(*of, most) for of in zip(self.names_, summaries, kinds)])
         if self.verbose:
             say(self.describe())
 
@@ -272,21 +268,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self._prepare()
 
     def _set_names(self, X: Any) -> None:
-        """Set the names of the columns, or their numbers if they have no names."""
+        """Set the names of the columns, or their numbers if they have no names.
+
+        Raise ValueError for columns of one name, and for kinds or columns that do not exist.
+        """
         names = tables.column_names(X)
         self._name(list(range(X.shape[1])) if names is None else names)
-        self._check_choices()
-
-    def _name(self, names: list[Any]) -> None:
-        """Set the names of the columns."""
-        self.names_, self.n_features_in_ = names, len(names)
-        if all(isinstance(name, str) for name in names):
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _check_choices(self) -> None:
-        """Raise for kinds of columns that do not exist, and for columns of one name."""
         _refuse_twins(self.names_)
         for name, kind in (self.columns or {}).items():
             if name not in self.names_:
@@ -295,6 +282,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"{', '.join(map(repr, self.names_))}."
                 )
             check.option(f"columns[{name!r}]", kind, CHOICES)
+
+    def _name(self, names: list[Any]) -> None:
+        """Set the names of the columns."""
+        self.names_, self.n_features_in_ = names, len(names)
+        if all(isinstance(name, str) for name in names):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     # -- transform ----------------------------------------------------------------
 
@@ -489,14 +484,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names : ndarray of str
         """
         check_is_fitted(self)
-        if not hasattr(self, "feature_names_in_"):
-            names = check_feature_names_in(self, input_features)
-        else:
-            names = self.names_
+        named = hasattr(self, "feature_names_in_")
+        names = self.names_ if named else check_feature_names_in(self, input_features)
         if self.is_sparse_:
             return np.asarray(names, dtype=object)
-        named = zip(self.columns_, map(str, names))
-        return np.array([out for c, name in named for out in c.output_names(name)], dtype=object)
+        outputs = (c.output_names(str(name)) for c, name in zip(self.columns_, names))
+        return np.array([*chain.from_iterable(outputs)], dtype=object)
 
 
 def by_column(parts: Floats, encoder: TableEncoder | None) -> Floats:

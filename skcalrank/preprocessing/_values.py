@@ -63,9 +63,9 @@ def numbers_of(values: Values, *, from_text: bool = False) -> Floats | None:
     return np.full(len(values), np.nan) if _all_missing(values) else None
 
 
-def _read(values: Values, number: Callable[[Any], float]) -> Floats | None:
-    def read(rows: list[Any]) -> Floats:
-        return np.array([number(value) for value in rows], dtype=np.float64)
+def _read(values: Values, number: Callable[[Any], Any], dtype: Any = np.float64) -> Array | None:
+    def read(rows: list[Any]) -> Array:
+        return np.array([number(value) for value in rows], dtype=dtype)
 
     try:
         return by_level(values, read)
@@ -118,17 +118,11 @@ def _seconds(value: Any) -> float:
 def moments_of(values: Values) -> Ints | None:
     """Return dates, times and ISO texts as microseconds since 1970; None if a value is none."""
     if not isinstance(values, np.ndarray):
-        try:
-            return by_level(values, _moments_of)
-        except (TypeError, ValueError):
-            return None
+        moments = _read(values, _moment, "M8[us]")
+        return None if moments is None else moments.view(np.int64)
     if values.dtype.kind != "M":
         return np.full(len(values), NAT) if _all_missing(values) else None
     return values.astype("M8[us]").view(np.int64)
-
-
-def _moments_of(values: list[Any]) -> Ints:
-    return np.array([_moment(value) for value in values], dtype="M8[us]").view(np.int64)
 
 
 def _moment(value: Any) -> Any:
