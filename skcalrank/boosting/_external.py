@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fits_in_closed_form, with_ties
 from ..columns.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
-from ..data import Rows, all_or_nothing, apart, available_if, call_step, check, limits
+from ..data import Rows, apart, available_if, call_step, check, fitting, limits
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, by_column
@@ -138,7 +138,7 @@ class ExternalRanker(TableReader):
             return None
         return f"{type(self._inner()).__name__} reads tables in its own way"
 
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,
@@ -187,7 +187,7 @@ class ExternalRanker(TableReader):
         return self._fit_rows(plan, rows)
 
     @available_if(lambda self: takes_targets(self._inner()))
-    @all_or_nothing
+    @fitting
     def fit_targets(
         self,
         X: Matrix,

@@ -31,10 +31,10 @@ from ..data import (
     QUERY_WEIGHTS,
     QuerySizes,
     Rows,
-    all_or_nothing,
     among,
     check,
     eval_sets,
+    fitting,
     lazy_aware,
     limits,
     naming_eval_set,
@@ -389,7 +389,7 @@ class BoostedRanker(TableReader, TargetRanker):
         return read_by_trees(X, self.encoder_.categories_), table.table
 
     @lazy_aware
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,
@@ -466,7 +466,7 @@ class BoostedRanker(TableReader, TargetRanker):
         self._train(plan.for_labels(rows), rows, evals, callbacks)
         return self
 
-    @all_or_nothing
+    @fitting
     def fit_targets(
         self,
         X: Matrix,
@@ -543,7 +543,7 @@ class BoostedRanker(TableReader, TargetRanker):
         self.record_ = replace(self._record(plan, rows), sizes=sizes)
         return rows
 
-    @all_or_nothing
+    @fitting
     def _fit_held_out(
         self,
         X: Any,

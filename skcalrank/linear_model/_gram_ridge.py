@@ -22,7 +22,7 @@ from .._solvers import (
 )
 from ..columns import arrays
 from ..columns.types import ArrayLike, Floats, Ints, Matrix, Self
-from ..data import all_or_nothing, check, lazy_property, limits, refuse_lazy
+from ..data import check, fitting, lazy_property, limits, refuse_lazy
 
 _X_CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 
@@ -126,7 +126,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    @all_or_nothing
+    @fitting
     def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> GramRidge:
         """Fit the model, discarding rows of earlier calls.
 
@@ -152,7 +152,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         return self._add(X, y, sample_weight, first=True)._solve()
 
-    @all_or_nothing
+    @fitting
     def partial_fit(
         self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> GramRidge:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..columns import arrays, tables
 from ..columns.types import Array, ArrayLike, Estimator, Floats, Labels, Matrix, Self
-from ..data import all_or_nothing, available_if, check, takes_eval_set, warn
+from ..data import available_if, check, fitting, takes_eval_set, warn
 
 
 def _place_of(column: Any, X: Any) -> int:
@@ -94,7 +94,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
         """Return the tags of the ranker."""
         return get_tags(self.ranker) if hasattr(self.ranker, "rank") else super().__sklearn_tags__()
 
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,

@@ -11,8 +11,8 @@ from ..data import (
     MissingQidError,
     OneQueryWarning,
     Queries,
-    all_or_nothing,
     check,
+    fitting,
     lazy_transformer,
     warn,
     workers_of_fit,
@@ -34,7 +34,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         tags.requires_fit = False
         return tags
 
-    @all_or_nothing
+    @fitting
     def fit(self, X: Matrix, y: Labels | None = None, qid: ArrayLike | None = None) -> Self:
         """Validate the features, and record whether a qid is given.
 
@@ -97,7 +97,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
             )
         return self._transformed(*self._check(X, qid, reset=False))
 
-    @all_or_nothing
+    @fitting
     def fit_transform(
         self, X: Matrix, y: Labels | None = None, qid: ArrayLike | None = None
     ) -> Any:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..columns.arrays import check_feature_names_in
 from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
-from ..data import all_or_nothing, check, lazy_transformer, limits, workers_of_fit
+from ..data import check, fitting, lazy_transformer, limits, workers_of_fit
 from ._quantiles import quantiles, quantiles_of_all
 
 # Number of columns whose values are sorted at a time.
@@ -83,7 +83,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    @all_or_nothing
+    @fitting
     def fit(self, X: Matrix, y: Labels | None = None) -> Self:
         """Compute the quantiles of each feature.
 

@@ -18,8 +18,8 @@ from ..columns.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ..data import (
     OutOfRangeError,
     Queries,
-    all_or_nothing,
     check,
+    fitting,
     handed_to,
     lazy_transformer,
     limits,
@@ -118,7 +118,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         tags.input_tags.categorical = True
         return tags
 
-    @all_or_nothing
+    @fitting
     def fit(self, X: Matrix, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> Self:
         """Read the table, and compute the means, the curves and the indicators.
 

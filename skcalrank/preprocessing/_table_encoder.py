@@ -18,9 +18,9 @@ from ..columns.arrays import check_feature_names_in
 from ..columns.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ..data import (
     LabelOrder,
-    all_or_nothing,
     check,
     check_qid,
+    fitting,
     lazy_transformer,
     limits,
     refuse_lazy,
@@ -194,7 +194,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         return self._fit(X, y, qid)
 
-    @all_or_nothing
+    @fitting
     def _fit(self, X: Any, y: Any, qid: Any, *, by_rows: bool = False) -> Any:
         check.params(self)
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid)
@@ -571,7 +571,7 @@ def fit_encoded(X: Any, columns: Any, y: Any, qid: Any, *, by_rows: bool = False
     return table
 
 
-@all_or_nothing
+@fitting
 def fit_summaries(
     encoder: TableEncoder, X: Any, summaries: Callable[[list[Any], Any], list[Summary]]
 ) -> None:

@@ -22,10 +22,10 @@ from ..data import (
     QuerySizes,
     Rows,
     Target,
-    all_or_nothing,
     available_if,
     check,
     check_qid,
+    fitting,
     lazy_aware,
     positions,
     refuse_lazy,
@@ -509,7 +509,7 @@ class TargetRanker(BaseRanker):
     """
 
     @available_if(planned("on_documents"))
-    @all_or_nothing
+    @fitting
     def fit_targets(
         self,
         X: Matrix,

@@ -17,7 +17,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from .._solvers import Moments, check_features
 from ..columns import arrays
 from ..columns.types import CV, ArrayLike, Floats, Labels, Matrix, Self
-from ..data import Rows, all_or_nothing, check, lazy_aware, limits, timed, warn
+from ..data import Rows, check, fitting, lazy_aware, limits, timed, warn
 from ..linear_model import GramRidge, add_moments
 from ..measures import Measure, OfTargets, PositionalMeasure
 from ._door import door
@@ -198,7 +198,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         return alphas.astype(float)
 
     @lazy_aware
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, settled, structure_scores
 from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Self
-from ..data import Judgments, Queries, Rows, all_or_nothing, available_if, limits, warn
+from ..data import Judgments, Queries, Rows, available_if, fitting, limits, warn
 from ..judgments import ClickCounts, ClickSessions, PreferenceTarget
 from ..measures import Measure, OfTargets
 from ._base import BaseRanker, planned
@@ -68,7 +68,7 @@ class JudgmentRanker(BaseRanker):
     def _learn(self, plan: Plan, rows: Rows, judged: Judgments, rule: Rule) -> None:
         """Learn from judgments."""
 
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,
@@ -100,7 +100,7 @@ class JudgmentRanker(BaseRanker):
         return self._fit(X, y, qid, sample_weight)
 
     @available_if(planned("in_chunks"))
-    @all_or_nothing
+    @fitting
     def partial_fit(
         self,
         X: Matrix,

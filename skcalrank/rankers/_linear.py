@@ -12,7 +12,7 @@ import numpy as np
 
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
 from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
-from ..data import QUERY_WEIGHTS, Rows, all_or_nothing, lazy_aware, limits, workers_of_fit
+from ..data import QUERY_WEIGHTS, Rows, fitting, lazy_aware, limits, workers_of_fit
 from ._base import BaseRanker, TargetRanker
 from ._door import door
 from ._plan import Plan
@@ -105,7 +105,7 @@ class LinearScorer(BaseRanker):
         """Minimize the objective, from ``start`` = (coef, intercept) unless it is None."""
 
     @lazy_aware
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._solvers import product_of_rows
 from ..columns import arrays
 from ..columns.types import Array, ArrayLike, Floats, Labels, Matrix, Self
-from ..data import Queries, Rows, all_or_nothing, check, limits, warning_once
+from ..data import Queries, Rows, check, fitting, limits, warning_once
 from ..judgments import MultiLabelTarget
 from ..linear_model import add_moments
 from ..measures import Measure, get_measure, warn_unless_grades
@@ -131,7 +131,7 @@ class MultiLabelRanker(BaseRanker):
             )
         return [get_measure(measures.get(name, "ndcg@10")) for name in names]
 
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,
@@ -172,7 +172,7 @@ class MultiLabelRanker(BaseRanker):
         measures, columns = map(list, zip(*parts))
         return self._fit_to_targets(plan, rows, np.column_stack(columns), measures)
 
-    @all_or_nothing
+    @fitting
     def fit_targets(
         self,
         X: Matrix,

@@ -25,7 +25,7 @@ from .._solvers import (
 )
 from ..columns import first_equal_rows
 from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Seed, Self
-from ..data import Queries, Rows, all_or_nothing, apart, check, each, limits, refuse_lazy, say
+from ..data import Queries, Rows, apart, check, each, fitting, limits, refuse_lazy, say
 from ..preds import Pred, PredResult, get_pred, solve_with_ties, warn_of_gaps
 from ._door import door
 from ._plan import RegressionPlan
@@ -185,7 +185,7 @@ class PairRanker(ScoreRanker):
         accepted = {name: params[name] for name in pred.options if name in params}
         return accepted | self.record_.plan.measure.problem
 
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,

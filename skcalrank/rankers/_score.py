@@ -30,9 +30,9 @@ from ..data import (
     QUERY_WEIGHTS,
     NotAMeanWarning,
     Rows,
-    all_or_nothing,
     available_if,
     check,
+    fitting,
     lazy_aware,
     limits,
     warn,
@@ -250,7 +250,7 @@ class ScoreRanker(TargetRanker):
         return tags
 
     @lazy_aware
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,
@@ -308,7 +308,7 @@ class ScoreRanker(TargetRanker):
         return self._fit(self._check_params(), X, y, qid, sample_weight)
 
     @available_if(planned("in_chunks"))
-    @all_or_nothing
+    @fitting
     def partial_fit(
         self,
         X: Matrix,

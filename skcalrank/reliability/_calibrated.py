@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from ..columns.types import CV, ArrayLike, Bools, Estimator, Floats, Labels, Matrix, Seed, Self
-from ..data import Rows, all_or_nothing, available_if, check, limits, query_factors, warn
+from ..data import Rows, available_if, check, fitting, limits, query_factors, warn
 from ..measures import Measure, get_measure
 from ..preprocessing import encoded, fit_encoded
 from ._around import RankerAround, ranker_scores, test_folds
@@ -165,7 +165,7 @@ class CalibratedRankerCV(RankerAround):
         self.query_weight = query_weight
         self.random_state = random_state
 
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,

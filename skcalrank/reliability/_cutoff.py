@@ -24,8 +24,8 @@ from ..columns.types import (
 from ..data import (
     Queries,
     Rows,
-    all_or_nothing,
     check,
+    fitting,
     limits,
     positions,
     qid_array,
@@ -226,7 +226,7 @@ class GuaranteedCutoff(RankerAround):
 
     # -- fit ------------------------------------------------------------------------
 
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,

@@ -19,10 +19,10 @@ from ..data import (
     EvalSet,
     QuerySizes,
     Rows,
-    all_or_nothing,
     available_if,
     check,
     eval_sets,
+    fitting,
     has_method,
     lazy_aware,
     limits,
@@ -303,7 +303,7 @@ class StackingRanker(TableReader, _BaseComposition):
     # -- fit ------------------------------------------------------------------------
 
     @lazy_aware
-    @all_or_nothing
+    @fitting
     def fit(
         self,
         X: Matrix,
@@ -362,7 +362,7 @@ class StackingRanker(TableReader, _BaseComposition):
     @available_if(
         lambda self: all(has_method(r, "fit_targets") for _, r in self._checked_members())
     )
-    @all_or_nothing
+    @fitting
     def fit_targets(
         self,
         X: Matrix,

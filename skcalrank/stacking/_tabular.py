@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 
 from ..boosting import BoostedRanker
 from ..columns.types import Seed, Self
-from ..data import Rows, all_or_nothing, check, limits
+from ..data import Rows, check, fitting, limits
 from ..losses import Loss
 from ..measures import Measure
 from ..rankers import FIT, BaseRanker, Plan
@@ -231,7 +231,7 @@ class TabularRanker(StackingRanker):
             self._require_qid(qid, method)
         return super()._check_rows(X, qid, method)
 
-    @all_or_nothing
+    @fitting
     def fit_chunks(self, chunks: Any, *, max_rows: int = 200_000) -> Self:
         """Fit to a table that does not fit into memory, in chunks of whole queries.
 

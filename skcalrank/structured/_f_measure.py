@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length
 
 from ..columns import PART_CELLS, arrays
 from ..columns.types import Array, ArrayLike, Bools, Estimator, Floats, Ints, Matrix
-from ..data import all_or_nothing, check, limits
+from ..data import check, fitting, limits
 from ._decisions import LeastSquaresDecisions
 from ._factors import Factors
 from ._sets import indicators
@@ -227,7 +227,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
         tags.classifier_tags.multi_label = True
         return tags
 
-    @all_or_nothing
+    @fitting
     def fit(
         self, X: Matrix, y: ArrayLike | Matrix, sample_weight: ArrayLike | None = None
     ) -> FMeasureClassifier:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..columns import arrays
 from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
-from ..data import all_or_nothing, check, limits, refuse_lazy
+from ..data import check, fitting, limits, refuse_lazy
 from ._decisions import LeastSquaresDecisions, factorize
 
 
@@ -103,7 +103,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         self.classes = classes
         self.estimator = estimator
 
-    @all_or_nothing
+    @fitting
     def fit(
         self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LowRankLossClassifier:

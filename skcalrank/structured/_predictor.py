@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..columns import arrays
 from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
-from ..data import all_or_nothing, check, limits
+from ..data import check, fitting, limits
 from ._decisions import LeastSquaresDecisions, factorize
 from ._factors import Factors
 from ._registry import get_factors
@@ -133,7 +133,7 @@ class StructuredPredictor(LeastSquaresDecisions):
         tags.target_tags.multi_output = True
         return tags
 
-    @all_or_nothing
+    @fitting
     def fit(
         self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> StructuredPredictor:

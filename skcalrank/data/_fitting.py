@@ -1,6 +1,6 @@
-"""A decorator for methods that leave the estimator unchanged if they fail."""
+"""Decorators of methods that fit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -24,8 +24,6 @@ _OF_OTHER_LIBRARIES = {
     "early_stopping_rounds": "BoostedRanker has one, BoostedRanker(n_iter_no_change=50)",
 }
 
-_EMPTY = Parameter.empty
-
 Self = TypeVar("Self")
 Given = ParamSpec("Given")
 Returned = TypeVar("Returned")
@@ -42,19 +40,41 @@ def _columns_read(estimator: Any) -> Any:
 def all_or_nothing(
     method: Callable[Concatenate[Self, Given], Returned],
 ) -> Callable[Concatenate[Self, Given], Returned]:
-    """Decorate a fitting method so that it leaves the estimator unchanged when it raises.
+    """Decorate a method so that it leaves its object unchanged when it raises.
 
     scikit-learn's ``validate_data`` writes to the estimator before anything else can fail, so that
     a failed fit would otherwise change how a fitted estimator validates and predicts. Attributes
     are restored, but their values are not copied: the method must not modify the value of an
     existing attribute in place.
+    """
+
+    @wraps(method)
+    def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
+        before = vars(self).copy()
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return call
+
+
+def fitting(
+    method: Callable[Concatenate[Self, Given], Returned],
+) -> Callable[Concatenate[Self, Given], Returned]:
+    """Decorate a method that fits: it does so, or changes nothing, and says what is wrong.
+
+    Arguments of other libraries, and missing labels, get an error with a remedy, an error about a
+    column has its name, and no warning is issued twice.
 
     Examples
     --------
-    >>> from skcalrank.data import all_or_nothing
+    >>> from skcalrank.data import fitting
     >>> class Counter:
     ...     n = 0
-    ...     @all_or_nothing
+    ...     @fitting
     ...     def add(self, number):
     ...         self.n += 1
     ...         self.n += number
@@ -66,29 +86,30 @@ def all_or_nothing(
     0
     """
     taken = signature(method).parameters
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
 
+    @all_or_nothing
     @wraps(method)
     def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
-        unknown = sorted(kwargs.keys() - taken.keys()) if "qid" in taken and not takes_any else ()
-        for name in unknown:
-            remedy = _OF_OTHER_LIBRARIES.get(name, f"choose among {', '.join([*taken][1:])}")
-            raise TypeError(
-                f"{type(self).__name__}.{method.__name__} has no argument {name!r}: {remedy}."
-            )
-        if len(args) < 2 and "y" in taken and "y" not in kwargs and taken["y"].default is _EMPTY:
-            raise TypeError(
-                f"{type(self).__name__}.{method.__name__} needs the labels of the rows: pass y."
-            )
-        before = vars(self).copy()
+        _check_names(f"{type(self).__name__}.{method.__name__}", taken, len(args), kwargs)
         try:
             with warning_once():
                 return method(self, *args, **kwargs)
-        except BaseException as error:
-            if isinstance(error, OutOfRangeError):
-                error.name_column(_columns_read(self))
-            vars(self).clear()
-            vars(self).update(before)
+        except OutOfRangeError as error:
+            error.name_column(_columns_read(self))
             raise
 
     return call
+
+
+def _check_names(
+    caller: str, taken: Mapping[str, Parameter], n_given: int, named: Mapping[str, Any]
+) -> None:
+    """Raise TypeError for an argument that the method does not take, and for labels left out."""
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
+    unknown = sorted(named.keys() - taken.keys()) if "qid" in taken and not takes_any else ()
+    for name in unknown:
+        remedy = _OF_OTHER_LIBRARIES.get(name, f"choose among {', '.join([*taken][1:])}")
+        raise TypeError(f"{caller} has no argument {name!r}: {remedy}.")
+    needs_y = "y" in taken and taken["y"].default is Parameter.empty
+    if needs_y and n_given < 2 and "y" not in named:
+        raise TypeError(f"{caller} needs the labels of the rows: pass y.")
