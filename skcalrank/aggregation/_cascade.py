@@ -1,7 +1,5 @@
 """The cascade model of clicks, fitted by maximum likelihood."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

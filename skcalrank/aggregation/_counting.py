@@ -1,7 +1,5 @@
 """Structures that are sums over the pairs of documents."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The principal eigenvector of the reciprocal matrix of odds."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..columns.types import Bools, Floats

@@ -1,7 +1,5 @@
 """Kemeny's rule: the order that contradicts votes least."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence, Set
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Thurstone-Mosteller least squares on the observed pairs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The position-based model of clicks, whose users examine positions independently."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Systems are named after files, and features, queries and documents after what ta
 report, a name is a line of text, and neither a formula, markup nor mathematics.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """One function at once on all workers of a cluster, each with the partitions that it holds."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import defaultdict

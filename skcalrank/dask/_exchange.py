@@ -1,7 +1,5 @@
 """What the workers of a fit exchange, by an actor of dask on the first of them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ A fit asks for what belongs to the rows of all workers, as often as it needs tha
 stay in memory: in that of the workers of a cluster, and of this process without one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ arrival, which differs between runs. Collections that are optimized separately a
 separate shuffles; here one task computes a partition of all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, NamedTuple
 

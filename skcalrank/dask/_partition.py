@@ -1,7 +1,5 @@
 """Move rows between partitions so that every query is in one partition."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Queries that `fit` follows the training on, in the argument `eval_set`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -104,7 +102,7 @@ def _checked(rows: Any, name: str) -> EvalSet:
     qid = check.carried_qid(y, qid)
     check.one_query(y, qid, name, least=np.inf, call="(X, {})", tool="(X, {})")
     parts = EvalSet(X, y, qid, weight)
-    sizes = {name: _n_rows(part) for name, part in parts._asdict().items()}
+    sizes = {name: _n_rows(part) for name, part in zip(("X", "y", "qid", "sample_weight"), parts)}
     sizes = {name: size for name, size in sizes.items() if size is not None}
     if len(set(sizes.values())) > 1:
         raise ValueError(

@@ -1,7 +1,5 @@
 """Progress of long work, as lines that are printed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter

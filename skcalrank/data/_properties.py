@@ -1,7 +1,5 @@
 """A lock-free replacement of ``functools.cached_property``."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import TYPE_CHECKING
 

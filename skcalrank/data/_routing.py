@@ -1,7 +1,5 @@
 """What methods of estimators take beside X and y, such as the qid."""
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any
 

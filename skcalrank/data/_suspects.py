@@ -1,7 +1,5 @@
 """Columns of numbers that are suspicious beside the labels and the queries."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Processes that train together, each on rows of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -3,13 +3,18 @@
 The targets are public in `skcalrank.data`, whose door loads them from here.
 """
 
-from ._click_counts import ClickCounts, check_clicks
-from ._click_log import identifiers
-from ._clicks import ClickSessions, refuse_clicks_alone, warn_of_cut_lists
-from ._multilabel import MultiLabelTarget
-from ._position_model import PositionModel, check_probabilities
-from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights
-from ._ranked_items import RankedItems
-from ._votes import Votes, finite_numbers
+from typing import TYPE_CHECKING
 
-__all__: list[str] = []  # a room for others, whose names are public elsewhere
+from .._lazy import lazily
+
+if TYPE_CHECKING:
+    from ._click_counts import ClickCounts, check_clicks
+    from ._click_log import identifiers
+    from ._clicks import ClickSessions, refuse_clicks_alone, warn_of_cut_lists
+    from ._multilabel import MultiLabelTarget
+    from ._position_model import PositionModel, check_probabilities
+    from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights
+    from ._ranked_items import RankedItems
+    from ._votes import Votes, finite_numbers
+else:
+    __getattr__, __dir__, __all__ = lazily(__name__)

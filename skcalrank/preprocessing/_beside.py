@@ -1,7 +1,5 @@
 """Columns that stand beside those that they are made of: of a matrix, and of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any, NoReturn
 

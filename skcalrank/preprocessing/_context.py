@@ -1,7 +1,5 @@
 """Statistics of the query of a row, as additional columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

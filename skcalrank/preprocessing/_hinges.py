@@ -1,7 +1,5 @@
 """Piecewise linear functions of features with knots at quantiles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 

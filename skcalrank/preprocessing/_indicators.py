@@ -1,7 +1,5 @@
 """Indicators of the categories of a column."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A logarithm that keeps the sign."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..columns.types import Array, Floats

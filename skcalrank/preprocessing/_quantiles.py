@@ -6,8 +6,6 @@ are evenly spaced among the floating-point numbers, of which each step leaves a 
 ``_CUTS``, so that there are at most nine steps, and about three for a million values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Rules by which fit decides, from its values, what a column of a table holds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date, timedelta

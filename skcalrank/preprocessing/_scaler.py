@@ -1,7 +1,5 @@
 """Scaling of features within queries."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The reader of tables: one matrix of numbers from data frames of every library."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate, chain, compress

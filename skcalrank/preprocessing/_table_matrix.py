@@ -1,7 +1,5 @@
 """The matrix of a table in memory, of which some rows or columns are made at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from itertools import accumulate, islice

@@ -1,7 +1,5 @@
 """The values of a column as numbers, dates, durations and levels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Columns of text as numbers: frequent words as flags, and directions of all words."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

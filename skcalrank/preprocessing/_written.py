@@ -1,7 +1,5 @@
 """Fitted columns of a table as plain Python types."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
