@@ -18,7 +18,6 @@ from functools import cache, partial
 from threading import Condition, RLock
 from time import perf_counter
 from typing import Any, Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from joblib import cpu_count
@@ -197,9 +196,7 @@ class _Blas:
 
     def __init__(self) -> None:
         self.lock = RLock()
-        # How many threads each user has added. A user whom an interrupt kept from leaving is
-        # dropped with its frame.
-        self.users: WeakKeyDictionary[_User, int] = WeakKeyDictionary()
+        self.users: dict[object, int] = {}  # how many threads each user has added
         self.found: list[tuple[Any, int]] = []
 
     @contextmanager
@@ -208,29 +205,26 @@ class _Blas:
         if n_wanted <= 0 and not self.users and all(n == 1 for _, n in _numbers()):
             yield 0
             return
-        user = _User()
+        user = object()
         try:
-            yield self._enter(user, n_wanted)
+            with self.lock:
+                if not self.users:
+                    self._restore()
+                    self.found = _numbers()
+                for lib, n in self.found:
+                    if n > 1:
+                        _set_threads(lib, 1)
+                n_free = n_threads([n for _, n in self.found]) - 1 - sum(self.users.values())
+                # A thread that limits BLAS for itself may prevent other threads from setting it.
+                if any(n > 1 for _, n in _numbers()):
+                    n_free = 0
+                n_more = self.users[user] = max(0, int(min(n_free, n_wanted)))
+            yield n_more
         finally:
             with self.lock:
                 self.users.pop(user, None)
                 if not self.users:
                     self._restore()
-
-    def _enter(self, user: _User, n_wanted: float) -> int:
-        with self.lock:
-            if not self.users:
-                self._restore()
-                self.found = _numbers()
-            for lib, n in self.found:
-                if n > 1:
-                    _set_threads(lib, 1)
-            n_free = n_threads([n for _, n in self.found]) - 1 - sum(self.users.values())
-            # A thread that limits BLAS for itself may prevent other threads from setting it.
-            if any(n > 1 for _, n in _numbers()):
-                n_free = 0
-            self.users[user] = max(0, int(min(n_free, n_wanted)))
-            return self.users[user]
 
     def _restore(self) -> None:
         for lib, n in self.found:
@@ -243,10 +237,6 @@ class _Blas:
         self.lock = RLock()
         self.users.clear()
         self._restore()
-
-
-class _User:
-    """Who uses BLAS on one thread."""
 
 
 _BLAS = _Blas()

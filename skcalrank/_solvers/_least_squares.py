@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from inspect import isclass, signature
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -172,19 +172,14 @@ def _inside_ranker(regressor: Any, X: Any) -> Iterator[None]:
                 f"{', '.join(map(repr, names))}: drop such columns. ({error})"
             ) from error
         if "too large for dtype" in str(error):
-            _refuse_largest(regressor, X, error)
+            sizes = arrays.sizes_of_columns(tables.as_numbers(X))
+            raise OutOfRangeError(
+                f"X must have values that {type(regressor).__name__} can compute with, got "
+                f"{np.nanmax(sizes):.3g}",
+                int(np.nanargmax(sizes)),
+                f"Divide the column by a number. ({error})",
+            ) from error
         raise
-
-
-def _refuse_largest(regressor: Any, X: Any, reason: Any) -> NoReturn:
-    """Raise for values that are out of the range of a regressor."""
-    sizes = arrays.sizes_of_columns(tables.as_numbers(X))
-    raise OutOfRangeError(
-        f"X must have values that {type(regressor).__name__} can compute with, got "
-        f"{np.nanmax(sizes):.3g}",
-        int(np.nanargmax(sizes)),
-        f"Divide the column by a number. ({reason})",
-    ) from reason
 
 
 def _in_range(regressor: Any, X: Any) -> Any:

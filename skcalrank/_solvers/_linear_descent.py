@@ -10,7 +10,7 @@ correlated features.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -116,9 +116,8 @@ def fit_scorer(
     if units is not None:
         measured = objective if curved is None else curved
         scale = penalty_scale(measured, units, rows.scores, rows.back, shape)
-    penalty = alpha * scale
-    penalized = partial(_penalized, objective, rows, penalty[:, None])
-    basis = _basis(rows, curvature, penalty)
+    penalty = (alpha * scale)[:, None]
+    basis = _basis(rows, curvature, alpha * scale)
     steepest = basis.T @ at_zero
     size = float(np.linalg.norm(steepest))
     if not _SMALLEST < size < np.inf:
@@ -126,7 +125,11 @@ def fit_scorer(
         return _fitted(-(basis @ np.nan_to_num(steepest)), rows, n_outputs, 0, scale)
 
     def scaled(z: Floats) -> tuple[float, Floats]:
-        value, gradient = penalized(basis @ z.reshape(-1, shape[1]) * size)
+        w = basis @ z.reshape(-1, shape[1]) * size
+        coef, (value, gradient) = w[: rows.d], _value_and_gradient(objective, rows, w)
+        # Not in place: a sum of several workers may be read again.
+        gradient = gradient + np.vstack([2.0 * penalty * coef, np.zeros_like(w[rows.d :])])
+        value = value + np.sum(penalty * coef**2)
         return value / size**2, (basis.T @ gradient).ravel() / size
 
     first = np.zeros(shape)
@@ -160,15 +163,6 @@ def _value_and_gradient(objective: Any, rows: _Rows, w: Floats) -> tuple[float, 
 def _sums(parts: list[tuple[float, Floats]]) -> Any:
     """Return the sums of the terms of several workers."""
     return tuple(map(sum, zip(*parts)))
-
-
-def _penalized(objective: Any, rows: _Rows, penalty: Floats, w: Floats) -> tuple[float, Floats]:
-    """Return the value and its gradient, both with a penalty for each feature."""
-    coef = w[: rows.d]
-    value, gradient = _value_and_gradient(objective, rows, w)
-    # Not in place: a sum of several workers may be read again.
-    slope = np.vstack([2.0 * penalty * coef, np.zeros_like(w[rows.d :])])
-    return value + np.sum(penalty * coef**2), gradient + slope
 
 
 def penalty_scale(objective: Any, units: Units, scores: Any, back: Any, shape: Any) -> Floats:
@@ -386,10 +380,6 @@ def _basis(rows: _Rows, curvature: float, penalty: Floats) -> Floats:
     return scale[:, None] * vectors * _inverse_root(values)
 
 
-def _diagonal(gram: Floats) -> Floats:
-    return gram if gram.ndim == 1 else gram.diagonal()
-
-
 def _inverse_root(values: Floats) -> Floats:
     """Return ``1 / sqrt(values)``, with values below their rounding error raised to it."""
     least = max(values.max(initial=0.0), np.finfo(float).tiny) * len(values) * np.finfo(float).eps
@@ -403,7 +393,8 @@ def _curvature(rows: _Rows, objective: Callable[..., Any], at_zero: Floats) -> f
     than 1.
     """
     gram = rows.gram_with_intercept()
-    direction = arrays.safe_divide(-at_zero.T, np.maximum(_diagonal(gram), 0.0)).T
+    squares = gram if gram.ndim == 1 else gram.diagonal()
+    direction = arrays.safe_divide(-at_zero.T, np.maximum(squares, 0.0)).T
 
     @cache
     def step() -> Floats:

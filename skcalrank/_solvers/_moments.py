@@ -95,10 +95,8 @@ class Moments(NamedTuple):
         if fit_intercept:
             return self.gram, self.moment
         weighted = self.total * self.mean
-        return (
-            self.gram + np.outer(weighted, self.mean),
-            self.moment + np.outer(weighted, self.level),
-        )
+        gram = self.gram + np.outer(weighted, self.mean)
+        return gram, self.moment + np.outer(weighted, self.level)
 
     def without_products(self) -> Moments:
         """Return moments with the squares of the features alone, which are of no use for a fit."""
@@ -443,17 +441,14 @@ class _Total:
         d = chunk.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
             shift, columns, root = self.prepare(pick, chunk)
-            Z = self._buffer()[: len(chunk)].astype(chunk.dtype, copy=False)
+            if not hasattr(self._of_thread, "buffer"):
+                self._of_thread.buffer = np.empty(self.shape, dtype=self.X.dtype)
+            Z = self._of_thread.buffer[: len(chunk)].astype(chunk.dtype, copy=False)
             np.subtract(chunk, shift, out=Z[:, :d])
             Z[:, d:] = columns
             if root is not None:
                 Z *= root[:, None].astype(chunk.dtype)
         return Z, shift
-
-    def _buffer(self) -> Floats:
-        if not hasattr(self._of_thread, "buffer"):
-            self._of_thread.buffer = np.empty(self.shape, dtype=self.X.dtype)
-        return self._of_thread.buffer
 
     def add(self, result: tuple[Floats, Floats, Ints]) -> None:
         """Add the result of `products_of` for the next chunk."""

@@ -83,8 +83,10 @@ class PairRegression:
     def fit(self, X: Any, queries: Queries, values: Any, diagonal: bool, weight: Any) -> Self:
         """Fit the regressor to all ordered pairs, chunk by chunk if the regressor allows it."""
         chunks = _Chunks(X, queries, self.features, values, diagonal, weight)
-        if not _has_pairs(queries, diagonal, weight):
-            # Without any pair, predict 0 for all pairs.
+        # Positive weights are counted, since small ones would be lost in a sum with large ones.
+        counted = queries.sizes if weight is None else queries.sum((weight > 0) * 1.0)
+        if counted.max() < (1 if diagonal else 2):
+            # Without any pair of positive weight, predict 0 for all pairs.
             self.regressor = None
         elif is_closed_form(self.regressor):
             checks = {"dtype": (np.float64, np.float32), "input_name": "pair_features"}
@@ -150,15 +152,6 @@ def _pairs(queries: Queries) -> Iterator[tuple[Ints, Ints]]:
         begin = np.repeat(total[rows] - total[start], partners[rows])
         yield first, np.repeat(start_of_query[rows], partners[rows]) + np.arange(len(first)) - begin
         start = int(rows[-1]) + 1
-
-
-def _has_pairs(queries: Queries, diagonal: bool, weight: Floats | None) -> bool:
-    """Return whether any pair has a positive weight.
-
-    Positive weights are counted, because small weights would be lost in a sum with large ones.
-    """
-    counted = queries.sizes if weight is None else queries.sum((weight > 0) * 1.0)
-    return bool((counted >= (1 if diagonal else 2)).any())
 
 
 def _build(function: Callable[..., Any], X: Any, first: Ints, second: Ints) -> Floats:

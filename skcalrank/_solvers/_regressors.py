@@ -134,7 +134,10 @@ def held_out_rows(
     if share is None:
         return None
     n_queries = rows.queries.n_queries
-    if _takes_validation_rows(regressor) and n_queries > 1:
+    from sklearn.ensemble import HistGradientBoostingRegressor  # late, since all trees come with it
+
+    is_trees = type(regressor) is HistGradientBoostingRegressor
+    if n_queries > 1 and is_trees and has_fit_parameter(regressor, "X_val"):
         if not isinstance(rows.y, np.ndarray):  # Judgments are of documents in several queries.
             rows = replace(rows, y=np.zeros(rows.queries.n_rows))
         share = share if share < 1 else share / n_queries
@@ -157,14 +160,6 @@ def _validation_share(regressor: Any, n_rows: int) -> float | int | None:
     # scikit-learn's rule for "auto".
     stops = n_rows > 10_000 if stops == "auto" else stops
     return params.get("validation_fraction") if stops else None
-
-
-def _takes_validation_rows(regressor: Any) -> bool:
-    from sklearn.ensemble import HistGradientBoostingRegressor  # late, since all trees come with it
-
-    return type(regressor) is HistGradientBoostingRegressor and has_fit_parameter(
-        regressor, "X_val"
-    )
 
 
 def fit_with_held_out(

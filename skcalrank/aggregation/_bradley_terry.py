@@ -110,7 +110,7 @@ def bradley_terry(
     if learned:
         check.option("alpha", alpha, ["auto"])
     else:
-        check.alpha(alpha)
+        check.number("alpha", alpha, ">= 0")
     check_iteration(tol, max_iter)
     tally = tally_of(y, "bradley_terry")
     penalty = np.full(tally.queries.n_queries, _PRECISION if learned else float(alpha))

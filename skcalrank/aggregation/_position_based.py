@@ -1,7 +1,6 @@
 """The position-based model of clicks, whose users examine positions independently."""
 
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from ..columns import arrays
 from ..columns.types import ArrayLike, Floats, Ints, Matrix
-from ..data import call_step, handed_to
+from ..data import call_step, check, handed_to
 from ..judgments import ClickCounts, ClickSessions, PositionModel, check_clicks, check_probabilities
 from ._cascade import MORE_CLICKS, MORE_EXAMINATIONS
 from ._propensities import fit_propensities
@@ -152,14 +151,13 @@ def position_based(
     """
     beside = {} if hasattr(prior, "predict") else {"prior": prior}
     check_clicks(sessions, "position_based", X=X, **beside)
-    if not isinstance(strength, Real) or not 0 < strength < np.inf:
-        raise ValueError(f"strength must be a finite number > 0, got {strength!r}.")
+    check.number("strength", strength, "> 0")
     given = {"propensity": propensity, "trust": trust, "prior": prior}
     propensity, _, prior = settled(position_based, given, sessions, X).values()
     shrunk_to = None if prior is None else _prior(prior, len(sessions))
     slope, offset = PositionModel.of(propensity, trust).at(sessions.position)
 
-    def total(values: Floats) -> Floats:
+    def total(values: Any) -> Any:
         return np.bincount(sessions.shown_rows, values, minlength=len(sessions))
 
     shown = sessions.impressions

@@ -316,7 +316,7 @@ def _mean_gap(measure: Any, results: Any) -> float:
 
 
 def _largest_targets(
-    measure: Measure, loss: Any, sizes: Ints, best_value: float, max_target: float | None
+    measure: Any, loss: Any, sizes: Ints, best_value: float, max_target: float | None
 ) -> dict[int, float]:
     """Return what stands for the largest target in CUG13, Corollary A.2, by number of documents.
 
@@ -331,8 +331,7 @@ def _largest_targets(
             "best_value must be None unless the measure is positional and the loss one of "
             f"{', '.join(_OF_MAX_TARGET)}, got {measure.name} and {get_loss(loss).name!r}."
         )
-    if not isinstance(best_value, Real) or not 0 <= best_value < np.inf:
-        raise ValueError(f"best_value must be finite and non-negative, got {best_value!r}.")
+    check.number("best_value", best_value, ">= 0")
     first = np.ones(1, dtype=int)
     return {r: float(best_value / measure.basis(first, np.array([r]))[0]) for r in sizes.tolist()}
 
@@ -367,9 +366,9 @@ def _bounded(loss: Any, max_target: float | None, **options: float | None) -> An
                 f"max_target must be given, because the bound of the loss {loss.name!r} depends on "
                 "the largest mean target (1 is enough for precision, recall and NDCG)."
             )
-    elif not isinstance(max_target, Real) or not 0 <= max_target < np.inf:
-        raise ValueError(f"max_target must be finite and non-negative, got {max_target!r}.")
-    elif eta and max_target > eta:
+        return loss
+    check.number("max_target", max_target, ">= 0")
+    if eta and max_target > eta:
         raise ValueError(f"eta must be at least max_target={max_target!r}, got {eta!r}.")
     return loss
 
@@ -398,8 +397,7 @@ def _factor(measure: Measure, loss: Any, r: int, max_target: float | None) -> fl
 
 def _conjugate(q: float) -> float:
     """Return p with 1/p + 1/q = 1."""
-    if not isinstance(q, Real) or not 1 <= q < np.inf:
-        raise ValueError(f"exponent of the loss must be a number >= 1, got {q!r}.")
+    check.number("exponent of the loss", q, ">= 1")
     return np.inf if q == 1 else q / (q - 1.0)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..columns import arrays
 from ..columns.types import ArrayLike, Floats
+from ..data import check
 from ..preds import widest_cycle
 
 if TYPE_CHECKING:
@@ -37,15 +37,9 @@ class Condition(NamedTuple):
         return self.holds
 
 
-def check_tolerance(tol: float) -> None:
-    """Raise unless a tolerance is a finite number >= 0."""
-    if not isinstance(tol, Real) or not 0 <= tol < np.inf:
-        raise ValueError(f"tol must be finite and non-negative, got {tol!r}.")
-
-
 def _square(matrix: Any, name: str, tol: float) -> Floats:
     """Return a validated square matrix."""
-    check_tolerance(tol)
+    check.number("tol", tol, ">= 0")
     matrix = arrays.checked(matrix, name)
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be square, one row per document, got {matrix.shape}.")
@@ -256,7 +250,7 @@ def rank_differentiable_condition(
             "distribution must be of relevances or orders, of shape (m, r), got preferences of "
             f"shape {labels.shape}."
         )
-    check_tolerance(tol)
+    check.number("tol", tol, ">= 0")
     margin = np.inf
     for i, j in combinations(range(labels.shape[1]), 2):
         swapped = labels.copy()

@@ -98,7 +98,14 @@ def regret_curve(
         raise ValueError(f"estimators must be a dict of rankers by name, got {estimators!r}.")
     test, measure, sizes = data if test is None else test, get_measure(measure), _sizes(n_samples)
     check.count("n_repeats", n_repeats)
-    best = _law(test).bayes_value(measure)
+    law: Any = getattr(test, "law", None)
+    if law is None:
+        raise ValueError(
+            "test must have the attribute law, the distribution of its labels, as data of "
+            "make_subset_ranking and make_label_ranking do. For other data, see "
+            "sklearn.model_selection.learning_curve."
+        )
+    best = law.bayes_value(measure)
     X, y, codes = _rows(data)
     n_queries, rng = int(codes.max()) + 1, check_random_state(random_state)
     if sizes[-1] > n_queries:
@@ -113,7 +120,7 @@ def regret_curve(
                 sample = np.flatnonzero(place < size)
                 fitted = clone(estimator).fit(X[sample], y[sample])
                 scores = predict_with_queries(fitted, test.X, getattr(test, "qid", None))
-                missed = best - test.law.value(measure, scores)
+                missed = best - law.value(measure, scores)
                 # Differences by rounding count as 0.
                 regret = missed if missed > 1e-12 * max(1.0, abs(best)) else 0.0
                 rows.append((repetition, size, name, regret))
@@ -125,17 +132,6 @@ def _sizes(n_samples: Any) -> Ints:
     if sizes.ndim != 1 or not (sizes > 0).all() or not (np.diff(sizes) > 0).all():
         raise ValueError(f"n_samples must be positive and increasing, got {n_samples!r}.")
     return sizes
-
-
-def _law(data: Any) -> Any:
-    law = getattr(data, "law", None)
-    if law is None:
-        raise ValueError(
-            "test must have the attribute law, the distribution of its labels, as data of "
-            "make_subset_ranking and make_label_ranking do. For other data, see "
-            "sklearn.model_selection.learning_curve."
-        )
-    return law
 
 
 def _rows(data: Any) -> tuple[Array, Any, Ints]:

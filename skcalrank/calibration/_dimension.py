@@ -11,7 +11,7 @@ from ..columns.types import ArrayLike, Floats
 from ..data import check
 from ..measures import Measure, get_measure
 from ._distribution import LabelDistribution
-from ._function import all_labels
+from ._function import all_labels, law_of_all
 from ._orders import all_positions
 
 # Values of at most 1, singular values and probabilities below this are rounding errors.
@@ -104,9 +104,7 @@ def calibration_dimension(
     measure = get_measure(measure)
     if labels is None and not measure.reads_preferences and measure.objective == "disagreement":
         labels = all_positions(r)
-    whole = LabelDistribution(all_labels(measure, r) if labels is None else labels)
-    if whole.n_documents != r:
-        raise ValueError(f"labels must be of r={r} documents, got {whole.n_documents}.")
+    whole = law_of_all(all_labels(measure, r) if labels is None else labels, r)
     measure = whole.resolve(measure)
     values = np.array([LabelDistribution(y[None]).order_values(measure) for y in whole.labels])
     values /= np.abs(values).max() or 1.0

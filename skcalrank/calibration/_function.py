@@ -166,11 +166,8 @@ class Family:
     """All distributions on given labels, with values of orders and targets under each label."""
 
     def __init__(self, surrogate: Any, pred: Any, measure: Any, r: int, labels: Any) -> None:
-        check.count("r", r, least=2, most=6)
         measure = get_measure(measure)
-        whole = LabelDistribution(all_labels(measure, r) if labels is None else labels)
-        if whole.n_documents != r:
-            raise ValueError(f"labels must be of r={r} documents, got {whole.n_documents}.")
+        whole = law_of_all(all_labels(measure, r) if labels is None else labels, r)
         self.measure: Any = whole.resolve(measure)
         risk = conditional_risk(surrogate, whole, self.measure)
         self.pred = check_pred(pred, risk)
@@ -292,8 +289,17 @@ class Family:
         return [self._risk_of(law) for law in self.outcomes]
 
 
+def law_of_all(labels: ArrayLike, r: int) -> LabelDistribution:
+    """Return the uniform distribution on labels, which must be of r documents."""
+    whole = LabelDistribution(labels)
+    if whole.n_documents != r:
+        raise ValueError(f"labels must be of r={r} documents, got {whole.n_documents}.")
+    return whole
+
+
 def all_labels(measure: Measure, r: int) -> Array:
     """Return all possible labels: relevances 0 and 1, or preferences of full orders."""
+    check.count("r", r, least=2, most=6)
     if not measure.reads_preferences:
         return np.array(list(product((0, 1), repeat=r)))
     positions = all_positions(r)

@@ -303,9 +303,15 @@ def find_counterexample(
         drawn = (random_rows(rng, r) if draw is None else draw(rng) for _ in range(n_tries))
         return next((rows for rows in drawn if regret_stays(rows, surrogate, measure)), None)
     laws = (random_law(rng, r, measure) if draw is None else draw(rng) for _ in range(n_tries))
-    met = (law for law in laws if _holds(condition, law, measure))
-    marked = (_marked(law, surrogate, pred, measure) for law in met)
-    return next((law for law in marked if law is not None), None)
+    for law in laws:
+        if _holds(condition, law, measure):
+            result = calibration_gap(surrogate, pred, measure, law)
+            # There is no gap while the prediction has a regret.
+            if result.gap <= 0 and result.regret > 0.01 * np.ptp(law.order_values(measure)):
+                marked = copy(law)
+                marked.certificate = result.certificate
+                return marked
+    return None
 
 
 def random_law(rng: np.random.RandomState, r: int, measure: Measure) -> LabelDistribution:
@@ -329,15 +335,3 @@ def _holds(condition: str | None, distribution: LabelDistribution, measure: Meas
     if condition == "score":
         means.append(distribution.expected_targets(measure))
     return _CONDITIONS[condition](*means)
-
-
-def _marked(
-    distribution: LabelDistribution, surrogate: Any, pred: Any, measure: Measure
-) -> LabelDistribution | None:
-    """Return a copy with a certificate if there is no gap while the prediction has a regret."""
-    result = calibration_gap(surrogate, pred, measure, distribution)
-    if result.gap > 0 or result.regret <= 0.01 * np.ptp(distribution.order_values(measure)):
-        return None
-    marked = copy(distribution)
-    marked.certificate = result.certificate
-    return marked

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 
-from ..columns import PART_CELLS
+from ..columns import PART_CELLS, arrays
 from ..columns.types import Bools, Floats, Ints
 
 # Largest number of documents whose orders are enumerated: 8! = 40,320.
@@ -70,8 +70,7 @@ def pooled(values: np.ndarray) -> np.ndarray:
     """
     r = values.shape[1]
     start, stop = np.arange(r)[:, None], np.arange(r)
-    summed = np.zeros((len(values), r + 1))
-    np.cumsum(values, axis=1, out=summed[:, 1:])
+    summed = arrays.sums_before(values)
     totals = summed[:, None, 1:] - summed[:, :-1, None]
     means = np.where(start <= stop, totals / np.maximum(stop - start + 1, 1), -np.inf)
     highest = np.maximum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -145,7 +144,11 @@ def noise_report(
         )
     measure = measure_of(ranker)
     cheap, best = _maps(pred, measure.objective)
-    solve = partial(_solve, options={"time_limit": time_limit}, problem=measure.problem)
+
+    def solve(pred: Pred, u: Floats) -> PredResult:
+        options = {"time_limit": time_limit} if "time_limit" in pred.options else {}
+        return pred.solve(u, **options, **measure.problem)
+
     values = ranker.surrogate_values(X, qid)
     if score_ranker is None:
         tried = [(_holds(cheap.condition, u), solve(cheap, u).value) for u in values]
@@ -211,9 +214,3 @@ def _holds(condition: Any, u: Floats) -> bool:
         return False
     check.option("condition", condition, CONDITIONS)
     return bool(CONDITIONS[condition](u))
-
-
-def _solve(pred: Pred, u: Floats, options: dict[str, Any], problem: Any) -> PredResult:
-    """Run a prediction map of a problem on one matrix, with the options that the map accepts."""
-    options = {name: options[name] for name in options if name in pred.options}
-    return pred.solve(u, **options, **problem)

@@ -225,11 +225,8 @@ class SharedRows:
         """Return the conditional risk of each query, with one loss for all of them."""
         if not isinstance(surrogate, str) or surrogate in LOSSES:
             surrogate = get_loss(surrogate)
-            targets = [targets_of(law, measure, surrogate).ravel() for law in self.laws]
-            sizes = Queries.equal(
-                sum(len(law.labels) for law in self.laws), self.documents.shape[1]
-            )
-            surrogate = surrogate.scaled_to(np.concatenate(targets), sizes)
+            targets = np.concatenate([targets_of(law, measure, surrogate) for law in self.laws])
+            surrogate = surrogate.scaled_to(targets.ravel(), Queries.equal(*targets.shape))
         risks = [conditional_risk(surrogate, law, measure) for law in self.laws]
         if not all(one.smooth for one in risks):
             raise ValueError(

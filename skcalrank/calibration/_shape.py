@@ -76,10 +76,8 @@ def _are_rays(side: Floats, probabilities: Floats, size: Floats) -> Bools:
     """Return whether changes are proportional to the distances, or too small to tell."""
     double = 3  # places of a distance on the grid for one about twice as large
     further = _REACH[double:] / _REACH[:-double]
-    bent = (np.abs(side[double:] - further[:, None, None] * side[:-double]) @ probabilities).sum(
-        axis=1
-    )
-    change = (np.abs(side) @ probabilities).sum(axis=1)
+    bends = side[double:] - further[:, None, None] * side[:-double]
+    bent, change = ((np.abs(x) @ probabilities).sum(axis=1) for x in (bends, side))
     rays = change < 1e-9 * size
     rays[:-double] |= bent < _EVEN * change[:-double]
     return rays

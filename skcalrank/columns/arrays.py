@@ -294,6 +294,13 @@ def stacked(parts: list[Any]) -> Any:
     return vstack(parts, format="csr") if issparse(parts[0]) else np.concatenate(parts)
 
 
+def sums_before(values: Floats) -> Floats:
+    """Return the sums of the first 0, 1, 2, ... entries along the last axis."""
+    out = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=out[..., 1:])
+    return out
+
+
 def scale_of(largest: ArrayLike) -> Floats:
     """Return divisors that keep sums and squares of values in the range of double precision.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from importlib import import_module
 from inspect import isclass, signature
@@ -638,17 +639,14 @@ class Reads(NamedTuple):
         }
 
 
+_SIGNS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+
+
 def option(name: str, value: object, options: Iterable[object]) -> None:
     """Raise ValueError unless the value is one of the strings `options`."""
     if not isinstance(value, str) or value not in options:
         known = ", ".join(map(repr, options))
         raise ValueError(f"{name} must be one of {known}, got {value!r}.")
-
-
-def alpha(alpha: object) -> None:
-    """Raise ValueError unless the ridge penalty is a finite, non-negative number."""
-    if not isinstance(alpha, (int, float, np.number)) or not 0 <= alpha < np.inf:
-        raise ValueError(f"alpha must be a finite, non-negative number, got {alpha!r}.")
 
 
 def count(name: str, value: Any, what: str = "", *, least: float = 1, most: float = np.inf) -> None:
@@ -660,6 +658,20 @@ def count(name: str, value: Any, what: str = "", *, least: float = 1, most: floa
         span = f">= {least}" if most == np.inf else f"from {least} to {most}"
         what = what and f", {what}"
         raise ValueError(f"{name} must be an integer {span}{what}, got {value!r}.")
+
+
+def number(name: str, value: Any, span: str = "", what: str = "") -> None:
+    """Raise ValueError unless the value is a finite number in a span: "", "> 0", ">= 0 and < 1".
+
+    `what` is put into the message, as in `count`.
+    """
+    ends = [end.split() for end in span.split(" and ") if end]
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (is_number and abs(value) < np.inf) or not all(
+        _SIGNS[sign](value, float(end)) for sign, end in ends
+    ):
+        kind = f"finite number {span}".strip() + (what and f", {what}")
+        raise ValueError(f"{name} must be a {kind}, got {value!r}.")
 
 
 def cutoff(k: Any, name: str = "k") -> None:

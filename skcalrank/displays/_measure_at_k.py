@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -112,10 +111,7 @@ class MeasureAtKDisplay(Display):
         from matplotlib.ticker import MaxNLocator
 
         self.line_ = draw_line(ax, self.k, self.value, curve_kwargs, label=label, marker=".")
-        if not isinstance(band, Real) or not 0 <= band < np.inf:
-            raise ValueError(
-                f"band must be a finite number >= 0, in standard errors, got {band!r}."
-            )
+        check.number("band", band, ">= 0", "in standard errors")
         self.band_ = None
         if band and self.standard_error is not None:
             low, high = self.value + np.outer([-band, band], self.standard_error)

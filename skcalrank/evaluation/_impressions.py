@@ -76,8 +76,7 @@ class ClickLogEstimate:
             raise ValueError(
                 f'prior must be given for "dr" alone, got {prior!r} and {estimator!r}.'
             )
-        if not isinstance(clip, (int, float)) or not 0 <= clip < np.inf:
-            raise ValueError(f"clip must be a finite number >= 0, got {clip!r}.")
+        check.number("clip", clip, ">= 0")
         slope, offset = PositionModel.of(propensity.propensity, trust).at(sessions.position)
         rows, n_rows = sessions.shown_rows, len(sessions)
 
@@ -170,8 +169,7 @@ class ClickLogEstimate:
 
     def check_seen(self, weight: Floats, measure: Measure, name: str, max_unseen: float) -> Unseen:
         """Raise if documents never shown have too much weight; else return their weight."""
-        if not isinstance(max_unseen, (int, float)) or not 0 <= max_unseen <= 1:
-            raise ValueError(f"max_unseen must be a number from 0 to 1, got {max_unseen!r}.")
+        check.number("max_unseen", max_unseen, ">= 0 and <= 1")
         total = self.by_query(np.where(self.seen, 0.0, weight))
         shares = arrays.safe_divide(total, self.by_query(weight))
         share = float(np.nanmean(shares))

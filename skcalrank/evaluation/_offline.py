@@ -274,8 +274,7 @@ def offline_evaluate(
     [True, True, True]
     """
     check_share("confidence_level", confidence_level)
-    if not isinstance(margin, (int, float)) or not 0 <= margin < np.inf:
-        raise ValueError(f"margin must be a finite number >= 0, got {margin!r}.")
+    check.number("margin", margin, ">= 0")
     is_logged = baseline is None or isinstance(baseline, str)
     if is_logged:
         check.option("baseline", baseline, ["logged"])

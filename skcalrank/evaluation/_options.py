@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from numbers import Real
 from typing import Any, TypedDict
-
-import numpy as np
 
 from ..columns.types import Seed
 from ..data import TIES, check
@@ -65,8 +62,8 @@ class Policies:
             check.option("ties", self.ties, dict.fromkeys((*TIES, *TIES_OF_RUNS)))
         if self.empty is not None:
             check.option("empty", self.empty, EMPTY)
-        if level is not None and not (isinstance(level, Real) and -np.inf < level < np.inf):
-            raise ValueError(f"relevance_level must be a finite number or None, got {level!r}.")
+        if level is not None:
+            check.number("relevance_level", level, "", "or None")
 
     def of_rows(self) -> RowPolicies:
         """Return the policies of metrics of rows."""

@@ -159,8 +159,7 @@ class Methods:
         check.option("pairs", self.pairs, PAIRS)
         if self.tail is not None:
             check_share("tail", self.tail)
-        if not isinstance(self.margin, (int, float, np.number)) or not 0 <= self.margin < np.inf:
-            raise ValueError(f"margin must be a finite number >= 0, got {self.margin!r}.")
+        check.number("margin", self.margin, ">= 0")
         if self.margin and self.pairs != "baseline":
             raise ValueError(f"pairs must be 'baseline' with a margin, got {self.pairs!r}.")
         if self.correction == "max-t" and (self.test != "permutation" or self.tail is not None):

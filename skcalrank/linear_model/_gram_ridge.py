@@ -198,7 +198,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _check_alpha(self, n_targets: int) -> None:
         for alpha in np.ravel(self.alpha).tolist():
-            check.alpha(alpha)
+            check.number("alpha", alpha, ">= 0")
         if np.ndim(self.alpha) and np.shape(self.alpha) != (n_targets,):
             raise ValueError(
                 f"alpha must be a number or have shape ({n_targets},), one penalty per target, got "
@@ -354,7 +354,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if alphas.ndim != 1:
             raise ValueError(f"alphas must be a list of penalties, got shape {alphas.shape}.")
         for alpha in alphas.tolist():
-            check.alpha(alpha)
+            check.number("alpha", alpha, ">= 0")
         penalties = alphas.astype(float)
         coefs = ridge_path(self._moments, penalties, self.fit_intercept, self.penalty_scale_)
         coefs = coefs[:, :, 0] if self._one_target else coefs.transpose(0, 2, 1)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from ..columns.types import Floats
-from ..data import Queries, each, query_factors, workers_of_fit
+from ..data import Queries, check, each, query_factors, workers_of_fit
 
-# Gradient and curvature, of scores.
-Derivatives = Callable[[Floats], tuple[Floats, Floats]]
+# Weights of documents, and gradient and curvature of scores.
+Weights: TypeAlias = Floats | None
+Slopes: TypeAlias = tuple[Floats, Floats]
+Derivatives: TypeAlias = Callable[[Floats], Slopes]
 
 # Largest argument of exponentials: larger ones are clipped, so that a step of a solver that is
 # too long has a huge but finite loss. Squares of the exponential are still finite.
@@ -342,9 +343,7 @@ class LossInParts(Loss):
         """Return the loss of each query."""
 
     @abstractmethod
-    def _derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
         """Return the gradient and the diagonal of the Hessian."""
 
     def _value_and_gradient(
@@ -357,10 +356,9 @@ class LossInParts(Loss):
     def evaluate(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> Floats:
-        def losses(*rows: Any) -> tuple[Floats]:
-            return (self._evaluate(*rows),)
-
-        return self._joined(losses, ("queries",), v, s, queries, weight)[0]
+        return self._joined(
+            lambda *rows: (self._evaluate(*rows),), ("queries",), v, s, queries, weight
+        )[0]
 
     def value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
@@ -394,6 +392,12 @@ class LossInParts(Loss):
         return joined
 
 
+def log(values: Floats) -> Floats:
+    """Return logarithms, minus infinity for 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
 def scaled_to_all(loss: Loss, v: Floats, queries: Queries, weight: Floats | None = None) -> Loss:
     """Return a loss, scaled to the targets of the documents of all workers.
 
@@ -416,10 +420,8 @@ class LossWithEta(LossInParts):
     eta: float | None = None
 
     def __post_init__(self) -> None:
-        if self.eta is not None and not (isinstance(self.eta, Real) and 0 < self.eta < np.inf):
-            raise ValueError(
-                f"eta must be a positive number, or None for the largest target, got {self.eta!r}."
-            )
+        if self.eta is not None:
+            check.number("eta", self.eta, "> 0", "or None for the largest target")
 
     def _with_eta(self, largest: float, what: str = "target") -> Loss:
         """Return the loss with ``eta=None`` replaced by the largest target, or by 1 if that is 0.

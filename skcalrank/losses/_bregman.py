@@ -19,7 +19,7 @@ from scipy.special import xlogy
 
 from ..columns.types import Floats
 from ..data import Queries
-from ._base import Loss, LossInParts, LossWithEta
+from ._base import Loss, LossInParts, LossWithEta, Slopes, Weights, log
 from ._pointwise import Logistic
 
 
@@ -127,9 +127,7 @@ class BregmanKL(LossWithEta):
         loss = entropy - queries.sum(v * s) + self.eta * self._link(s, queries)[1]
         return loss if weight is None else loss * queries.mean(weight)
 
-    def _derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
         share = self._link(s, queries)[0]
         gradient, curvature = self.eta * share - v, self.eta * share * (1.0 - share)
         if weight is None:
@@ -143,8 +141,7 @@ class BregmanKL(LossWithEta):
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
         # If the rest v_0 is 0, the minimizer is infinite: a tiny rest gives large finite scores.
         rest = np.maximum(self.eta - queries.sum(v), 1e-100 * self.eta)
-        with np.errstate(divide="ignore"):
-            return np.log(v) - queries.repeat(np.log(rest))
+        return log(v) - queries.repeat(log(rest))
 
     def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(2.0 * self.eta)

@@ -17,7 +17,7 @@ import numpy as np
 from ..columns import CACHE_CELLS, arrays
 from ..columns.types import Floats
 from ..data import Bucket, Queries
-from ._base import EXPONENT, Derivatives, LossInParts
+from ._base import EXPONENT, Derivatives, LossInParts, Slopes, Weights, log
 from ._quadrature import FLOOR, PairDerivatives
 
 
@@ -74,9 +74,7 @@ class PairwiseSquared(PairwiseLoss):
             slope *= weight
         return float(slope @ centered), 2.0 * slope
 
-    def _derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
         gradient = self._value_and_gradient(v, s, queries, weight)[1]
         if weight is None:
             return gradient, 2.0 * queries.repeat(queries.sizes - 1.0)
@@ -142,9 +140,7 @@ class PairwiseExponential(PairwiseLoss):
         rising *= queries.repeat(fallen)
         return float(fallen @ risen - alone.sum()), np.subtract(rising, falling, out=rising)
 
-    def _derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
         falling, rising, fallen, risen, alone = self._factors(v, s, queries, weight)
         falling *= queries.repeat(risen)
         rising *= queries.repeat(fallen)
@@ -154,8 +150,7 @@ class PairwiseExponential(PairwiseLoss):
         return queries.sum(np.sqrt(v)) ** 2 - queries.sum(v)
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.log(v) / 2
+        return log(v) / 2
 
     def constant(self, largest: float = 1.0) -> float:
         return 2.0 * np.sqrt(largest)
@@ -211,9 +206,7 @@ class PairwiseLogistic(PairwiseLoss):
             gradient[block.documents] = slopes[block.present]
         return value, gradient
 
-    def _derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
         return PairDerivatives(v, queries, weight, few=np.inf).derivatives(s)
 
     def prepare_derivatives(
@@ -234,8 +227,7 @@ class PairwiseLogistic(PairwiseLoss):
         return self.evaluate(v, np.log(positive), queries)
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.log(v)
+        return log(v)
 
     def constant(self, largest: float = 1.0) -> float:
         return 2.0 * np.sqrt(largest)

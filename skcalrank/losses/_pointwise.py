@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, log1p, xlogy
 
 from ..columns.types import Floats
-from ..data import Queries
-from ._base import EXPONENT, Loss, LossInParts, LossWithEta
+from ..data import Queries, check
+from ._base import EXPONENT, Loss, LossInParts, LossWithEta, Slopes, Weights, log
 
 # Scores at which slopes of a loss are compared with differences of its terms, and half their width.
 _SCORES, _STEP = np.array([-2.1, -0.7, 0.3, 1.2, 2.6]), 1e-5
@@ -121,9 +120,7 @@ class PointwiseLoss(LossInParts):
         value = _weighted(self.terms(v, s), weight).sum()
         return float(value), _weighted(self.slopes(v, s), weight)
 
-    def _derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
         return _weighted(self.slopes(v, s), weight), _weighted(self.curvatures(v, s), weight)
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
@@ -260,8 +257,7 @@ class Logistic(_TwoSided):
         return xlogy(self.eta, self.eta) - xlogy(v, v) - xlogy(rest, rest)
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.log(v) - np.log(self._rest(v))
+        return log(v) - log(self._rest(v))
 
     def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(self.eta)
@@ -309,8 +305,7 @@ class Exponential(_TwoSided):
         return 2.0 * np.sqrt(v * self._rest(v))
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
-        with np.errstate(divide="ignore"):
-            return (np.log(v) - np.log(self._rest(v))) / 2
+        return (log(v) - log(self._rest(v))) / 2
 
     def constant(self, largest: float = 1.0) -> float:
         return np.sqrt(self.eta)
@@ -355,8 +350,7 @@ class SquaredHinge(_TwoSided):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.threshold, Real) or not 0 < self.threshold < np.inf:
-            raise ValueError(f"threshold must be a positive number, got {self.threshold!r}.")
+        check.number("threshold", self.threshold, "> 0")
 
     @property
     def largest_curvature(self) -> float:
@@ -434,8 +428,7 @@ class DifferentiableHinge(_TwoSided):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.smoothing, Real) or not 0 < self.smoothing <= 0.5:
-            raise ValueError(f"smoothing must be a number in (0, 1/2], got {self.smoothing!r}.")
+        check.number("smoothing", self.smoothing, "> 0 and <= 0.5")
 
     @property
     def largest_curvature(self) -> float:

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
 from ..columns.types import Array, Floats, Ints
+from ..data import check
 from ._base import EXPONENT
 from ._pointwise import rounded_hinge, softplus
 
@@ -200,8 +200,7 @@ class PreferenceHinge(PreferenceLoss):
     corner_width: float = 1e-3
 
     def __post_init__(self) -> None:
-        if not isinstance(self.corner_width, Real) or not 0 < self.corner_width <= 1:
-            raise ValueError(f"corner_width must be a number in (0, 1], got {self.corner_width!r}.")
+        check.number("corner_width", self.corner_width, "> 0 and <= 1")
 
     def terms(self, ahead: Floats) -> Floats:
         return rounded_hinge(1.0 - ahead, self.corner_width)

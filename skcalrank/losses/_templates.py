@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 from ..columns.types import Bools, Floats, Ints
 from ..data import Queries
+from ._base import Slopes, Weights
 from ._pairwise import PairwiseLoss
 from ._pointwise import PointwiseLoss
 from ._preferences import PreferenceLoss
@@ -107,9 +108,7 @@ class PairwiseTemplate(PairwiseLoss):
             out[ids] = (paid * self.phi(ahead)).sum(axis=(1, 2))
         return out
 
-    def _derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[Floats, Floats]:
+    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
         gradient, curvature = np.empty(len(s)), np.empty(len(s))
         for _, present, documents, paid, ahead in self._pairs(v, s, queries, weight):
             slopes, curves = paid * self.slope(ahead), paid * self.curvature(ahead)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..columns import arrays
 from ..columns.types import Bools, Floats, Ints, Self
 from ..data import Block, Queries, Ranked, are_alike, check
 from ._families import shown
@@ -133,12 +134,12 @@ class Measure(ABC):
     def __repr__(self) -> str:
         # Used by dataclasses with repr=False: functions are shown by their names, and fields with
         # repr=False only if they differ from their defaults.
-        if not is_dataclass(self):
-            options = [f"{name}={shown(value)}" for name, value in vars(self).items()]
-            return f"{type(self).__name__}({', '.join(options)})"
-        values = [(f, getattr(self, f.name)) for f in fields(self)]
-        options = [f"{f.name}={shown(v)}" for f, v in values if f.repr or v != f.default]
-        return f"{type(self).__name__}({', '.join(options)})"
+        options = dict(vars(self))
+        if is_dataclass(self):
+            values = [(f, options[f.name]) for f in fields(self)]
+            options = {f.name: value for f, value in values if f.repr or value != f.default}
+        told = ", ".join(f"{name}={shown(value)}" for name, value in options.items())
+        return f"{type(self).__name__}({told})"
 
     def __eq__(self, other: object) -> bool:
         # Clones of a ranker hold copies of its measure.
@@ -642,8 +643,7 @@ class PositionalMeasure(Measure):
 
 def _mean_of_runs(discount: Floats, block: Block) -> Floats:
     """Return the mean discount over the positions that each run of equal scores shares."""
-    summed = np.zeros((discount.shape[0], discount.shape[1] + 1))
-    np.cumsum(discount, axis=1, out=summed[:, 1:])
+    summed = arrays.sums_before(discount)
     row = 0 if len(summed) == 1 else block.run_row
     start, length = block.run_start, block.run_length
     return (summed[row, start + length] - summed[row, start]) / length

@@ -17,11 +17,6 @@ class Convention:
     empty: str
     options: Mapping[str, Mapping[str, Any]]
 
-    @property
-    def policies(self) -> dict[str, str]:
-        """Values of the parameters ``ties`` and ``empty`` of metrics."""
-        return {"ties": self.ties, "empty": self.empty}
-
     def apply(self, measure: Measure, chosen: Container[str] | None) -> Measure:
         """Return the measure with options that are not in `chosen` set as in the library.
 

@@ -27,50 +27,43 @@ def own_gain(gain: Any, names: tuple[str, ...], highest: float = np.inf) -> Any:
     if isinstance(gain, str):
         check.option("gain", gain, names)
         return gain
-    if callable(gain):
-        return _hashable("gain", gain)
-    values = _vector(gain)
-    if not values.size:
-        raise ValueError(
-            f"gain must be {' or '.join(map(repr, names))}, an array of the gains of the grades "
-            f"0, 1, ..., or a function of grades, got {gain!r}."
-        )
-    _check_gains(values, np.arange(len(values)), highest)
-    return tuple(values.tolist())
+    known = " or ".join(map(repr, names))
+    kinds = f"{known}, an array of the gains of the grades 0, 1, ..., or a function of grades"
+    values = _own("gain", gain, kinds)
+    if isinstance(values, tuple):
+        _check_gains(np.array(values), np.arange(len(values)), highest)
+    return values
 
 
 def own_discount(discount: Any) -> Any:
     """Return a validated discount: None, a function, or the values of an array as a tuple."""
-    if discount is None or callable(discount):
-        return _hashable("discount", discount)
-    values = _vector(discount)
-    if not values.size:
-        raise ValueError(
-            "discount must be None, an array of the discounts of positions 1, 2, ..., or a "
-            f"function of positions, got {discount!r}."
-        )
-    _check_finite("discount", values, np.arange(1, len(values) + 1))
-    _check_discounts(values)
-    return tuple(values.tolist())
+    if discount is None:
+        return None
+    kinds = "None, an array of the discounts of positions 1, 2, ..., or a function of positions"
+    values = _own("discount", discount, kinds)
+    if isinstance(values, tuple):
+        _check_finite("discount", np.array(values), np.arange(1, len(values) + 1))
+        _check_discounts(np.array(values))
+    return values
 
 
-def _vector(values: Any) -> Floats:
-    """Return an array-like of numbers as an array; an empty one if it is none."""
+def _own(name: str, value: Any, kinds: str) -> Any:
+    """Return a function that can be hashed, or the numbers of an array as a tuple."""
+    if callable(value):
+        try:
+            hash(value)
+        except TypeError:
+            raise ValueError(
+                f"{name} must be hashable, because measures are, got {value!r}. Pass a function."
+            ) from None
+        return value
     try:
-        out = np.asarray(values, dtype=float)
+        numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        return np.empty(0)
-    return out if out.ndim == 1 else np.empty(0)
-
-
-def _hashable(name: str, function: Any) -> Any:
-    try:
-        hash(function)
-    except TypeError:
-        raise ValueError(
-            f"{name} must be hashable, because measures are, got {function!r}. Pass a function."
-        ) from None
-    return function
+        numbers = np.empty(0)
+    if numbers.ndim != 1 or not numbers.size:
+        raise ValueError(f"{name} must be {kinds}, got {value!r}.")
+    return tuple(numbers.tolist())
 
 
 def shown(value: Any) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..columns import arrays
 from ..columns.types import Floats, Ints
-from ..data import Queries, Ranked
+from ..data import Queries, Ranked, check
 from ._base import Measure, PositionalMeasure
 from ._options import BinaryMeasure, CutoffMeasure, IndependentMeasure, RelativeMeasure
 from ._positional import Precision, Recall
@@ -66,8 +65,7 @@ class RBP(BinaryMeasure, CutoffMeasure, PositionalMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.p, Real) or isinstance(self.p, bool) or not 0 <= self.p < 1:
-            raise ValueError(f"p must be a number in [0, 1), got {self.p!r}.")
+        check.number("p", self.p, ">= 0 and < 1")
 
     def _targets_key(self) -> tuple[type[Measure], dict[str, Any]]:
         # The order that is best for precision is best for rank-biased precision too.

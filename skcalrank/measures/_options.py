@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
 from ..columns.types import Bools, Floats, Ints, Self
-from ..data import NotGradesWarning, Queries, warn
+from ..data import NotGradesWarning, Queries, check, warn
 from ._base import Measure
 from ._families import Discount, Gain, as_places, own_discount, own_gain
 
@@ -43,9 +42,8 @@ class BinaryMeasure(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        level = self.relevance_level
-        if level is not None and not (isinstance(level, Real) and -np.inf < level < np.inf):
-            raise ValueError(f"relevance_level must be a finite number or None, got {level!r}.")
+        if self.relevance_level is not None:
+            check.number("relevance_level", self.relevance_level, "", "or None")
 
     def is_linear(self, targets: str = "measure") -> bool:
         return self.relevance_level is None and (targets == "separable" or self.separable)

@@ -94,25 +94,24 @@ class PairwiseDisagreement(PairMeasure):
 
         The pairs are not built.
         """
-        r, unit = queries.repeat(queries.sizes), self.weights == "unit"
-        scale = 1.0 if unit else queries.repeat(arrays.scale_of(queries.max(np.abs(y))))
-        y = y / scale
-        if unit:
+        r, (y, scale) = queries.repeat(queries.sizes), self._in_units(y, queries)
+        if self.weights == "unit":
             net = r + 1.0 - 2.0 * mid_ranks(y, queries)
         else:
             net = r * (y - queries.repeat(queries.mean(y)))
         if not self.normalize:
-            return scale * net
-        return arrays.safe_divide(
-            net, queries.repeat(disagreement(y, Ranked(y, queries), self.weights)[0])
-        )
+            return queries.repeat(scale) * net
+        total, _ = disagreement(y, Ranked(y, queries), self.weights)
+        return arrays.safe_divide(net, queries.repeat(total))
+
+    def _in_units(self, y: Floats, queries: Queries) -> tuple[Floats, Floats]:
+        """Return labels whose differences are in range, and the unit of those of each query."""
+        of_order = self.weights == "unit"
+        scale = np.ones(queries.n_queries) if of_order else arrays.scale_of(queries.max(np.abs(y)))
+        return y / queries.repeat(scale), scale
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        if self.weights == "unit":
-            scale = np.ones(ranked.queries.n_queries)
-        else:
-            scale = arrays.scale_of(ranked.queries.max(np.abs(y)))
-            y = y / ranked.queries.repeat(scale)
+        y, scale = self._in_units(y, ranked.queries)
         total, lost = disagreement(y, ranked, self.weights)
         return -arrays.safe_divide(lost, total) if self.normalize else -scale * lost
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
 from ..columns import arrays
 from ..columns.types import Bools, Floats, Ints
-from ..data import Queries, Ranked
+from ..data import Queries, Ranked, check
 from ._base import PositionalMeasure
 from ._options import BinaryMeasure, CutoffMeasure, RelativeMeasure
 
@@ -165,13 +164,8 @@ class ERU(CutoffMeasure, PositionalMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.half_life, Real) or not 1 < self.half_life < np.inf:
-            raise ValueError(
-                f"half_life must be a finite number > 1, a position beyond the first, got "
-                f"{self.half_life!r}."
-            )
-        if not isinstance(self.neutral, Real) or not np.isfinite(self.neutral):
-            raise ValueError(f"neutral must be a finite number, got {self.neutral!r}.")
+        check.number("half_life", self.half_life, "> 1", "a position beyond the first")
+        check.number("neutral", self.neutral)
 
     def is_linear(self, targets: str = "measure") -> bool:
         return self.neutral <= 0  # then relevances from 0 on are not cut

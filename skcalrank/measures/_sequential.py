@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,8 +22,7 @@ _HIGHEST = 1000
 
 def _shared_counts(relevant: Floats, block: Block) -> tuple[Floats, Floats]:
     """Return the numbers of relevant documents before and within the shared positions."""
-    summed = np.zeros((len(relevant), relevant.shape[1] + 1))
-    np.cumsum(relevant, axis=1, out=summed[:, 1:])
+    summed = arrays.sums_before(relevant)
     before = np.take_along_axis(summed, block.start, axis=1)
     return before, np.take_along_axis(summed, block.stop, axis=1) - before
 
@@ -320,11 +318,8 @@ class ERR(GainMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = self.max_grade
-        if most is not None and not (isinstance(most, Real) and 0 <= most <= _HIGHEST):
-            raise ValueError(
-                f"max_grade must be None or a number from 0 to {_HIGHEST}, got {most!r}."
-            )
+        if self.max_grade is not None:
+            check.number("max_grade", self.max_grade, f">= 0 and <= {_HIGHEST}", "or None")
 
     def labels(self, y: Floats) -> Floats:
         y = super().labels(y)

@@ -89,8 +89,10 @@ def metric_function(
     and example; without one, the summary of the measure takes its place. The fields of the measure
     become options of the function, and `y_true` is the type of that argument in the docstring.
     """
-    options = _options(measure)
-    signature = _signature(measure, options)
+    options, whole = _options(measure), inspect.signature(measure_score)
+    _, y_true_, y_score_, qid, *policies = whole.parameters.values()
+    k, *others = options.values()
+    signature = whole.replace(parameters=[y_true_, y_score_, qid, k, *policies, *others])
 
     def decorate(described: Callable[..., Any]) -> Any:
         name = described.__name__
@@ -120,21 +122,13 @@ def metric_function(
     return decorate
 
 
-def _options(measure: type[Any]) -> dict[str, Any]:
-    """Return the defaults of the cutoff, which every metric has, and of the fields."""
-    return {"k": None} | {field.name: field.default for field in fields(measure)}
-
-
-def _signature(measure: type[Any], options: dict[str, Any]) -> Any:
-    """Return the signature of measure_score, with the options in place of the measure."""
-    whole = inspect.signature(measure_score)
-    _, y_true, y_score, qid, *policies = whole.parameters.values()
-    types = {"k": "int | None"} | {field.name: field.type for field in fields(measure)}
-    k, *fields_ = (
-        Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=types[option])
-        for option, default in options.items()
-    )
-    return whole.replace(parameters=[y_true, y_score, qid, k, *policies, *fields_])
+def _options(measure: type[Any]) -> dict[str, Parameter]:
+    """Return the parameters of the cutoff, which every metric has, and of the fields."""
+    options = [("k", None, "int | None"), *((f.name, f.default, f.type) for f in fields(measure))]
+    return {
+        name: Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, default, annotation in options
+    }
 
 
 def _docstring(described: Callable[..., Any], measure: type[Any], y_true: str) -> str:

@@ -102,16 +102,12 @@ class CheckedTarget:
         scores, weight = self.scores(y_score), self.query_weight(sample_weight)
         if average:
             return self.means(measures, scores, weight, policies)
-        values = self.values(measures, [scores], policies)[0]
-        return {name: self._by_row(of_measure) for name, of_measure in values.items()}
-
-    def _by_row(self, values: Floats) -> Floats:
-        """Return the values of all queries; NaN of rows that rank nothing."""
-        if self.ranked is None:
-            return values
-        out = np.full(self.shape[0], np.nan)
-        out[self.ranked.rows] = values
-        return out
+        (values,) = self.values(measures, [scores], policies)
+        if self.ranked is not None:  # NaN for rows that rank nothing
+            for name, of_ranked in values.items():
+                values[name] = np.full(self.shape[0], np.nan)
+                values[name][self.ranked.rows] = of_ranked
+        return values
 
     def means(
         self,

@@ -72,8 +72,7 @@ def rerank_diverse(
             f"y_score must be one number for each of the {len(features)} rows of X, got shape "
             f"{values.shape}."
         )
-    if not isinstance(score_weight, (int, float, np.number)) or not 0 <= score_weight <= 1:
-        raise ValueError(f"score_weight must be a number from 0 to 1, got {score_weight!r}.")
+    check.number("score_weight", score_weight, ">= 0 and <= 1")
     if k is not None:
         check.count("k", k, "or None for all documents")
     queries = check.queries(qid, len(values))

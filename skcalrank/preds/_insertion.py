@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..columns import arrays
 from ..columns.types import Floats, Ints
 
 # Orders that are crossed with each other.
@@ -44,10 +45,7 @@ def descend_together(net: Floats) -> Ints:
     left, order = np.arange(len(net)), orders
     while len(left):
         rows, place = np.arange(len(left)), np.argsort(order, axis=1)
-        before = np.zeros((len(left), r, r + 1))
-        np.cumsum(
-            np.take_along_axis(net[left], order[:, None], axis=2), axis=2, out=before[:, :, 1:]
-        )
+        before = arrays.sums_before(np.take_along_axis(net[left], order[:, None], axis=2))
         gain = np.take_along_axis(before, place[:, :, None], axis=2)[:, :, 0] - before.min(axis=2)
         document = gain.argmax(axis=1)
         improves = gain[rows, document] > least_gain[left]
@@ -137,14 +135,12 @@ class OrderSearch:
         idle = 0
         while idle < patience and time.monotonic() < deadline:
             loss = self.loss
-            self.add(self._next())
+            if len(self.orders) < _ORDERS:
+                self.add(self.rng.permutation(len(self.net)))
+            else:
+                first, second = self.rng.choice(len(self.orders), 2, replace=False)
+                self.add(self._crossed(self.orders[first], self.orders[second]))
             idle = 0 if self.loss < loss else idle + 1
-
-    def _next(self) -> Ints:
-        if len(self.orders) < _ORDERS:
-            return self.rng.permutation(len(self.net))
-        first, second = self.rng.choice(len(self.orders), 2, replace=False)
-        return self._crossed(self.orders[first], self.orders[second])
 
     def _crossed(self, first: Ints, second: Ints) -> Ints:
         """Return the first order, half of whose documents are in the order of the second one."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..columns import CACHE_CELLS, hash_keys
+from ..columns import CACHE_CELLS, arrays, hash_keys
 from ..columns.types import Array, Bools, Floats, Ints
 from ._objectives import map_value
 
@@ -110,9 +110,7 @@ def assignment_bound(diagonal: Floats, shares: Floats, k: int) -> tuple[float, F
     place = np.arange(1, r + 1)
     count = (place <= k) / place
     # At place p, the p - 1 largest shares count 1 / p each, and the others 1 / (p + 1), ..., 1 / k.
-    gain = np.zeros((r, r))
-    np.cumsum(ordered, axis=1, out=gain[:, 1:])
-    gain = (gain + diagonal[:, None]) * count
+    gain = (arrays.sums_before(ordered) + diagonal[:, None]) * count
     gain[:, :-1] += np.cumsum((ordered * count[1:])[:, ::-1], axis=1)[:, ::-1]
     rows, column = linear_sum_assignment(gain, maximize=True)
     slope = np.zeros((r, r))
@@ -168,9 +166,7 @@ def bound_of_rest(gains: Floats, shares: Floats, size: int, k: int) -> Floats:
     shares[:, np.arange(q), np.arange(q)] = -np.inf
     np.negative(shares, out=shares)
     shares.sort(axis=2)
-    most = np.zeros((*gains.shape, len(number)))
-    np.cumsum(shares[:, :, : len(number) - 1], axis=2, out=most[:, :, 1:])
-    most = gains[:, :, None] - most
+    most = gains[:, :, None] - arrays.sums_before(shares[:, :, : len(number) - 1])
     threshold = np.sort(most, axis=1)[:, q - 1 - number, number]
     most -= threshold[:, None]
     most *= count

@@ -9,6 +9,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,7 @@ def solve_exactly(net: Floats, deadline: float, rng: np.random.Generator) -> tup
     """Return an order of a component, and a bound on what a better one could save."""
     problem = _Problem(net, deadline, rng)
     problem.look()
-    highspy = _highspy()
+    highspy: Any = import_module("highspy") if find_spec("highspy") else None
     triples = problem.ascend(_SWEEPS if highspy else _SWEEPS_ALONE)
     if not problem.is_proven:
         if highspy:
@@ -48,15 +50,6 @@ def solve_exactly(net: Floats, deadline: float, rng: np.random.Generator) -> tup
             _integer_program(problem, triples)
     gap = 0.0 if problem.is_proven else problem.gap
     return problem.search.best, gap * problem.scale
-
-
-def _highspy() -> Any:
-    """Return the optional solver, or None if it is not installed."""
-    try:
-        import highspy
-    except ImportError:
-        return None
-    return highspy
 
 
 class _Problem:

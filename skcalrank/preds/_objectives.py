@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..columns import arrays
 from ..columns.types import Array, Bools, Floats, Ints
 from ._quadratic import pairs_at, settled_pairs
 from ._rounding import without_rounding
@@ -67,13 +68,11 @@ def map_bound(weights: Floats, k: int | None = None) -> Floats:
     of m, document i adds ``u_ii`` and half of its links to m - 1 others, which is at most half of
     its m - 1 largest links. The m documents with the largest such values bound the set.
     """
-    n, r, _ = weights.shape
+    r = weights.shape[1]
     last = r if k is None else min(k, r)
     links = np.where(np.eye(r, dtype=bool), -np.inf, weights)
     links = -np.sort(-links, axis=2)[:, :, : r - 1]
-    most = np.zeros((n, r, r))
-    np.cumsum(links, axis=2, out=most[:, :, 1:])
-    most = weights.diagonal(axis1=1, axis2=2)[:, :, None] + 0.5 * most
+    most = weights.diagonal(axis1=1, axis2=2)[:, :, None] + 0.5 * arrays.sums_before(links)
     top = np.cumsum(-np.sort(-most, axis=1), axis=1).diagonal(axis1=1, axis2=2)
     m = np.arange(1, last)
     return (top[:, : last - 1] / (m * (m + 1))).sum(axis=1) + top[:, last - 1] / last

@@ -55,9 +55,8 @@ def _values_of_orders(U: Floats, basis: Basis) -> tuple[Ints, Floats]:
     r = U.shape[1]
     positions = np.array(list(permutations(range(1, r + 1))))
     cells = basis(positions).reshape(len(positions), -1)
-    return positions, np.concatenate(
-        [u.reshape(len(u), -1) @ cells.T for u in parts(U, len(cells))]
-    )
+    values = [u.reshape(len(u), -1) @ cells.T for u in parts(U, len(cells))]
+    return positions, np.concatenate(values)
 
 
 def _first_best(values: Floats, U: Floats) -> Ints:
@@ -96,10 +95,8 @@ class _Flow(NamedTuple):
         document = F.diagonal(axis1=1, axis2=2)[:, :, None]
         gains = product + product.swapaxes(1, 2) - own - own.swapaxes(1, 2)
         # The sums above count the two positions themselves as if they stayed.
-        across = (F + F.swapaxes(1, 2) - document - document.swapaxes(1, 2)) * (
-            D + D.T - place - place.T
-        )
-        return gains + across
+        across = F + F.swapaxes(1, 2) - document - document.swapaxes(1, 2)
+        return gains + across * (D + D.T - place - place.T)
 
 
 def _flows(U: Floats, basis: Basis) -> list[_Flow] | None:
@@ -116,14 +113,8 @@ def _flows(U: Floats, basis: Basis) -> list[_Flow] | None:
         moved = (table[np.ix_(positions, positions)] for table in (below, above))
         if not np.allclose(given, np.where(lower, *moved), rtol=1e-9, atol=1e-12):
             return None
-    parted = (
-        [(U, below)]
-        if np.allclose(below, above, rtol=1e-9, atol=1e-12)
-        else [
-            (np.tril(U), below),
-            (np.triu(U, 1), above),
-        ]
-    )
+    is_same = np.allclose(below, above, rtol=1e-9, atol=1e-12)
+    parted = [(U, below)] if is_same else [(np.tril(U), below), (np.triu(U, 1), above)]
     return [
         _Flow((F + sign * F.swapaxes(1, 2)) / 2, (D + sign * D.T) / 2)
         for F, D in parted

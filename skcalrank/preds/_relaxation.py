@@ -25,7 +25,16 @@ class Relaxation:
 
     def __init__(self, highspy: Any, gain: Floats) -> None:
         self.highspy, self.gain, n = highspy, gain, len(gain)
-        self.model = _silent(highspy)
+
+        class Silent(highspy.Highs):  # type: ignore[misc]
+            # Called when the model is made, before any option can be set; it prints.
+            def enableCallbacks(self) -> None:
+                self.setOptionValue("output_flag", False)
+
+        self.model = Silent()
+        # Each run starts from the last basis.
+        for name, value in (("presolve", "off"), ("solver", "simplex"), ("parallel", "off")):
+            self.model.setOptionValue(name, value)
         self.model.addVars(n, np.full(n, -1.0), np.ones(n))
         self.model.changeColsCost(n, np.arange(n, dtype=np.int32), -gain)
         self.low: Floats = np.full(n, -1.0)
@@ -60,17 +69,3 @@ class Relaxation:
         left = self.gain - self.rows.T @ multipliers
         bound = np.abs(multipliers).sum() + np.maximum(left * self.low, left * self.high).sum()
         return np.array(self.model.getSolution().col_value), float(bound)
-
-
-def _silent(highspy: Any) -> Any:
-    """Return a model that prints nothing and starts each run from its basis."""
-
-    class Silent(highspy.Highs):  # type: ignore[misc]
-        # Called when the model is made, before any option can be set; it prints.
-        def enableCallbacks(self) -> None:
-            self.setOptionValue("output_flag", False)
-
-    model = Silent()
-    for name, value in (("presolve", "off"), ("solver", "simplex"), ("parallel", "off")):
-        model.setOptionValue(name, value)
-    return model

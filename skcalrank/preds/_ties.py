@@ -35,18 +35,14 @@ def solve_with_ties(
     U = U[np.arange(len(U))[:, None, None], by_turn[:, :, None], by_turn[:, None, :]]
     result = pred.solve(U, **options)
     read = OBJECTIVES[pred.objective].reads(U)
-    twin_of = _first_twins(read)
+    # The first twin of each document is itself if no other comes before it.
+    twin_of = np.concatenate([_are_twins(few).argmax(axis=2) for few in parts(read, read[0].size)])
     if pred.objective == "disagreement":
         result = _gather(result, U, read, twin_of)
     scores = np.empty(turn.shape)
     np.put_along_axis(scores, by_turn, _shared_scores(result.positions, twin_of), axis=1)
     positions = order_to_positions(np.argsort(-scores, axis=1, kind="stable"))
     return result._replace(positions=positions), scores
-
-
-def _first_twins(read: Floats) -> Ints:
-    """Return the first twin of each document, which is itself if no other comes before it."""
-    return np.concatenate([_are_twins(few).argmax(axis=2) for few in parts(read, read[0].size)])
 
 
 def _are_twins(read: Floats) -> Bools:

@@ -134,7 +134,9 @@ def _close(weights: Floats) -> Floats:
 def _bisect(weights: Floats) -> Any:
     """Return the widest-cycle weight by bisection, first over a sample of the weights."""
     # Invariant: weights > high have no cycle, and weights > low have one.
-    low, high = -1.0, _heaviest_back_edge(weights)
+    # Without edges up to `high`, all others follow one order.
+    place = np.argsort(np.argsort(weights.sum(axis=0) - weights.sum(axis=1)))
+    low, high = -1.0, np.max(weights, where=place[:, None] > place, initial=0.0)
     candidates = weights.ravel()
     for step in (max(1, len(candidates) // 1024), 1):
         levels = np.sort(np.append(candidates[::step], 0.0))
@@ -150,12 +152,6 @@ def _bisect(weights: Floats) -> Any:
                 high, levels = levels[middle], levels[:middle]
         candidates = candidates[(candidates > low) & (candidates < high)]
     return high
-
-
-def _heaviest_back_edge(weights: Floats) -> np.floating[Any]:
-    """Return an upper bound: without edges up to this weight, all follow one order."""
-    place = np.argsort(np.argsort(weights.sum(axis=0) - weights.sum(axis=1)))
-    return np.max(weights, where=place[:, None] > place, initial=0.0)
 
 
 def _peel(edges: Bools) -> Ints:

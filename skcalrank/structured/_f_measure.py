@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -70,8 +69,7 @@ class FMeasure(Factors):
 
     def __post_init__(self) -> None:
         weight = self.beta_weight
-        if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 < weight < np.inf:
-            raise ValueError(f"beta_weight must be a positive number, got {weight!r}.")
+        check.number("beta_weight", weight, "> 0")
         check.option("empty", self.empty, _EMPTY)
 
     def alpha(self, y: Array) -> Floats:

@@ -86,7 +86,7 @@ def test_errors_of_the_best_value_and_of_exponents():
     given = {"measure": "precision@1", "loss": "pairwise_logistic", "best_value": 1.0, "r": 3}
     for message, options in {
         "best_value must be None with max_target": {"max_target": 1.0},
-        "best_value must be finite and non-negative": {"best_value": -1.0},
+        "best_value must be a finite number >= 0": {"best_value": -1.0},
         "best_value must be None unless .* got precision and 'squared'": {"loss": "squared"},
         "best_value must be None unless .* got map": {"measure": "map"},
     }.items():
@@ -94,5 +94,5 @@ def test_errors_of_the_best_value_and_of_exponents():
             regret_bound(surrogate_regret=0.1, **given | options)
     wrong = Quartic()
     wrong.exponent = 0.5
-    with pytest.raises(ValueError, match=r"exponent of the loss must be a number >= 1, got 0\.5"):
+    with pytest.raises(ValueError, match=r"of the loss must be a finite number >= 1, got 0\.5"):
         regret_bound("precision@1", wrong, 0.1, r=3)

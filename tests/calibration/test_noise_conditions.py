@@ -140,7 +140,7 @@ def test_negative_preferences_are_refused(condition):
 @pytest.mark.parametrize("tol", [-1, -1e-300, np.inf, np.nan, None])
 def test_tolerances_are_finite_and_not_negative(tol):
     for check in (dag_condition, low_noise_condition, reinforce_condition):
-        with pytest.raises(ValueError, match="tol must be finite and non-negative"):
+        with pytest.raises(ValueError, match="tol must be a finite number >= 0"):
             check(np.eye(3), tol=tol)
 
 

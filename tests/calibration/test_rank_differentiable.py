@@ -102,5 +102,5 @@ def test_not_everywhere_that_low_noise_holds(rng):
 def test_refused():
     with pytest.raises(ValueError, match="distribution must be of relevances or orders"):
         rank_differentiable_condition(LEMMA_10)
-    with pytest.raises(ValueError, match="tol must be finite and non-negative"):
+    with pytest.raises(ValueError, match="tol must be a finite number >= 0"):
         rank_differentiable_condition(LabelDistribution([[0, 1]]), tol=-1)

@@ -291,10 +291,11 @@ def test_all_users_together_have_the_threads_of_one():
 
 
 def test_a_user_that_never_left_is_forgotten():
-    user = _threads._User()
-    _threads._BLAS._enter(user, 3)
+    user = _threads._BLAS.single(3)
+    user.__enter__()
     assert set(blas_threads()) <= {1}
     del user
+    assert not _threads._BLAS.users
     each(abs, range(3))
 
 

@@ -155,7 +155,7 @@ def test_errors_name_the_argument():
         FMeasureClassifier().fit(X, None)
     with pytest.raises(ValueError, match=r"y must have the shape \(2, 2\) of predictions"):
         FMeasureClassifier().fit(np.eye(2), np.eye(2)).score(np.eye(2), np.ones((2, 3)))
-    with pytest.raises(ValueError, match="beta_weight must be a positive number, got 0"):
+    with pytest.raises(ValueError, match="beta_weight must be a finite number > 0, got 0"):
         FMeasure(0)
     with pytest.raises(ValueError, match="empty must be one of 'one', 'zero'"):
         FMeasure(empty="skip")
