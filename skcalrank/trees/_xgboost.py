@@ -268,6 +268,7 @@ class XGBoost(Engine):
             yield scores.astype(float)
 
     def contributions(self, model: Any, X: Any, kinds: list[int], n_jobs: int | None) -> Floats:
+        _set_threads(model, threads(n_jobs))
         data = self.matrix(X, kinds, model.attr("zeros"), nthread=threads(n_jobs, X.size) or None)
         parts = model.predict(data, pred_contribs=True).astype(float)
         # The library adds in single precision.
