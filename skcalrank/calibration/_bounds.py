@@ -343,8 +343,7 @@ def _half_of_pair(loss: Any, max_pair: Any, max_target: Any) -> float:
             "max_pair must be None with max_target, and for losses other than 'softmax', got "
             f"{max_pair!r} for {get_loss(loss).name!r}."
         )
-    if not isinstance(max_pair, Real) or not 0 <= max_pair < np.inf:
-        raise ValueError(f"max_pair must be finite and non-negative, got {max_pair!r}.")
+    check.number("max_pair", max_pair, ">= 0")
     return float(max_pair) / 2.0
 
 

@@ -93,7 +93,7 @@ def test_least_divergence_of_tied_pairs(rng):
     ("options", "message"),
     [
         ({}, "max_target must be given"),
-        ({"max_pair": -1.0}, "max_pair must be finite and non-negative, got -1.0"),
+        ({"max_pair": -1.0}, "max_pair must be a finite number >= 0, got -1.0"),
         ({"max_pair": 1.0, "max_target": 1.0}, "max_pair must be None with max_target"),
         ({"max_pair": 1.0, "loss": "pairwise_logistic"}, "max_pair must be None with max_target"),
     ],
