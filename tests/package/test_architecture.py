@@ -607,6 +607,30 @@ def test_no_private_method_of_rankers_has_more_than_three_bodies():
     assert {name: names for name, names in replaced.items() if len(names) > 2} == {}
 
 
+def parameters_dropped(tree):
+    """Parameters that a function deletes, such as a mode that it does not read."""
+    for node in tree:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            taken = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+            names = {argument.arg for argument in taken}
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Delete):
+                    yield from (t.id for t in inner.targets if getattr(t, "id", None) in names)
+
+
+def test_no_function_takes_what_it_drops():
+    rooms = {"rankers", "boosting", "stacking", "reliability"}
+    found = {
+        (path.name, name)
+        for path in FILES
+        if room_of(path) in rooms
+        for name in parameters_dropped(nodes(path))
+    }
+    assert found == set()
+    code = "def f(self, X, method='fit'):\n    del method, self.y\n    del X[0]"
+    assert list(parameters_dropped(parsed(code))) == ["method"]
+
+
 def test_what_breaks_the_laws_is_seen():
     code = "class A:\n    X: int\n    y: int\n\n    def f(self):\n        self.queries = 1"
     assert [node.name for node in carriers(parsed(code))] == ["A"]
