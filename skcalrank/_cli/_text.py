@@ -1,4 +1,4 @@
-"""Text on a terminal: progress, prose as wide as the terminal, and tables."""
+"""Text on a terminal: progress, and prose as wide as the terminal."""
 
 import shutil
 import sys
