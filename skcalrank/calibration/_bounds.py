@@ -336,7 +336,7 @@ def _largest_targets(
     return {r: float(best_value / measure.basis(first, np.array([r]))[0]) for r in sizes.tolist()}
 
 
-def _half_of_pair(loss: Any, max_pair: Any, max_target: Any) -> float:
+def _half_of_pair(loss: Any, max_pair: float, max_target: float | None) -> float:
     """Return what stands for the largest target in the constant of a loss of pairs of targets."""
     if get_loss(loss).name != "softmax" or max_target is not None:
         raise ValueError(
