@@ -8,8 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ._above import ROOMS
-from ._lazy import lazily
+from ._lazy import ROOMS, lazily
 
 _ROOMS = {
     *("aggregation", "boosting", "calibration", "dask", "data", "datasets", "displays"),

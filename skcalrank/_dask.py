@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ._above import ROOMS
+from ._lazy import ROOMS
 
 _LAZY_FITS = (
     "Rankers that learn from sums over the rows of all partitions, such as NDCGRanker(), "

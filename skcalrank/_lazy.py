@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
+
+#: Rooms that lower rooms cannot import, by name: ``__init__`` says how each of them is loaded.
+ROOMS: dict[str, Callable[[], ModuleType]] = {}
 
 
 def lazily(package: str, rooms: Iterable[str] = ()) -> tuple[Any, ...]:

@@ -9,8 +9,8 @@ subpackage. Targets of other judgments than grades are public here and live in
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .._above import ROOMS
 from .._dask import in_memory, is_lazy, lazy_aware, lazy_transformer, refuse_lazy, results_of_blocks
+from .._lazy import ROOMS
 from .._threads import each, one_blas_thread, openmp, openmp_threads
 from ._equality import are_alike
 from ._eval_sets import EvalSet, eval_sets, naming_eval_set, takes_eval_set

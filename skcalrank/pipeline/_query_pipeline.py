@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from .._above import ROOMS
+from .._lazy import ROOMS
 from ..columns import tables
 from ..columns.types import ArrayLike, EvalSets, Floats, Labels, Matrix, Self
 from ..data import (

@@ -18,7 +18,7 @@ TESTS = sorted(Path(__file__).parents[1].rglob("*.py"))
 
 #: Rooms of the package: each imports from its own level and those below.
 LEVELS = {
-    0: ("_above", "_lazy", "_version", "_dask", "_threads", "columns"),
+    0: ("_lazy", "_version", "_dask", "_threads", "columns"),
     1: ("data",),
     2: ("judgments",),
     3: ("measures", "losses", "preds", "_solvers"),
