@@ -115,7 +115,8 @@ def compare(
     ``variance * ((1 - r ** 2) * (1 / n - 1 / N) + 1 / N)``, where r is the correlation of both: at
     most that of people alone. The larger one of the classical variance and HC2 is used, with n - 2
     degrees of freedom. With ``empty="skip"`` the mean is a ratio of two such means, linearized. By
-    people alone are means on which the judge does not vary, and those of fewer than four values.
+    people alone are means of fewer than four values, and those on which the judge does not vary, or
+    varies by one query, or would make the squared error four times as large.
 
     References
     ----------

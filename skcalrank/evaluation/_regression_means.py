@@ -17,9 +17,12 @@ from ._statistics import Moments, effect_sizes, power_of_t
 # Fewer values of people leave fewer than two degrees of freedom beside a slope.
 _FEWEST = 4
 
-# A judge's values whose spread is below this share of the largest one are constant, up to rounding;
-# a query that decides the slope alone has a leverage of 1 up to this.
+# A judge's values whose spread is below this share of the largest one are constant, up to rounding.
 _ROUNDING = 1e-9
+
+# With a larger leverage one query decides the slope; with more squared weight than this times that
+# of people alone, their queries are far from the others by the judge. Coverage suffers from both.
+_LARGEST_LEVERAGE, _MOST_WEIGHT = 0.7, 4
 
 
 class Correction(NamedTuple):
@@ -107,9 +110,8 @@ class RegressionMeans:
         first = np.maximum(variance * (weights**2).sum(1), sandwich) * (1 - n / n_all)
         explained = (slope * spread) ** 2
         error = np.sqrt(first + (variance + explained) / n_all)
-        is_used = (
-            (total > rounding) & (leverage.max(1) < 1 - _ROUNDING) & (share > moments.n / n / 2)
-        )
+        is_used = (total > rounding) & (leverage.max(1) < _LARGEST_LEVERAGE)
+        is_used &= ((weights**2).sum(1) < _MOST_WEIGHT / n) & (share > moments.n / n / 2)
         is_used &= (moments.spread > 0) & (moments.n >= _FEWEST) & ((n < n_all) | is_added)
         one = np.where(share > 0, share, 1.0)
         human_variance = moments.spread**2 * arrays.safe_divide(n, moments.n, np.nan)

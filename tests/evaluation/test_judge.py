@@ -57,17 +57,18 @@ def by_least_squares(human, judge, is_human, level=0.95):
 
 
 def test_means_and_differences_are_intercepts(judged):
-    result = compared(judged, confidence_level=0.9, correction=None)
+    measures = ["ndcg@5", "precision@3", "rbp"]  # of others one query has a large leverage
+    result = compared(judged, measures, confidence_level=0.9, correction=None)
     of_judge = [
-        evaluate(judged["judge"], s, MEASURES, qid=judged["qid"], average=False)
+        evaluate(judged["judge"], s, measures, qid=judged["qid"], average=False)
         for s in judged["scores"].values()
     ]
     is_human = ~np.isnan(judged["y_true"][::N_DOCUMENTS])
-    for number, measure in enumerate(MEASURES):
+    for number, measure in enumerate(measures):
         human = result.values[:, number, is_human]
         judge = np.array([values[measure] for values in of_judge])
         name = result.measures[number]
-        for row, z, f in zip(result.estimates[number :: len(MEASURES)], human, judge):
+        for row, z, f in zip(result.estimates[number :: len(measures)], human, judge):
             expected = by_least_squares(z, f, is_human, 0.9)
             assert (row.mean, row.low, row.high) == pytest.approx(expected[:3], rel=1e-9)
             found = result.corrections[row.system, name]
@@ -143,6 +144,19 @@ def test_judges_that_cannot_correct_leave_people_alone(judged, n_varying):
     alone = compare(people[rows], scores, ["precision@3"], qid=judged["qid"][rows])
     names = ("n", "low", "high")
     np.testing.assert_allclose(numbers(found, names), numbers(alone, names), rtol=1e-12)
+
+
+@pytest.mark.parametrize("judge_of", ["one query decides", "people are far"])
+def test_slopes_that_rest_on_little_are_not_used(rng, judge_of):
+    judge, is_human = rng.random((1, 60)), np.arange(60) < 15
+    if judge_of == "people are far":
+        judge[:, 15:] += 9
+    else:
+        judge[:, 3] += 9
+    human = judge[:, :15] + 0.1 * rng.random((1, 15))
+    found = RegressionMeans.of(human, human, judge, is_human)
+    assert found.mean[0] == pytest.approx(human.mean(), rel=1e-12)
+    assert found.error[0] == pytest.approx(stats.sem(human[0]), rel=1e-12)
 
 
 def test_frames_tables_and_numbers_of_queries(judged):
