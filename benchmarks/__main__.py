@@ -51,6 +51,10 @@ COMMANDS = {
     "quality_boosting": ["quality_boosting --cells DIR"],
     "quality_defaults_boosted": ["quality_defaults --cells DIR --tables boosted --seeds 2"],
     "quality_defaults_features": ["quality_defaults --cells DIR --tables features"],
+    "quality_defaults_lists": [
+        "quality_defaults --cells DIR --tables lists --only MQ2008 MSLR-sample lightgbm-lambdarank "
+        "MovieLens-100K made made-noisy"
+    ],
     "quality_defaults_objectives": ["quality_defaults --cells DIR --tables objectives --seeds 3"],
     "quality_defaults_penalties": ["quality_defaults --cells DIR --tables penalties"],
     "quality_defaults_trees": ["quality_defaults --cells DIR --tables trees"],
