@@ -20,6 +20,7 @@ ORDER = (
     "label_ranking/plot_nontransitive_preferences.py",
     "evaluation/plot_compare_rankers.py",
     "evaluation/plot_judge.py",
+    "evaluation/plot_leaderboard.py",
     "evaluation/plot_measure_at_k.py",
     "theory/plot_the_law_from_scratch.py",
     "theory/plot_map_needs_pairs.py",

@@ -125,8 +125,8 @@ class Ballots(NamedTuple):
                     tally[item, not won, self.group[other]] += int(n)
         said: list[list[str]] = [[] for _ in range(m)]
         for (item, lost, other), n in sorted(tally.items()):
-            text = f"{'lost' if lost else 'won'} all {n} vote{'s' * (n != 1)} against group"
-            said[item].append(f"{text} {other + 1}")
+            text = f"{'lost' if lost else 'won'} {'its vote' if n == 1 else f'all {n} votes'}"
+            said[item].append(f"{text} against group {other + 1}")
         return ["; ".join(texts) for texts in said]
 
 

@@ -218,15 +218,16 @@ class Leaderboard:
         for values in zip(*self.columns.values()):
             of = dict(zip(self.columns, values))
             score, low, high = (f"{of[name]:.{digits}f}" for name in ("score", "low", "high"))
-            span = f"{of['rank_low']:.0f} to {of['rank_high']:.0f}"
-            cells = [
-                Cell("-" if np.isnan(of["rank"]) else f"{of['rank']:.0f}"),
-                Cell("-" if np.isnan(of["rank_low"]) else span),
-                Cell(*(("-", "") if score == "nan" else (score, f"[{low}, {high}]"))),
-                *(Cell(str(of[name])) for name in ("n_votes", *shown)),
+            first, last = f"{of['rank_low']:.0f}", f"{of['rank_high']:.0f}"
+            numbers = [
+                f"{of['rank']:.0f}",
+                first if first == last else f"{first} to {last}",
+                score,
+                *(str(of[name]) for name in ("n_votes", *shown)),
             ]
-            if low == "nan":
-                cells[2] = cells[2]._replace(interval="")
+            cells = [Cell("-" if number == "nan" else number) for number in numbers]
+            if low != "nan":
+                cells[2] = cells[2]._replace(interval=f"[{low}, {high}]")
             rows.append((of["item"], cells))
         return Table([*heads, *shown], rows, self.caption())
 
@@ -398,7 +399,7 @@ def leaderboard(
     probability .05 of any error [2]_, [3]_; the rank set of an item counts these. Overlapping
     intervals tell neither that two items are level nor that they are not.
 
-    Above 2,000 items no matrix of all is made: errors are estimated from 400 random signs of the
+    Above 2,000 items no matrix of all is made: errors are estimated from 640 random signs of the
     scores of clusters, and ranks have no sets.
 
     References

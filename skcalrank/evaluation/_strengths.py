@@ -26,7 +26,7 @@ _SEPARATED = 30.0
 _COLLINEAR = 1e-9
 
 # Random signs of the scores of clusters, and how many are solved for at a time.
-_N_SIGNS, _BLOCK, _ROUGH = 400, 32, 1e-4
+_N_SIGNS, _BLOCK, _ROUGH = 640, 32, 1e-4
 
 #: Items of fewer clusters have the larger of two variances.
 FEW_CLUSTERS = 10

@@ -213,10 +213,8 @@ def test_an_item_that_won_or_lost_all_has_no_rank():
     frame = board.to_frame().set_index("item")
     assert board.items[3:] == ["u", "v"]
     assert frame.loc[["u", "v"], ["score", "rank", "rank_low", "low"]].isna().all(axis=None)
-    assert (
-        frame.loc["u", "note"] == "won all 3 votes against group 1; won all 1 vote against group 3"
-    )
-    assert frame.loc["v", "note"].startswith("lost all 1 vote against group 1")
+    assert frame.loc["u", "note"] == "won all 3 votes against group 1; won its vote against group 3"
+    assert frame.loc["v", "note"].startswith("lost its vote against group 1")
     np.testing.assert_allclose(board.scores[:3], leaderboard(table(CYCLE)).scores, atol=1e-12)
     with pytest.raises(ValueError, match="items of one group that have scores"):
         board.difference("a", "u")

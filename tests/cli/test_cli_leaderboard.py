@@ -1,0 +1,54 @@
+"""The command that ranks items by votes."""
+
+import json
+
+import pytest
+from commands import fail
+
+from skcalrank._cli import main
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def votes(tmp_path):
+    games = [("Ann", "Bob", "w"), ("Ann", "Cid", "w"), ("Cid", "Bob", "d"), ("Cid", "Bob", "w")] * 9
+    games += [("Bob", "Ann", "w"), ("Ann", "Cid", "l"), ("Bob", "Cid", "l"), ("Dee", "Ann", "w")]
+    path = tmp_path / "games.csv"
+    pd.DataFrame(games, columns=["white", "black", "result"]).to_csv(path, index=False)
+    return str(path)
+
+
+OPTIONS = ["--a", "white", "--b", "black", "--outcome", "result", "--outcomes"]
+WORDS = ["w=a", "d=tie", "l=b"]
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("suffix", ["csv", "json", "html"])
+def test_the_table_is_printed_and_written(capsys, votes, tmp_path, suffix):
+    out = tmp_path / f"board.{suffix}"
+    more = ["--order-effect", "--output", str(out)]
+    assert main(["leaderboard", votes, *OPTIONS, *WORDS, *more]) == 0
+    text, errors = capsys.readouterr()
+    assert errors.startswith("skcalrank: warning: 1 item without a finite score, such as 'Dee'")
+    assert text.index("Ann") < text.index("Bob") < text.index("Dee")
+    assert "won its vote against group 1" in text
+    assert "order_effect:" in text
+    assert f"Written: {out}" in " ".join(text.split())
+    written = out.read_text()
+    assert "won its vote against group 1" in written
+    if suffix == "json":
+        items = json.loads(written)["items"]
+        assert [row["item"] for row in items][-1] == "Dee"
+        assert "score" not in items[-1]
+
+
+def test_what_is_wrong_is_told(capsys, votes, tmp_path):
+    assert "'d' (9 rows)" in fail(capsys, "leaderboard", votes, *OPTIONS[:6])
+    assert "as left=a" in fail(capsys, "leaderboard", votes, *OPTIONS, "x=c")
+    assert "must end in .csv" in fail(capsys, "leaderboard", votes, "--output", "a.txt")
+    assert "which is read" in fail(
+        capsys, "leaderboard", votes, *OPTIONS, *WORDS, "--output", votes
+    )
+    assert "must be a table" in fail(capsys, "leaderboard", str(tmp_path / "none.txt"))
