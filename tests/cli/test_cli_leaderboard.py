@@ -35,7 +35,7 @@ def test_the_table_is_printed_and_written(capsys, votes, tmp_path, suffix):
     assert text.index("Ann") < text.index("Bob") < text.index("Dee")
     assert "won its vote against group 1" in text
     assert "order_effect:" in text
-    assert f"Written: {out}" in " ".join(text.split())
+    assert f"Written:{out}" in "".join(text.split())
     written = out.read_text()
     assert "won its vote against group 1" in written
     if suffix == "json":
