@@ -35,7 +35,8 @@ class ScoreDifference(NamedTuple):
     p : float
         p-value of no difference, of this pair alone.
     probability : float
-        Probability that the first item wins, with a tie as half of a win; NaN without votes.
+        Probability that the first item wins, with a tie as half of a win, or with
+        ``ties="davidson"`` without ties; NaN without votes.
     separated : bool or None
         Whether the rank sets, which hold for all pairs at once, tell the two apart; None without.
     """

@@ -192,6 +192,27 @@ def test_tables_of_all_libraries(library, tmp_path):
     assert board.items == expected.items
 
 
+def test_many_items_have_errors_without_a_matrix(monkeypatch):
+    case = {"cluster": "user", "covariates": ["z"]}
+    exact = leaderboard(VOTES, **case)
+    for module in ("_board_fit", "_strengths", "_leaderboard"):
+        monkeypatch.setattr(f"skcalrank.evaluation.{module}.MOST_DENSE", 5)
+    for anchor in (None, "m2"):
+        board = leaderboard(VOTES, **case, anchor=anchor, scale="elo")
+        assert board.covariance is board.above is None
+        assert np.isnan(board.columns["rank_high"]).all()
+        assert board.notes[-1] == "Above 5 items ranks have no sets."
+        ours, theirs = exact.difference("m1", "m4"), board.difference("m1", "m4")
+        points = 400 / np.log(10)
+        expected = [*(points * value for value in ours[:3]), *ours[3:5]]
+        assert theirs[:5] == pytest.approx(expected, rel=1e-6)
+        assert theirs.separated is None
+        assert "rank set" in board.to_markdown()
+    reference = exact.to_frame().set_index("item")["error"]
+    ratio = leaderboard(VOTES, **case).to_frame().set_index("item")["error"] / reference
+    assert ratio.between(0.85, 1.15).all()
+
+
 # -- what is wrong with votes --------------------------------------------------------------------
 
 
