@@ -318,7 +318,9 @@ def test_curves_learn_from_all_partitions_or_not_at_all(rng):
 
 @pytest.mark.product
 @every_number
-@pytest.mark.parametrize("loss", ["logistic", "pairwise_logistic", "bregman_kl", "squared_hinge"])
+@pytest.mark.parametrize(
+    "loss", ["logistic", "pairwise_logistic", "bregman_kl", "squared_hinge", "softmax"]
+)
 def test_losses_without_a_closed_form(loss, n_workers, rng):
     X, y, qid = sorted_data(rng, SIZES)
     weight = rng.uniform(0, 2, len(y)) * (rng.random(len(y)) < 0.9)

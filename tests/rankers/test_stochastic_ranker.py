@@ -21,7 +21,9 @@ def stochastic(measure="ndcg@3", **params):
 
 
 @pytest.mark.product
-@pytest.mark.parametrize("loss", ["squared", "pairwise_squared", "pairwise_logistic", "bregman_kl"])
+@pytest.mark.parametrize(
+    "loss", ["squared", "pairwise_squared", "pairwise_logistic", "bregman_kl", "softmax"]
+)
 @pytest.mark.parametrize("order", [None, 3])
 def test_stochastic_gradients_lead_to_the_exact_solution(loss, order, rng):
     X, y, _, _ = make(rng, n_comparisons=60)
