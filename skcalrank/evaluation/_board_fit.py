@@ -71,7 +71,6 @@ class BoardFit(NamedTuple):
             spread = Spread.exact(curvature, clusters, weight)
         else:
             spread = Spread.sampled(curvature, clusters, gauge, rng)
-        spread = spread.times(total / (total - 1))
         more = np.maximum(spread.of_curvature - spread.variance, 0.0)[:m]
         more[n_clusters >= FEW_CLUSTERS] = 0.0
         known = (n_clusters > 1) & (spread.variance > _NO_SPREAD * spread.of_curvature)[:m]
@@ -113,7 +112,7 @@ class BoardFit(NamedTuple):
         contrast = np.zeros(len(self.theta))
         contrast[[i, j]] = 1.0, -1.0
         of_clusters = self.clusters.times(self.curvature.solve(contrast))
-        variance = of_clusters @ of_clusters * self.total / (self.total - 1)
+        variance = of_clusters @ of_clusters
         is_known = not np.isnan(self.variance[[i, j]]).any()
         return float(variance + self.more[i] + self.more[j]) if is_known else np.nan
 

@@ -233,10 +233,9 @@ class Regression:
                     f"Covariate {name!r} must vary between votes of the same items, got the "
                     "difference of a number of each item: leave it out, the scores hold it."
                 )
-            of_others = np.linalg.lstsq(rest[:number, :number], rest[:number, number], rcond=None)[
-                0
-            ]
-            if rest[number, number] - rest[number, :number] @ of_others < _COLLINEAR:
+            before = slice(number)
+            of_others = np.linalg.lstsq(rest[before, before], rest[before, number], rcond=None)[0]
+            if rest[number, number] - rest[number, before] @ of_others < _COLLINEAR:
                 others = [self.names[other] for other in np.flatnonzero(np.abs(of_others) > 1e-6)]
                 raise ValueError(
                     f"Covariates must not be collinear, got {name!r}, a combination of "
@@ -250,7 +249,8 @@ class Regression:
         """
         n, m = len(self.first), len(self.group)
         each = self.weight / self.count  # weight of one vote, of which a cluster has all or one
-        times = each * np.sqrt(self.count)
+        total = self.n_clusters(cluster)
+        times = each * np.sqrt(self.count * total / (total - 1))
         residual, share = times * law.residual, each * law.variance
         rows = np.arange(n) if cluster is None else cluster
         n_clusters = int(rows.max()) + 1
@@ -273,8 +273,8 @@ class Regression:
         whole = np.where(curvature.diagonal > 0, curvature.diagonal, 1.0)
         of_items = _corrected(both.data.real, both.data.imag / whole[both.indices])
         items = csr_matrix((of_items, both.indices, both.indptr), shape=both.shape)
-        total = np.append(whole[m:], share @ self.count)
-        others = _corrected(np.column_stack(columns), np.column_stack(shares) / total)
+        whole = np.append(whole[m:], share @ self.count)
+        others = _corrected(np.column_stack(columns), np.column_stack(shares) / whole)
         return Scores(items, others[:, :-1], others[:, -1])
 
     def weights_of_items(self) -> Floats:
@@ -332,11 +332,6 @@ class Spread(NamedTuple):
     variance: Floats
     of_curvature: Floats
     covariance: Floats | None
-
-    def times(self, factor: float) -> Spread:
-        """Return the same with a factor of what is between clusters."""
-        covariance = None if self.covariance is None else factor * self.covariance
-        return Spread(factor * self.variance, self.of_curvature, covariance)
 
     @classmethod
     def exact(cls, curvature: Curvature, scores: Scores, weight: Floats) -> Spread:
