@@ -46,7 +46,7 @@ from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, read_by_trees
 from ..rankers import Call, TargetRanker, checked_plan, door
 from ..trees import ENGINES, hinting, is_objective, preferred, unknown
-from ._engines import check_callbacks, check_together, engine_of
+from ._engine_checks import check_callbacks, check_together, engine_of
 from ._model import Model, Reader
 from ._reader import TableReader
 from ._training import (

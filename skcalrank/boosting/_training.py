@@ -21,7 +21,7 @@ from ..measures import Measure, OfTargets
 from ..metrics import PreparedScore
 from ..trees import TREE_OPTIONS, Engine, Growing, Rounds, Task, Values, is_objective, threads
 from ._constraints import Columns, interactions, monotonic
-from ._engines import grades_for
+from ._engine_checks import grades_for
 from ._model import Model
 from ._objectives import Problem, make_problem
 

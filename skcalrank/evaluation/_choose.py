@@ -21,7 +21,7 @@ from ..rankers import AggregatedRanker
 from ..stacking import TabularRanker
 from ._compare import query_names
 from ._comparison import Comparison
-from ._made import made
+from ._make_comparison import made
 from ._statistics import Methods
 from ._table import Cell, Table
 

@@ -16,7 +16,7 @@ from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison
 from ._evaluate_run import RunValues
 from ._judge import JudgedTarget, JudgedValues, check_methods, made_with_judge, numbers
-from ._made import made
+from ._make_comparison import made
 from ._options import Options, Policies, settled
 from ._statistics import Methods
 

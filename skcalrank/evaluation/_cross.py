@@ -34,7 +34,7 @@ from ..model_selection import QueryKFold
 from ..trees import is_of_library
 from ._compare import named_measures, named_systems, query_names
 from ._comparison import Comparison
-from ._made import made
+from ._make_comparison import made
 from ._options import Options, Policies, settled
 from ._statistics import Methods, Moments
 

@@ -17,7 +17,7 @@ from ..judgments import PreferenceTarget
 from ..measures import Measure
 from ..metrics import CheckedTarget, RowPolicies
 from ._comparison import Comparison, Difference, Estimate
-from ._made import pairs_of, test_title
+from ._make_comparison import pairs_of, test_title
 from ._regression_means import RegressionMeans
 from ._statistics import TITLES, Methods, adjusted, snapped
 

@@ -11,8 +11,8 @@ these forms, and errors name alternatives.
 Scores are those of `predict` up to a constant, which ranks nothing.
 """
 
-from ._document import to_json
 from ._onnx import register_converters, to_onnx
+from ._score_document import to_json
 from ._search import to_elasticsearch, to_engine, to_opensearch
 from ._sql import to_sql
 

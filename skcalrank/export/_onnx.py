@@ -18,9 +18,9 @@ from ..preprocessing import QuantileHinges
 from ..rankers import RANKERS, MultiLabelRanker, is_ranker
 from ..stacking import StackingRanker, TabularRanker, scorer_of
 from ._additive import identity
-from ._document import compiled_document
 from ._folding import functions, splines
 from ._onnx_graph import Graph, dtype_of
+from ._score_document import compiled_document
 from ._score_tree import Score, Steps, Sum, score_tree, unwrapped
 from ._trees import forests_of_numbers, sources_of
 

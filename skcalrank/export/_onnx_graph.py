@@ -7,7 +7,7 @@ import numpy as np
 
 from ..columns.types import ArrayLike
 from ..trees import Forest
-from ._document import ROUNDING, matrix_columns, weights_of
+from ._score_document import ROUNDING, matrix_columns, weights_of
 from ._trees import single_above
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from ..columns.types import ArrayLike, Estimator
-from ._document import document_of, reads_queries
+from ._score_document import document_of, reads_queries
 from ._score_tree import unwrapped
-from ._statement import Expression, Statement
+from ._sql_printer import Expression, Statement
 
 
 def to_sql(

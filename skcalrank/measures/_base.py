@@ -14,7 +14,7 @@ from ..columns import arrays
 from ..columns.types import Bools, Floats, Ints, Self
 from ..data import Block, Queries, Ranked, are_alike, check
 from ._families import shown
-from ._own import checked_targets, is_own
+from ._user_measures import checked_targets, is_own
 
 
 class Measure(ABC):

@@ -1,9 +1,9 @@
 """Transformers of features, within queries, of single features, and of tables."""
 
 from ._beside import ScaledBeside
+from ._column_kinds import Category, read_by_trees
 from ._context import QueryContext
 from ._hinges import QuantileHinges
-from ._kinds import Category, read_by_trees
 from ._linear_columns import LinearColumns, curve_of, fit_together, transform_together
 from ._logs import signed_log1p
 from ._rules import summarized

@@ -12,7 +12,7 @@ import numpy as np
 from ..columns.arrays import is_number
 from ..columns.tables import Values, coded
 from ..data import holds_qid, warn, warn_of_row_numbers
-from ._kinds import Category, Column, Date, Duration, Flag, LeftOut, Number, Text
+from ._column_kinds import Category, Column, Date, Duration, Flag, LeftOut, Number, Text
 from ._summaries import Levels, Moments, Numbers, Seconds, Summary
 from ._values import NUMBERS, iter_present, moments_of, numbers_of
 from ._words import words_of

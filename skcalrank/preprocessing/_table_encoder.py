@@ -27,7 +27,7 @@ from ..data import (
     warn_of_label,
     workers_of_fit,
 )
-from ._kinds import Category, Column, Flag, Number
+from ._column_kinds import Category, Column, Flag, Number
 from ._rules import CHOICES, column_of, summarized
 from ._summaries import Summary
 from ._table_matrix import TableMatrix, joined

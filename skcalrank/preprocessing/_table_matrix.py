@@ -9,7 +9,7 @@ import numpy as np
 
 from ..columns.tables import Values
 from ..columns.types import Floats, Ints
-from ._kinds import Column, Flag, Number
+from ._column_kinds import Column, Flag, Number
 
 # Rows of a block of a matrix that is filled column by column, small enough for the cache.
 _BLOCK = 4096

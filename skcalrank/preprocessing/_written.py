@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ._kinds import Category, Column, Date, Duration, Flag, LeftOut, Number, Text
+from ._column_kinds import Category, Column, Date, Duration, Flag, LeftOut, Number, Text
 from ._words import Words
 
 _ENDS = ("low", "high")

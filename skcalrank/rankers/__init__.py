@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # names without "as" are for use inside the package
     from ._binary import PrecisionRanker as PrecisionRanker
     from ._binary import RBPRanker as RBPRanker
     from ._binary import RecallRanker as RecallRanker
-    from ._calibrated import Calibration
     from ._chunks import FitInChunks, learns_in_chunks
     from ._cv import LeastSquaresRankerCV as LeastSquaresRankerCV
     from ._difference_graph import DifferenceGraphRanker as DifferenceGraphRanker
@@ -36,6 +35,7 @@ if TYPE_CHECKING:  # names without "as" are for use inside the package
     from ._err import ERRRanker as ERRRanker
     from ._folds import make_splits
     from ._front import Front as Front
+    from ._known_calibration import Calibration
     from ._linear import LinearScorer as LinearScorer
     from ._multilabel import MultiLabelRanker as MultiLabelRanker
     from ._order_preserving import OrderPreservingRanker as OrderPreservingRanker

@@ -12,7 +12,7 @@ from ..columns.types import Estimator
 from ..data import Queries, QuerySizes, inside
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
-from ._calibrated import Calibration, calibration, unknown
+from ._known_calibration import Calibration, calibration, unknown
 from ._plan import FIT, Call
 from ._regression import AUTO
 from ._score import ScoreRanker

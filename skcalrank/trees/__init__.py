@@ -4,7 +4,9 @@ from ._callbacks import Rounds, Values
 from ._engine import Engine, Growing, Task, threads
 from ._ensembles import has_tree_parts, tree_parts
 from ._forest import Forest, Forests
-from ._libraries import (
+from ._library import reads_queries
+from ._option_names import NAMES, TREE_OPTIONS, hinting, unknown
+from ._registry import (
     ENGINES,
     LIBRARIES,
     OBJECTIVES,
@@ -14,8 +16,6 @@ from ._libraries import (
     library_of,
     preferred,
 )
-from ._library import reads_queries
-from ._parameters import NAMES, TREE_OPTIONS, hinting, unknown
 from ._scores import TreeScores, naming_ranker
 from ._shap import summing_to
 

@@ -1,4 +1,4 @@
-"""CatBoost, whose estimators take categories as integers."""
+"""CatBoost, a library of estimators and no engine: they take categories as integers."""
 
 from typing import Any
 

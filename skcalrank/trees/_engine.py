@@ -18,7 +18,7 @@ from ..data import LostWorkerError, OutOfRangeError, Rows, Workers, is_forked, o
 from ._callbacks import Rounds
 from ._forest import Forest
 from ._library import Library
-from ._parameters import ALIASES, TREE_OPTIONS, names_in, option_in, remedy
+from ._option_names import ALIASES, TREE_OPTIONS, names_in, option_in, remedy
 from ._reading import Categories, constant_of
 
 # The trees of some libraries read smaller columns as 0 (LightGBM up to 1e-35), and larger values

@@ -12,7 +12,7 @@ from ..columns.types import Floats
 from ..preprocessing import read_by_trees
 from ._engine import Engine
 from ._forest import Forests
-from ._libraries import ENGINES
+from ._registry import ENGINES
 
 
 class TreeScores:

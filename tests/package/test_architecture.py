@@ -479,10 +479,10 @@ def test_one_class_holds_features_labels_and_queries():
 #: Texts of a language, and the files that hold them: one printer each. The document of a score,
 #: which is JSON, is written by one file, and the others read it.
 PRINTERS = {
-    r"\b(SELECT|CASE|COALESCE|OVER)\b": {"_statement.py"},
+    r"\b(SELECT|CASE|COALESCE|OVER)\b": {"_sql_printer.py"},
     r"^(TreeEnsembleRegressor_1|MatMul|Gather|Clip|Log|ReduceMean)$": {"_onnx_graph.py"},
     r"^(split_condition|nodeid|leaf)$": {"_search.py"},
-    r"^(coefficients|means|spreads)$": {"_document.py", "_statement.py", "_onnx_graph.py"},
+    r"^(coefficients|means|spreads)$": {"_score_document.py", "_sql_printer.py", "_onnx_graph.py"},
 }
 
 

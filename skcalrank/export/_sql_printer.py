@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ._document import ROUNDING, matrix_columns, scaled_columns, weights_of
+from ._score_document import ROUNDING, matrix_columns, scaled_columns, weights_of
 
 # Name of the steps, which should not be that of a table.
 _STEP = "skcalrank_"
