@@ -38,6 +38,7 @@ COMMANDS = {
     "hosts": ["hosts"],
     "leaderboards": ["leaderboards --cells DIR"],
     "leaderboards_ranks": ["leaderboards --cells DIR --part ranks"],
+    "leaderboards_speed": ["leaderboards --cells DIR --part speed"],
     "leaderboards_tables": ["leaderboards --cells DIR --part tables"],
     "runs_agreement": ["runs_agreement"],
     "trec_eval_agreement": ["trec_eval_agreement"],
