@@ -82,7 +82,10 @@ def qid_beside(y: Any, qid: ArrayLike | None) -> ArrayLike | None:
         carried = index.get_level_values("qid") if named else None
     if carried is None or qid is None:
         return carried if qid is None else qid
-    if check_qid(qid, len(y)).tolist() != check_qid(carried, len(y)).tolist():
+    given, own = check_qid(qid, len(y)), check_qid(carried, len(y))
+    # Lists compare what arrays of two types do not, and take long.
+    as_arrays = given.dtype == own.dtype != object
+    if not (np.array_equal(given, own) if as_arrays else given.tolist() == own.tolist()):
         raise ValueError("qid must equal the qid that y carries, got another one. Pass only one.")
     return qid
 
