@@ -18,7 +18,7 @@ from ..data import LostWorkerError, OutOfRangeError, Rows, Workers, is_forked, o
 from ._callbacks import Rounds
 from ._forest import Forest
 from ._library import Library
-from ._option_names import ALIASES, TREE_OPTIONS, names_in, option_in, remedy
+from ._option_names import ALIASES, NAMES, TREE_OPTIONS, names_in, option_in, remedy
 from ._reading import Categories, constant_of
 
 # The trees of some libraries read smaller columns as 0 (LightGBM up to 1e-35), and larger values
@@ -96,7 +96,7 @@ class Engine(Library, ABC):
     """A library of boosted trees, which grows the trees of :class:`BoostedRanker`."""
 
     growing: ClassVar[Callable[..., Growing]]  # its models in training
-    rounds: ClassVar[Callable[..., Rounds]]  # what calls the callbacks of a user, if any
+    rounds: ClassVar[Callable[..., Rounds]]  # calls the callbacks of a user, if `calls` takes any
     objectives: ClassVar[tuple[str, ...]]  # names of its ranking objectives
     takes_sparse: ClassVar[bool] = False
     drops: ClassVar[tuple[str, ...]] = ()  # options that drop trees, whatever the booster
@@ -105,6 +105,14 @@ class Engine(Library, ABC):
     per_column: ClassVar[tuple[str, ...]] = ()  # names of options with one value per column
     callbacks: ClassVar[str] = "None, or those of engine='lightgbm' or 'xgboost'"  # what it calls
     boosters: ClassVar[tuple[str, ...]]  # names of the option for the kind of boosting
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in ("growing", "objectives", "boosters"):
+            if not hasattr(cls, name):
+                raise TypeError(f"{cls.__name__} must set {name}, which has no default.")
+        if cls.name not in NAMES:
+            raise TypeError(f"{cls.__name__}.name must be one of {[*NAMES]}, got {cls.name!r}.")
 
     def check(self, params: dict[str, Any], settings: dict[str, Any], *, stops: bool) -> None:
         """Raise for options that repeat or undo a parameter, or break early stopping.

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from skcalrank import BoostedRanker, QueryKFold, RankingTarget, TabularRanker
 from skcalrank.trees import NAMES as TABLE
-from skcalrank.trees import TREE_OPTIONS
+from skcalrank.trees import TREE_OPTIONS, Engine
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
@@ -39,6 +39,20 @@ def scores(engine, data, **params):
 def test_the_table_has_the_parameters_of_the_ranker():
     parameters = inspect.signature(BoostedRanker).parameters
     assert set(TREE_OPTIONS).union(*TABLE.values()) <= parameters.keys()
+
+
+@pytest.mark.parametrize(
+    ("lacks", "told"),
+    [
+        *((name, f"must set {name}, ") for name in ("growing", "objectives", "boosters")),
+        ("name", r"must be one of \['lightgbm', .*, got ''"),
+    ],
+)
+def test_an_engine_that_lacks_an_attribute_is_an_error(lacks, told):
+    given = {"name": "xgboost", "growing": None, "objectives": (), "boosters": ()}
+    type("Complete", (Engine,), given)
+    with pytest.raises(TypeError, match=told):
+        type("Lacking", (Engine,), {k: v for k, v in given.items() if k != lacks})
 
 
 def test_no_name_is_that_of_two_parameters():
