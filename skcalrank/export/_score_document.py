@@ -1,4 +1,4 @@
-"""Scores as JSON: columns that are read, linear views, trees and weights."""
+"""The score document, a ranker as data: columns that are read, linear views, trees and weights."""
 
 import json
 from collections.abc import Iterator
