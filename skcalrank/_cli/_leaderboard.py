@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..columns import texts
 from ..evaluation import Leaderboard, leaderboard
 from ..persistence import complete_file
 from . import _options as options
@@ -74,13 +73,19 @@ def _sides(pairs: list[str]) -> dict[str, str]:
 
 
 def _csv(board: Leaderboard) -> str:
-    return texts.csv([[*board.columns], *zip(*(c.tolist() for c in board.columns.values()))])
+    text: str = board.to_frame().to_csv(index=False)
+    return text
 
 
 def _json(board: Leaderboard) -> str:
-    rows = zip(*(c.tolist() for c in board.columns.values()))
-    known = [{k: v for k, v in zip(board.columns, row) if v == v} for row in rows]
-    return json.dumps({"items": known, "notes": board.notes, "caption": board.caption()}, indent=1)
+    rows = json.loads(board.to_frame().to_json(orient="records", double_precision=15))
+    out = {
+        "items": [{k: v for k, v in row.items() if v is not None} for row in rows],
+        "coefficients": board.coefficients.to_dict("records"),
+        "notes": board.notes,
+        "caption": board.caption(),
+    }
+    return json.dumps(out, indent=1)
 
 
 _WRITERS: dict[str, Callable[[Leaderboard], str]] = {

@@ -74,34 +74,36 @@ class Ballots(NamedTuple):
                 f"Column {weight!r} of votes must hold weights of at least 0, and some above, got "
                 f"{of_votes.min():g}."
             )
-        # A weight of all votes changes neither a score nor an error.
-        of_votes = of_votes * (of_votes.sum() / (of_votes @ of_votes))
-        if not (of_votes[votes.result != 0.5] > 0).any():
-            raise ValueError(
-                "votes must differ from a tie, got ties alone: they say nothing of errors."
-            )
-        cells = _cells(votes, of_votes)
         codes = None if cluster is None else identifiers(table, cluster, "votes").codes
         matrix = np.array(columns).reshape(len(columns), n).T
+        if not of_votes.all():
+            cast = of_votes > 0
+            votes, of_votes, matrix = votes.where(cast), of_votes[cast], matrix[cast]
+            codes = None if codes is None else codes[cast]
+        # A weight of all votes changes neither a score nor an error.
+        of_votes = of_votes / of_votes.max()
+        of_votes *= of_votes.sum() / (of_votes @ of_votes)
+        cells = _cells(votes, of_votes)
         return cls(votes, matrix, covariates, codes, of_votes, cells, *_groups(votes, cells))
 
     def regression(self, has_ties: bool, *, distinct: bool) -> Regression:
         """Return the rows of a regression: votes, or distinct votes where they tell all.
 
-        Votes between groups have no finite effect, and weight 0.
+        Votes between groups have no finite effect, and are left out.
         """
         first, second, result = self.votes[1:]
-        weight, covariates = self.weight, self.covariates
+        weight, covariates, cluster = self.weight, self.covariates, self.cluster
         count: Floats = np.ones(len(result))
         if distinct and {*self.names} <= {ORDER}:
             keys, count, weight = self.cells
             first, second, result = _decoded(keys, len(self.group))
-            covariates = np.ones((len(keys), len(self.names)))
-        weight = np.where(self.group[first] == self.group[second], weight, 0.0)
-        has_ties = has_ties and bool((result[weight > 0] == 0.5).any())
-        return Regression(
-            first, second, result, weight, count, covariates, self.names, self.group, has_ties
-        )
+            covariates, cluster = np.ones((len(keys), len(self.names))), None
+        inside: Any = self.group[first] == self.group[second]
+        inside = slice(None) if inside.all() else inside
+        rows = (column[inside] for column in (first, second, result, weight, count, covariates))
+        cluster = None if cluster is None else cluster[inside]
+        has_ties = has_ties and bool((result[inside] == 0.5).any())
+        return Regression(*rows, cluster, self.names, self.group, has_ties)
 
     def are_exchangeable(self) -> bool:
         """Return whether equal votes count alike, as nobody and no weight tells them apart."""
@@ -155,13 +157,13 @@ def _groups(votes: Votes, cells: tuple[Ints, Floats, Floats]) -> tuple[Ints, int
     In a group a chain of wins and ties leads from each item to each other one.
     """
     m = len(votes.items)
-    first, second, result = _decoded(cells[0][cells[2] > 0], m)
+    first, second, result = _decoded(cells[0], m)
     won, lost = result > 0, result < 1
     edges = np.append(first[won], second[lost]), np.append(second[won], first[lost])
     graph = csr_matrix((np.ones(len(edges[0])), edges), shape=(m, m))
     n, labels = connected_components(graph, connection="strong")
     inside = labels[first] == labels[second]
-    n_votes = np.bincount(labels[first[inside]], cells[1][cells[2] > 0][inside], n)
+    n_votes = np.bincount(labels[first[inside]], cells[1][inside], n)
     alone = np.bincount(labels) < 2
     order = np.lexsort((np.unique(labels, return_index=True)[1], -n_votes, alone))
     return np.argsort(order)[labels], int((~alone).sum())

@@ -11,7 +11,7 @@ from scipy import stats
 from ..columns.types import Bools, Floats, Ints
 from ..data import check, warn
 from ._ballots import TIES, Ballots
-from ._rank_sets import told_apart
+from ._rank_sets import LEAST_FREEDOM, told_apart
 from ._strengths import FEW_CLUSTERS, MOST_DENSE, Curvature, Law, Regression, Scores, Spread
 
 # Fewer clusters of equal weight deserve a warning; an order effect of a smaller p a note.
@@ -51,19 +51,24 @@ class BoardFit(NamedTuple):
     ) -> BoardFit:
         """Fit a model of votes."""
         _check_ranked(ballots, anchor)
-        cluster, m = ballots.cluster, len(ballots.group)
-        theta, curvature = ballots.regression(has_ties, distinct=True).fit()
+        m = len(ballots.group)
         model = ballots.regression(has_ties, distinct=ballots.are_exchangeable())
-        total = model.n_clusters(cluster)
+        if (model.result == 0.5).all():
+            raise ValueError(
+                "votes between items that can be ranked must differ from a tie, got ties alone: "
+                "they say nothing of errors."
+            )
+        total = model.n_clusters()
         if total < 2:
             raise ValueError(
                 "Errors need two clusters, got votes of one: collect votes of others, or leave "
                 "cluster= out if votes are independent."
             )
+        theta, curvature = ballots.regression(has_ties, distinct=True).fit()
         law = model.law_at(theta)
-        clusters = model.scores(law, curvature, cluster)
-        n_clusters = ballots.n_votes()
-        if cluster is not None:
+        clusters = model.scores(law, curvature)
+        n_clusters = model.between_items(model.count, 1.0).astype(np.intp)
+        if model.cluster is not None:
             n_clusters = np.bincount(clusters.items.indices, minlength=m)
         weight = model.weights_of_items()
         gauge = _gauge(weight, ballots, anchor)
@@ -73,13 +78,18 @@ class BoardFit(NamedTuple):
             spread = Spread.sampled(curvature, clusters, gauge, rng)
         more = np.maximum(spread.of_curvature - spread.variance, 0.0)[:m]
         more[n_clusters >= FEW_CLUSTERS] = 0.0
-        known = (n_clusters > 1) & (spread.variance > _NO_SPREAD * spread.of_curvature)[:m]
-        known |= ballots.votes.items == anchor
-        known &= ballots.group < ballots.n_groups
+        is_anchor = ballots.votes.items == anchor
+        if (n_clusters[is_anchor] < 2).any():
+            raise ValueError(
+                f"anchor must be an item of two clusters at least, got {anchor!r}, whose votes are "
+                "of one: how far other scores are from its own has no error."
+            )
+        known = (spread.variance > _NO_SPREAD * spread.of_curvature)[:m] | is_anchor
+        known &= (n_clusters > 1) & (ballots.group < ballots.n_groups)
         theta = curvature.centered(theta, gauge)
         theta[:m][ballots.group >= ballots.n_groups] = np.nan
-        freedom = model.effective(cluster, ballots.group) - 1
-        of_all = float(model.effective(cluster, np.zeros_like(ballots.group))[0]) - 1
+        freedom = np.maximum(model.effective(ballots.group) - 1, LEAST_FREEDOM)
+        of_all = float(model.effective(np.zeros_like(ballots.group))[0]) - 1
         return cls(
             ballots,
             theta,
@@ -96,7 +106,7 @@ class BoardFit(NamedTuple):
 
     def apart(self, error: float, rng: np.random.Generator) -> Callable[[Ints], Bools] | None:
         """Return what tells items of one group apart; None of many items."""
-        covariance = self.covariance
+        covariance, error = self.covariance, error / self.ballots.n_groups
         if covariance is None:
             return None
 
@@ -142,7 +152,7 @@ class BoardFit(NamedTuple):
             )
         if self.freedom_of_all + 1 < _FEW_EFFECTIVE:
             texts.append(
-                f"The votes tell as much as {self.freedom_of_all + 1:.2g} clusters of equal "
+                f"The votes tell as much as {self.freedom_of_all + 1:.1f} clusters of equal "
                 "weight: with so few, errors are rough."
             )
         if texts:

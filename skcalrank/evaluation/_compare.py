@@ -15,10 +15,10 @@ from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison
 from ._evaluate_run import RunValues
-from ._judge import JudgedTarget, JudgedValues, check_methods, made_with_judge, numbers
+from ._judge import JudgedTarget, JudgedValues, check_methods, made_with_judge
 from ._make_comparison import made
 from ._options import Options, Policies, settled
-from ._statistics import Methods
+from ._statistics import Methods, numbers
 
 
 def compare(

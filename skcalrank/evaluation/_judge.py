@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..columns import arrays, is_missing
 from ..columns.types import Bools, Floats
 from ..data import Queries, Ranked, check, warn
 from ..judgments import PreferenceTarget
@@ -19,7 +18,7 @@ from ..metrics import CheckedTarget, RowPolicies
 from ._comparison import Comparison, Difference, Estimate
 from ._make_comparison import pairs_of, test_title
 from ._regression_means import RegressionMeans
-from ._statistics import TITLES, Methods, adjusted, snapped
+from ._statistics import TITLES, Methods, adjusted, numbers, snapped
 
 # With fewer human queries, intervals are wide and rough.
 _FEW_QUERIES = 10
@@ -173,18 +172,6 @@ class JudgedTarget:
                 "documents, such as precision@k, dcg and rbp, take a part of them if "
                 "judged_probability= is given."
             )
-
-
-def numbers(place: str, values: Any) -> Floats:
-    """Return values as an array of floats, in which missing values are NaN."""
-    array = arrays.as_array(values, place)
-    if array.dtype == object:
-        undefined = np.array(np.frompyfunc(is_missing, 1, 1)(array), dtype=bool)
-        array = np.where(undefined, np.nan, array)
-    try:
-        return array.astype(float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
 
 
 def _numbers_of_rows(name: str, values: Any, n_rows: int) -> Floats:

@@ -10,15 +10,19 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit
 
+from ..columns import tables
 from ..columns.types import Array, ArrayLike, Axes, Bools, Floats, Ints, Seed
 from ..data import check
 from ._ballots import ORDER, Ballots, table_of_votes
 from ._board_fit import BoardFit
 from ._rank_frame import pandas_for
 from ._rank_sets import Ranks, told_apart_by_signs
-from ._statistics import check_share
+from ._statistics import check_share, numbers
 from ._strengths import MOST_DENSE
 from ._table import Cell, Table
+
+# Share of the largest value that is rounding, beside that of a logit.
+_ROUNDED = 1e-5
 
 # Points and offset of a score.
 SCALES = {"logit": (1.0, 0.0), "elo": (400 / np.log(10), 1000.0)}
@@ -137,7 +141,8 @@ class Leaderboard:
         frame : DataFrame
             With columns ``item``, ``rank`` (within the group), ``rank_low``, ``rank_high`` (the
             best and the worst rank that the votes allow, for all items at once), ``score``,
-            ``low``, ``high``, ``error``, ``n_votes``, ``n_clusters``, ``group`` and ``note``.
+            ``low``, ``high``, ``error``, ``n_votes``, ``n_clusters`` (of votes within the group),
+            ``group`` and ``note``.
             Without a score, interval or rank, cells are missing.
         """
         frame = pandas_for("Leaderboard.to_frame").DataFrame(self.columns)
@@ -346,7 +351,8 @@ def leaderboard(
         Column of who votes. Votes of one voter count as dependent. If None, all votes are
         independent.
     weight : str, default=None
-        Column of weights. If None, all are 1. A factor of all weights changes nothing.
+        Column of weights. If None, all are 1. A factor of all weights changes nothing, and a vote
+        of weight 0 is left out.
     ties : {"half", "davidson"}, default="half"
         "half": a tie is half of a win of both, as in Elo and arenas. "davidson": ties have the
         probability above, with :math:`\nu` estimated [1]_. The order is nearly the same; "half"
@@ -355,8 +361,8 @@ def leaderboard(
         What other words of `outcome` mean, as ``{"left wins": "a", "none": "tie"}``, of "a", "b"
         and "tie".
     anchor : str, default=None
-        Item whose score is 0, without an error. If None, the mean of the scores, weighted by
-        votes, is 0. Differences and ranks do not depend on it.
+        Item of two clusters or more whose score is 0, without an error. If None, the mean of the
+        scores, weighted by votes, is 0. Differences and ranks do not depend on it.
     scale : {"logit", "elo"}, default="logit"
         Unit of scores and coefficients. "elo": 400 / ln 10 points for a logit, and 1,000 for 0.
     confidence_level : float, default=0.95
@@ -466,7 +472,7 @@ def leaderboard(
         confidence_level=confidence_level,
         scale=scale,
         sample=f"{len(ballots.weight):,} votes{by}",
-        fit=fit,
+        fit=fit if fit.covariance is None else None,
     )
 
 
@@ -559,8 +565,8 @@ def rank_sets(
     2    c     3         3          3
     """
     check_share("confidence_level", confidence_level)
-    matrix = np.asarray(values, dtype=np.float64)
-    names = getattr(values, "columns", range(matrix.shape[-1] if matrix.ndim else 0))
+    matrix = numbers("values", values)
+    names = tables.column_names(values) or range(matrix.shape[-1] if matrix.ndim else 0)
     return rank_values(matrix, names, "tasks", confidence_level, random_state)
 
 
@@ -580,6 +586,9 @@ def rank_values(
             "leave out the tasks that a system lacks, or the system."
         )
     n, m = matrix.shape
+    items = list(map(str, names))
+    if len({*items}) < m:
+        raise ValueError(f"Systems must have names that differ, got {', '.join(items)}.")
     means, rng = matrix.mean(axis=0), _generator(random_state)
     covariance = np.cov(matrix, rowvar=False) / n
 
@@ -588,8 +597,8 @@ def rank_values(
 
     group, everywhere = np.ones(m, dtype=np.intp), np.full(m, n)
     return _board(
-        {"item": np.array(list(map(str, names)), dtype=object), "score": means},
-        Ranks.of(means, group, group > 0, apart),
+        {"item": np.array(items, dtype=object), "score": means},
+        Ranks.of(means / (_ROUNDED * np.abs(matrix).max() or 1.0), group, group > 0, apart),
         np.sqrt(np.diagonal(covariance)),
         np.full(m, n - 1.0),
         {"n_votes": everywhere, "n_clusters": everywhere, "group": group},

@@ -15,8 +15,8 @@ _FIRST_STEP = 0.1
 # Draws, of many items fewer, and items that are compared at a time.
 _N_DRAWS, _MANY_ITEMS, _BLOCK = 2000, 300, 128
 
-# With fewer degrees of freedom draws would be infinite.
-_LEAST_FREEDOM = 0.5
+#: With fewer degrees of freedom draws would be infinite.
+LEAST_FREEDOM = 0.5
 
 # Scores whose difference is rounding share a rank.
 _ROUNDING = 1e-9
@@ -38,7 +38,6 @@ def told_apart(
     made = covariance + variance.mean() + np.diag(np.full(m, 1e-10 * variance.mean()))
     draws = np.linalg.cholesky(made) @ rng.standard_normal((m, n_draws))
     if np.isfinite(freedom):
-        freedom = max(freedom, _LEAST_FREEDOM)
         draws /= np.sqrt(rng.chisquare(freedom, n_draws) / freedom)
     spread = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0.0))
     gap = scores[:, None] - scores

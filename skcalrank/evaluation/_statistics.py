@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import nctdtr, ndtr, ndtri
 
-from ..columns import arrays
+from ..columns import arrays, is_missing
 from ..columns.types import Array, Floats, Ints, Seed
 from ..data import check
 from ._resampling import (
@@ -167,6 +167,18 @@ class Methods:
                 "correction must not be 'max-t' unless test='permutation' and tail=None, got "
                 f"test={self.test!r}, tail={self.tail!r}."
             )
+
+
+def numbers(place: str, values: Any) -> Floats:
+    """Return values as an array of floats, in which missing values are NaN."""
+    array = arrays.as_array(values, place)
+    if array.dtype == object:
+        undefined = np.array(np.frompyfunc(is_missing, 1, 1)(array), dtype=bool)
+        array = np.where(undefined, np.nan, array)
+    try:
+        return array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
 
 
 def check_share(name: str, value: Any) -> None:

@@ -99,6 +99,8 @@ class Regression:
     result, weight, count : ndarray of shape (n_rows,)
         Result of the first, sum of the weights, and number of votes.
     covariates : ndarray of shape (n_rows, n_covariates)
+    cluster : ndarray of shape (n_rows,) or None
+        Number of the cluster; None = each vote is its own.
     names : list of str
         Names of the covariates.
     group : ndarray of shape (n_items,)
@@ -113,6 +115,7 @@ class Regression:
     weight: Floats
     count: Floats
     covariates: Floats
+    cluster: Ints | None
     names: list[str]
     group: Ints
     has_ties: bool
@@ -242,14 +245,14 @@ class Regression:
                     f"{', '.join(map(repr, others))}: leave one out."
                 )
 
-    def scores(self, law: Law, curvature: Curvature, cluster: Ints | None) -> Scores:
-        """Return the scores of clusters; None = each vote is its own.
+    def scores(self, law: Law, curvature: Curvature) -> Scores:
+        """Return the scores of clusters.
 
         Entry j of cluster g is divided by 1 minus its share of the curvature of j.
         """
         n, m = len(self.first), len(self.group)
         each = self.weight / self.count  # weight of one vote, of which a cluster has all or one
-        total = self.n_clusters(cluster)
+        cluster, total = self.cluster, self.n_clusters()
         times = each * np.sqrt(self.count * total / (total - 1))
         residual, share = times * law.residual, each * law.variance
         rows = np.arange(n) if cluster is None else cluster
@@ -282,22 +285,23 @@ class Regression:
         weight = self.between_items(self.weight, 1.0)
         return np.where(weight > 0, weight, 1.0)
 
-    def n_clusters(self, cluster: Ints | None) -> int:
-        """Return the number of clusters with a weight."""
-        if cluster is None:
-            return int(self.count[self.weight > 0].sum())
-        return int((np.bincount(cluster, self.weight) > 0).sum())
+    def n_clusters(self) -> int:
+        """Return the number of clusters."""
+        if self.cluster is None:
+            return int(self.count.sum())
+        return int(np.count_nonzero(np.bincount(self.cluster)))
 
-    def effective(self, cluster: Ints | None, group: Ints) -> Floats:
+    def effective(self, group: Ints) -> Floats:
         """Return how many clusters of equal weight tell as much, of each item those of its group.
 
         That is the square of the sum of their weights over the sum of the squares.
         """
         part, n = group[self.first], int(group.max()) + 1
-        if cluster is None:
+        if self.cluster is None:
             square = np.bincount(part, self.weight**2 / self.count, n)
         else:
-            sums = csr_matrix((self.weight, (cluster, part)), shape=(int(cluster.max()) + 1, n))
+            shape = self.cluster.max() + 1, n
+            sums = csr_matrix((self.weight, (self.cluster, part)), shape=shape)
             square = np.asarray(sums.multiply(sums).sum(axis=0)).ravel()
         return arrays.safe_divide(np.bincount(part, self.weight, n) ** 2, square)[group]
 

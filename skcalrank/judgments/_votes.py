@@ -63,6 +63,18 @@ class Votes(NamedTuple):
             )
         return cls(items, first, second, result)
 
+    def where(self, rows: Bools) -> Votes:
+        """Return some of the votes, and their items."""
+        return Votes(*_met(self.items, self.first[rows], self.second[rows]), self.result[rows])
+
+
+def _met(items: Array, first: Ints, second: Ints) -> tuple[Array, Ints, Ints]:
+    """Return the items that have met others, and their new numbers."""
+    n = len(items)
+    met = np.bincount(first, minlength=n) + np.bincount(second, minlength=n) > 0
+    number = np.cumsum(met) - 1
+    return items[met], number[first], number[second]
+
 
 def paired_items(table: Any, a: str, b: str, name: str = "frame") -> tuple[Array, Ints, Ints]:
     """Return the names of the items of two columns, sorted, and the items of each row."""
@@ -78,7 +90,8 @@ def paired_items(table: Any, a: str, b: str, name: str = "frame") -> tuple[Array
         )
     items = dict(zip(items, numbers))
     first, second = (np.array([items[level] for level in side], np.intp) for side in levels)
-    return names, first[sides[0].codes], second[sides[1].codes]
+    # Categories of pandas may hold names of no row.
+    return _met(names, first[sides[0].codes], second[sides[1].codes])
 
 
 def finite_numbers(table: Any, column: str, name: str = "frame") -> Floats:
@@ -106,12 +119,11 @@ def _results(
     """Return the result of each vote, NaN where its outcome is not known."""
     for side in own.values():
         check.option("outcomes", side, _SIDES)
-    of_level = [
-        _SIDES[own[word]]
-        if word in own
-        else _WORDS.get(word.strip().lower() if isinstance(word, str) else word, np.nan)
-        for word in words.listed()
-    ]
+    # As text the command line names numbers, too.
+    own = {**{str(word): side for word, side in own.items()}, **own}
+    sides = [own.get(word, own.get(str(word))) for word in words.listed()]
+    plain = [word.strip().lower() if isinstance(word, str) else word for word in words.listed()]
+    of_level = [_SIDES.get(side, _WORDS.get(word, np.nan)) for side, word in zip(sides, plain)]
     result = np.array(of_level)[words.codes]
     if not (named >= 0).any():
         return result
@@ -119,13 +131,13 @@ def _results(
     for level in np.unique(words.codes[(named >= 0) & ~np.isnan(result)]):
         word, rows = words.listed()[level], words.codes == level
         differ = rows & (by_name != result)
-        if word not in own and differ.any() and not np.isnan(by_name[rows]).any():
+        if sides[level] is None and differ.any() and not np.isnan(by_name[rows]).any():
             raise ValueError(
                 f"Outcome {word!r} is the name of an item and of a side, which differ in row "
-                f"{int(np.argmax(differ))}: say which is meant, outcomes={{{word!r}: 'a', ...}}."
+                f"{int(np.argmax(differ))}: give the item another name, or say which side is "
+                f"meant, outcomes={{{word!r}: 'a', ...}}."
             )
-    result = np.where(np.isnan(result), by_name, result)
-    return result
+    return np.where(np.isnan(result), by_name, result)
 
 
 def _listed(words: tables.Coded, which: Bools) -> str:

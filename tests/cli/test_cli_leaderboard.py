@@ -42,6 +42,18 @@ def test_the_table_is_printed_and_written(capsys, votes, tmp_path, suffix):
         items = json.loads(written)["items"]
         assert [row["item"] for row in items][-1] == "Dee"
         assert "score" not in items[-1]
+        assert items[0]["rank"] == 1
+        assert json.loads(written)["coefficients"][0]["name"] == "order_effect"
+    if suffix == "csv":
+        assert written.splitlines()[1].startswith("Ann,1,1,")
+
+
+@pytest.mark.filterwarnings("default")
+def test_numbers_are_named_as_they_are_written(capsys, votes):
+    games = pd.read_csv(votes).replace({"result": {"w": 1, "d": 3, "l": 2}})
+    games.to_csv(votes, index=False)
+    assert "2 (" in fail(capsys, "leaderboard", votes, *OPTIONS[:6])
+    assert main(["leaderboard", votes, *OPTIONS, "1=a", "3=tie", "2=b"]) == 0
 
 
 def test_what_is_wrong_is_told(capsys, votes, tmp_path):

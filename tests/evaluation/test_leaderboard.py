@@ -1,5 +1,6 @@
 """Leaderboards: the maximum and its errors, what changes nothing, and input that is not a board."""
 
+import pickle
 import re
 import warnings
 
@@ -145,6 +146,47 @@ def test_what_changes_nothing(case):
     same(leaderboard(swapped, **case))
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_votes_of_weight_0_count_as_if_they_were_not_there(case):
+    """Neither as votes nor as clusters, and their items are none of the board."""
+    weight = VOTES["w"] if "weight" in case else 1.0
+    more = VOTES.head(40).assign(w=0.0, user=99)
+    more.loc[::2, "model_a"] = "ghost"
+    votes = pd.concat([more, VOTES.assign(w=weight), more])
+    left, kept = leaderboard(votes, **case | {"weight": "w"}), leaderboard(VOTES, **case)
+    pd.testing.assert_frame_equal(left.to_frame(), kept.to_frame(), atol=1e-9)
+    assert left.sample == kept.sample
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_weights_of_any_size(factor):
+    board = leaderboard(VOTES.assign(w=VOTES["w"] * factor), weight="w")
+    np.testing.assert_allclose(board.scores, leaderboard(VOTES, weight="w").scores, atol=1e-9)
+
+
+def test_categories_of_no_vote_are_no_items():
+    kinds = pd.CategoricalDtype(["none", *NAMES, "other"])
+    board = leaderboard(VOTES.astype({"model_a": kinds, "model_b": kinds}))
+    assert board.items == leaderboard(VOTES).items
+    target = PreferenceTarget.from_frame(VOTES.astype({"model_a": kinds}), outcome="winner")
+    assert target.item_names == tuple(NAMES)
+
+
+def test_ranks_of_several_groups_hold_together():
+    """Each group has its share of the errors: of two, p = .03 does not suffice."""
+    one, other = table("a>b61 b>a39"), table("x>y50 y>x50")
+    assert leaderboard(one).difference("a", "b").separated
+    with pytest.warns(UserWarning, match="in 2 groups"):
+        board = leaderboard(pd.concat([one, other]))
+    assert 0.025 < board.difference("a", "b").p < 0.05
+    assert not board.difference("a", "b").separated
+
+
+def test_a_leaderboard_holds_no_votes():
+    small, large = (len(pickle.dumps(leaderboard(made(n=n), cluster="user"))) for n in (600, 3000))
+    assert large < 1.1 * small
+
+
 def test_differences_and_ranks_do_not_depend_on_the_anchor():
     free, anchored = leaderboard(VOTES), leaderboard(VOTES, anchor="m3", scale="elo")
     ours, theirs = free.difference("m1", "m4"), anchored.difference("m1", "m4")
@@ -256,6 +298,12 @@ def test_groups_that_never_met_are_ranked_apart():
 
 ERRORS = {
     "no two items": (table("a>b3"), {}, "no two items: no score is finite"),
+    "ties alone beside": (table("a=b5 b=c5 u>a3"), {"ties": "davidson"}, "got ties alone"),
+    "anchor of one cluster": (
+        VOTES.assign(model_a=np.where(VOTES["user"] == 7, "x", VOTES["model_a"])),
+        {"cluster": "user", "anchor": "x"},
+        "anchor must be an item of two clusters",
+    ),
     "ties alone": (table("a=b5 b=c5"), {}, "got ties alone"),
     "one item": (table("a>a1"), {}, "must hold different items, got 'a' in both in row 0"),
     "empty": (table(""), {}, "must have a row at least"),

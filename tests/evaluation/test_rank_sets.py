@@ -84,6 +84,33 @@ def test_a_table_is_a_leaderboard_of_means():
     assert same.columns["rank_high"].tolist() == [2, 2]
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_ranks_do_not_depend_on_the_unit(unit):
+    table = made_table()
+    assert rank_sets(unit * table).columns["rank"].tolist() == [1, 2, 3, 4]
+    assert rank_sets(unit * table[["w", "w"]].set_axis(["v", "w"], axis=1)).columns[
+        "rank"
+    ].tolist() == [1, 1]
+
+
+def test_tables_of_all_libraries_have_names():
+    table = made_table()
+    expected = rank_sets(table).to_frame()
+    others = [table.astype("Float64")]
+    for library, make in (("polars", "DataFrame"), ("pyarrow", "table")):
+        columns = {name: table[name].tolist() for name in table}
+        others.append(getattr(pytest.importorskip(library), make)(columns))
+    for other in others:
+        pd.testing.assert_frame_equal(rank_sets(other).to_frame(), expected)
+    others[0].loc[3, "x"] = pd.NA
+    with pytest.raises(ValueError, match="got nan in row 3, column 1"):
+        rank_sets(others[0])
+    with pytest.raises(ValueError, match="values must hold numbers"):
+        rank_sets(table.assign(x="text"))
+    with pytest.raises(ValueError, match="names that differ, got w, w"):
+        rank_sets(table[["w", "w"]])
+
+
 @pytest.mark.parametrize("values", [[[1, 2]], [[1], [2]], [1, 2]])
 def test_tables_that_are_too_small(values):
     with pytest.raises(ValueError, match=r"two tasks .* two systems"):
