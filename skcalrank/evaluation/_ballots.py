@@ -100,14 +100,10 @@ class Ballots(NamedTuple):
             covariates, cluster = np.ones((len(keys), len(self.names))), None
         inside: Any = self.group[first] == self.group[second]
         inside = slice(None) if inside.all() else inside
-        rows = (column[inside] for column in (first, second, result, weight, count, covariates))
-        cluster = None if cluster is None else cluster[inside]
+        columns: Any = first, second, result, weight, count, covariates, cluster
+        rows: Any = (None if column is None else column[inside] for column in columns)
         has_ties = has_ties and bool((result[inside] == 0.5).any())
-        return Regression(*rows, cluster, self.names, self.group, has_ties)
-
-    def are_exchangeable(self) -> bool:
-        """Return whether equal votes count alike, as nobody and no weight tells them apart."""
-        return self.cluster is None and np.ptp(self.weight) == 0
+        return Regression(*rows, names=self.names, group=self.group, has_ties=has_ties)
 
     def n_votes(self) -> Ints:
         """Return the number of votes of each item."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from ..columns.types import Bools, Floats, Ints
-from ..data import check, warn
+from ..data import warn
 from ._ballots import TIES, Ballots
 from ._rank_sets import LEAST_FREEDOM, told_apart
 from ._strengths import FEW_CLUSTERS, MOST_DENSE, Curvature, Law, Regression, Scores, Spread
@@ -50,9 +50,14 @@ class BoardFit(NamedTuple):
         cls, ballots: Ballots, has_ties: bool, anchor: str | None, rng: np.random.Generator
     ) -> BoardFit:
         """Fit a model of votes."""
-        _check_ranked(ballots, anchor)
-        m = len(ballots.group)
-        model = ballots.regression(has_ties, distinct=ballots.are_exchangeable())
+        if not ballots.n_groups:
+            raise ValueError(
+                "votes must hold two items of which each has lost to, or tied with, the other, if "
+                "only by a chain of others, got no two items: no score is finite."
+            )
+        m, group, is_anchor = len(ballots.group), ballots.group, ballots.votes.items == anchor
+        is_equal = ballots.cluster is None and np.ptp(ballots.weight) == 0
+        model = ballots.regression(has_ties, distinct=is_equal)
         if (model.result == 0.5).all():
             raise ValueError(
                 "votes between items that can be ranked must differ from a tie, got ties alone: "
@@ -70,30 +75,32 @@ class BoardFit(NamedTuple):
         n_clusters = model.between_items(model.count, 1.0).astype(np.intp)
         if model.cluster is not None:
             n_clusters = np.bincount(clusters.items.indices, minlength=m)
+        is_ranked = (n_clusters > 1) & (group < ballots.n_groups)
+        if anchor is not None and not is_ranked[is_anchor].any():
+            raise ValueError(
+                "anchor must be an item with a finite score and votes of two clusters, such as "
+                f"{ballots.votes.items[np.argmax(is_ranked)]!r}, got {anchor!r}."
+            )
+        # The mean of a group that is 0 is that of the anchor, or is weighted by votes.
         weight = model.weights_of_items()
-        gauge = _gauge(weight, ballots, anchor)
+        gauge = np.where(np.isin(group, group[is_anchor]), is_anchor, weight)
         if m <= MOST_DENSE:
             spread = Spread.exact(curvature, clusters, weight)
         else:
             spread = Spread.sampled(curvature, clusters, gauge, rng)
         more = np.maximum(spread.of_curvature - spread.variance, 0.0)[:m]
         more[n_clusters >= FEW_CLUSTERS] = 0.0
-        is_anchor = ballots.votes.items == anchor
-        if (n_clusters[is_anchor] < 2).any():
-            raise ValueError(
-                f"anchor must be an item of two clusters at least, got {anchor!r}, whose votes are "
-                "of one: how far other scores are from its own has no error."
-            )
         known = (spread.variance > _NO_SPREAD * spread.of_curvature)[:m] | is_anchor
-        known &= (n_clusters > 1) & (ballots.group < ballots.n_groups)
         theta = curvature.centered(theta, gauge)
-        theta[:m][ballots.group >= ballots.n_groups] = np.nan
-        freedom = np.maximum(model.effective(ballots.group) - 1, LEAST_FREEDOM)
-        of_all = float(model.effective(np.zeros_like(ballots.group))[0]) - 1
+        theta[:m][group >= ballots.n_groups] = np.nan
+        freedom = np.maximum(model.effective(group) - 1, LEAST_FREEDOM)
+        of_all = float(model.effective(np.zeros_like(group))[0]) - 1
         return cls(
             ballots,
             theta,
-            *_in_gauge(spread, more, known, None if anchor is None else gauge, curvature),
+            *_in_gauge(
+                spread, more, known & is_ranked, gauge if is_anchor.any() else None, curvature
+            ),
             freedom,
             of_all,
             n_clusters,
@@ -175,35 +182,11 @@ class BoardFit(NamedTuple):
         """Return name, value, error, and ends of the interval of each coefficient."""
         m = len(self.ballots.group)
         names = [*self.ballots.names, TIES]
-        factors = [points] * len(self.ballots.names) + [1.0]
-        reach, out = stats.t.ppf((1 + level) / 2, self.freedom_of_all), []
-        for name, factor, value, variance in zip(names, factors, self.theta[m:], self.variance[m:]):
-            at, error = float(factor * value), float(factor * np.sqrt(variance))
-            out.append((name, at, error, float(at - reach * error), float(at + reach * error)))
-        return out
-
-
-def _check_ranked(ballots: Ballots, anchor: str | None) -> None:
-    """Raise if no item can be ranked, or the anchor cannot."""
-    if not ballots.n_groups:
-        raise ValueError(
-            "votes must hold two items of which each has lost to, or tied with, the other, if only "
-            "by a chain of others, got no two items: no score is finite."
-        )
-    if anchor is None:
-        return
-    check.option("anchor", anchor, ballots.votes.items.tolist())
-    if ballots.group[ballots.votes.items == anchor] >= ballots.n_groups:
-        raise ValueError(f"anchor must be an item with a finite score, got {anchor!r}.")
-
-
-def _gauge(weight: Floats, ballots: Ballots, anchor: str | None) -> Floats:
-    """Return the weights of the items in the mean of their group that is 0."""
-    if anchor is None:
-        return weight
-    is_anchor = ballots.votes.items == anchor
-    beside = ballots.group == ballots.group[is_anchor]
-    return np.where(beside, is_anchor, weight)
+        factors = np.array([points] * len(self.ballots.names) + [1.0])[: len(self.theta) - m]
+        at, error = factors * self.theta[m:], factors * np.sqrt(self.variance[m:])
+        reach = stats.t.ppf((1 + level) / 2, self.freedom_of_all) * error
+        columns = (column.tolist() for column in (at, error, at - reach, at + reach))
+        return list(zip(names, *columns))
 
 
 def _in_gauge(

@@ -122,12 +122,12 @@ class Ranks(NamedTuple):
         """
         m = len(scores)
         rank, low, high = np.full((3, m), np.nan)
-        above = None if apart is None else np.zeros((m, m), dtype=bool)
+        above = np.zeros((m, m) if apart is not None else 0, dtype=bool)
         for number in np.unique(group[~np.isnan(scores)]):
             members = np.flatnonzero(group == number)
             of_members = -scores[members]
             rank[members] = 1 + np.searchsorted(np.sort(of_members), of_members - _ROUNDING)
-            if apart is None or above is None:
+            if apart is None:
                 continue
             low[members], high[members] = 1, len(members)
             sure = members[known[members]]
@@ -135,4 +135,4 @@ class Ranks(NamedTuple):
                 now = above[np.ix_(sure, sure)] = apart(sure)
                 low[sure] += now.sum(axis=0)
                 high[sure] -= now.sum(axis=1)
-        return cls(rank, low, high, above)
+        return cls(rank, low, high, None if apart is None else above)

@@ -226,11 +226,13 @@ class Regression:
         if not isinstance(border, np.ndarray):
             border, corner = border.toarray(), corner.toarray()
         size = np.sqrt(np.diagonal(corner))
-        if not size.all():
-            name = self.names[np.argmin(size)]
-            raise ValueError(f"Covariate {name!r} must differ from 0, got 0 in all votes: drop it.")
-        rest = (corner - border.T @ items.solve(border)) / np.outer(size, size)
+        rest = corner - border.T @ items.solve(border)
+        rest = arrays.safe_divide(rest, np.outer(size, size))
         for number, name in enumerate(self.names):
+            if not size[number]:
+                raise ValueError(
+                    f"Covariate {name!r} must differ from 0, got 0 in all votes: drop it."
+                )
             if rest[number, number] < _COLLINEAR:
                 raise ValueError(
                     f"Covariate {name!r} must vary between votes of the same items, got the "

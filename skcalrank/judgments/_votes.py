@@ -121,7 +121,7 @@ def _results(
         check.option("outcomes", side, _SIDES)
     # As text the command line names numbers, too.
     own = {**{str(word): side for word, side in own.items()}, **own}
-    sides = [own.get(word, own.get(str(word))) for word in words.listed()]
+    sides = [own.get(word, own.get(str(word), "")) for word in words.listed()]
     plain = [word.strip().lower() if isinstance(word, str) else word for word in words.listed()]
     of_level = [_SIDES.get(side, _WORDS.get(word, np.nan)) for side, word in zip(sides, plain)]
     result = np.array(of_level)[words.codes]
@@ -131,7 +131,7 @@ def _results(
     for level in np.unique(words.codes[(named >= 0) & ~np.isnan(result)]):
         word, rows = words.listed()[level], words.codes == level
         differ = rows & (by_name != result)
-        if sides[level] is None and differ.any() and not np.isnan(by_name[rows]).any():
+        if not sides[level] and differ.any() and not np.isnan(by_name[rows]).any():
             raise ValueError(
                 f"Outcome {word!r} is the name of an item and of a side, which differ in row "
                 f"{int(np.argmax(differ))}: give the item another name, or say which side is "

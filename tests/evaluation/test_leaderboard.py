@@ -302,12 +302,16 @@ ERRORS = {
     "anchor of one cluster": (
         VOTES.assign(model_a=np.where(VOTES["user"] == 7, "x", VOTES["model_a"])),
         {"cluster": "user", "anchor": "x"},
-        "anchor must be an item of two clusters",
+        "anchor must be an item .* votes of two clusters, such as 'm0', got 'x'",
     ),
     "ties alone": (table("a=b5 b=c5"), {}, "got ties alone"),
     "one item": (table("a>a1"), {}, "must hold different items, got 'a' in both in row 0"),
     "empty": (table(""), {}, "must have a row at least"),
-    "unknown anchor": (table(CYCLE), {"anchor": "z"}, "anchor must be one of 'a', 'b', 'c'"),
+    "unknown anchor": (
+        table(CYCLE),
+        {"anchor": "z"},
+        "such as 'a', got 'z'",
+    ),
     "anchor without score": (table(f"{CYCLE} z>a"), {"anchor": "z"}, "anchor must be an item with"),
     "one voter": (table(CYCLE).assign(user=1), {"cluster": "user"}, "Errors need two clusters"),
     "zero": (VOTES.assign(q=0), {"covariates": ["q"]}, "'q' must differ from 0"),
