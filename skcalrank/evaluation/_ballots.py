@@ -100,10 +100,13 @@ class Ballots(NamedTuple):
             covariates, cluster = np.ones((len(keys), len(self.names))), None
         inside: Any = self.group[first] == self.group[second]
         inside = slice(None) if inside.all() else inside
-        columns: Any = first, second, result, weight, count, covariates, cluster
-        rows: Any = (None if column is None else column[inside] for column in columns)
+        rows: Any = [
+            column[inside] for column in (first, second, result, weight, count, covariates)
+        ]
         has_ties = has_ties and bool((result[inside] == 0.5).any())
-        return Regression(*rows, names=self.names, group=self.group, has_ties=has_ties)
+        cluster = None if cluster is None else cluster[inside]
+        rows += [cluster, self.names, self.group, has_ties]
+        return Regression(*rows)
 
     def n_votes(self) -> Ints:
         """Return the number of votes of each item."""
