@@ -29,7 +29,7 @@ class LeaderboardDisplay(Display):
     score_name : str, default="score"
         Label of the axis.
     interval_name : str, default=None
-        Level and sample of the intervals, for the legend. If None, there is no legend.
+        Level, sample and kind of the intervals, for the legend. If None, there is no legend.
     name : str, default=None
         Title. If None, there is no title.
 
@@ -86,7 +86,7 @@ class LeaderboardDisplay(Display):
         name : str, default=None
             Title. If None, the title of the display.
         point_kwargs : dict, default=None
-            Style of the scores, for matplotlib's ``plot``.
+            Style of the values, for matplotlib's ``plot``.
         interval_kwargs : dict, default=None
             Style of the intervals, for matplotlib's ``hlines``.
 
