@@ -61,7 +61,11 @@ ax.axhspan(low, high, color="C3", alpha=0.3, lw=0)
 ax.axhline(mean, color="C3", label="judge alone")
 ax.axhline(truth, color="black", ls="--", label="truth: people on all 500")
 ax.set_xticks(range(len(sizes)), sizes)
-ax.set(xlabel="Queries judged by people", ylabel="NDCG@10 of popularity less rating")
+ax.set(
+    title="People, judge and both",
+    xlabel="Queries judged by people",
+    ylabel="NDCG@10 of popularity less rating",
+)
 ax.legend(loc="lower right", fontsize="small", ncols=2)
 plt.show()
 

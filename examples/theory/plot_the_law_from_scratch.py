@@ -106,7 +106,7 @@ for n in sizes:
 
 fig, ax = plt.subplots(layout="constrained")
 ax.loglog(sizes, curves, marker="o", label=["targets of NDCG", "their bound", "grades"])
-ax.set(xlabel="people to learn from", ylabel="NDCG lost to the best order")
+ax.set(title="Regret and its bound", xlabel="people to learn from", ylabel="NDCG lost")
 ax.legend()
 plt.show()
 

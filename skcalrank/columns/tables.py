@@ -36,7 +36,7 @@ __all__ += ["has_columns", "is_empty", "is_records", "listed", "n_rows_of", "tak
 
 def is_frame(X: object) -> bool:
     """Return whether X is a DataFrame of pandas or polars."""
-    libraries = [sys.modules[name] for name in ("pandas", "polars") if name in sys.modules]
+    libraries = [sys.modules[name] for name in ("pandas", "polars") if sys.modules.get(name)]
     return any(isinstance(X, library.DataFrame) for library in libraries)
 
 
