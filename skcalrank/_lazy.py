@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Callable, Iterable
+from dis import get_instructions
 from importlib import import_module
+from itertools import dropwhile
 from types import ModuleType
 from typing import Any
 
@@ -14,21 +15,27 @@ ROOMS: dict[str, Callable[[], ModuleType]] = {}
 
 
 def lazily(package: str, rooms: Iterable[str] = ()) -> tuple[Any, ...]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of the package that calls.
 
-    Its names are those that its source imports for type checkers, below its first ``if``; those
-    that are imported as themselves, ``X as X``, are public. `rooms` are packages in it.
+    Its names are those that it imports for type checkers, ``if TYPE_CHECKING``: public above the
+    call, for use inside skcalrank below it. They are read in its byte code, which a program also
+    has where no source files are installed. `rooms` are packages in it.
     """
-    module = sys.modules[package]
-    source = module.__spec__.loader.get_source(package)  # type: ignore[union-attr]
-    if source is None:
+    module, frame = sys.modules[package], sys._getframe(1)
+    modules, public, source = {}, [], ""
+    steps = get_instructions(frame.f_code)
+    for step in dropwhile(lambda s: (s.opname, s.argval) != ("LOAD_NAME", "TYPE_CHECKING"), steps):
+        if step.opname == "IMPORT_NAME":
+            source = step.argval
+        elif step.opname == "IMPORT_FROM":
+            modules[step.argval] = source
+            if step.offset < frame.f_lasti:
+                public.append(step.argval)
+    if not modules:
         raise ImportError(
-            f"{package} must be installed with its source files, which list its names. Collect "
-            "them, in PyInstaller by module_collection_mode={'skcalrank': 'pyz+py'}."
+            f"{package} must be run from its byte code, which lists its names. Leave skcalrank out "
+            "of what is compiled to C, in Nuitka by --nofollow-import-to=skcalrank."
         )
-    block: Any = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
-    imports = [(alias, node.module) for node in block.body for alias in node.names]
-    modules = {alias.name: name for alias, name in imports}
 
     def of_name(name: str) -> Any:
         if name in rooms:
@@ -42,4 +49,4 @@ def lazily(package: str, rooms: Iterable[str] = ()) -> tuple[Any, ...]:
     def names() -> list[str]:
         return sorted({*vars(module), *modules, *rooms})
 
-    return of_name, names, sorted(alias.name for alias, _ in imports if alias.asname)
+    return of_name, names, sorted(public)

@@ -1,19 +1,15 @@
 """Exceptions and warnings of skcalrank."""
 
 import inspect
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from joblib import Parallel
-
-_PACKAGE = os.path.join(Path(__file__).parents[1], "")
 
 # Texts of the warnings that were issued in a context of `warning_once`, and categories that are
 # settled in it; None outside.
@@ -208,7 +204,7 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     frame, level, outside, call = inspect.currentframe(), 1, 1, None
     while frame is not None:
         # Other packages stand between, such as joblib between a stack and its rankers.
-        if frame.f_code.co_filename.startswith(_PACKAGE):
+        if frame.f_globals.get("__name__", "").startswith("skcalrank."):
             outside = level + 1
         if frame.f_code is Parallel.__call__.__code__:
             call = frame.f_locals["self"]

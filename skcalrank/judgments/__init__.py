@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from .._lazy import lazily
 
-if TYPE_CHECKING:
+if not TYPE_CHECKING:
+    __getattr__, __dir__, __all__ = lazily(__name__)
+else:  # names for use inside the package
     from ._click_counts import ClickCounts, check_clicks
     from ._click_log import identifiers
     from ._clicks import ClickSessions, refuse_clicks_alone, warn_of_cut_lists
@@ -16,5 +18,3 @@ if TYPE_CHECKING:
     from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights
     from ._ranked_items import RankedItems
     from ._votes import Votes, finite_numbers
-else:
-    __getattr__, __dir__, __all__ = lazily(__name__)

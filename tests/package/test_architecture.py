@@ -108,8 +108,8 @@ def test_optional_libraries_are_imported_where_they_are_used():
 
 # -- rooms know of each other what is public, and ask for capabilities, not for classes ----
 
-# Private names of libraries: dask keeps an empty block there.
-OF_LIBRARIES = {"_meta"}
+# Private names of libraries: dask keeps an empty block there, and Python the frame of a caller.
+OF_LIBRARIES = {"_meta", "_getframe"}
 
 
 def bases(cls):

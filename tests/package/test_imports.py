@@ -2,14 +2,23 @@
 
 import ast
 import inspect
+import json
+import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import skcalrank
+from skcalrank import judgments, rankers
 from skcalrank._lazy import lazily
+
+#: Packages whose names are imported when they are asked for.
+LAZY = [skcalrank, rankers, judgments]
 
 # What a program that learns by scikit-learn has imported.
 BEFORE = "import sklearn.linear_model, sklearn.metrics, sklearn.model_selection, sklearn.pipeline"
@@ -53,14 +62,19 @@ def test_rooms_are_attributes():
     assert skcalrank.__getattr__("export") is import_module("skcalrank.export")
 
 
-@pytest.mark.parametrize("package", [skcalrank, skcalrank.rankers])
+@pytest.mark.parametrize("package", LAZY)
 def test_names_are_those_that_type_checkers_see(package):
-    block = next(n for n in ast.parse(inspect.getsource(package)).body if isinstance(n, ast.If))
-    for node in block.body:
+    blocks = [n for n in ast.parse(inspect.getsource(package)).body if isinstance(n, ast.If)]
+    imports = [n for block in blocks for n in (*block.body, *block.orelse)]
+    public = set()
+    for node in (n for n in imports if isinstance(n, ast.ImportFrom)):
         module = import_module(f".{node.module}", package.__name__)
         for alias in node.names:
             value = getattr(module, alias.name)
             assert getattr(package, alias.name) is package.__getattr__(alias.name) is value
+            # Type checkers take a name that is imported as itself as public.
+            public |= {alias.asname} - {None}
+    assert package.__all__ == sorted(public)
 
 
 def test_a_star_imports_every_public_name():
@@ -69,9 +83,49 @@ def test_a_star_imports_every_public_name():
     assert set(skcalrank.__all__) <= set(names)
 
 
-def test_a_package_without_sources_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(type(skcalrank.__spec__.loader), "get_source", lambda *_: None)
-    with pytest.raises(ImportError, match=r"source files.*PyInstaller"):
+WITHOUT_SOURCES = """
+import json, sys, warnings
+import skcalrank
+names = dir(skcalrank)
+from skcalrank import *
+from skcalrank import NDCGRanker, TabularRanker, data, judgments, rankers
+from skcalrank.data import PreferenceTarget
+
+X, y, qid = make_subset_ranking(n_queries=6, random_state=0)[:3]
+judgments.ClickCounts, rankers.is_ranker, PreferenceTarget
+NDCGRanker().fit(X, y, qid).score(X, y, qid)
+TabularRanker(trees=None).fit(X, y, qid).predict(X, qid)
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    NDCGRanker().fit(X, 0 * y, qid)
+assert told and {each.filename for each in told} == {"<string>"}
+public = {room.__name__: room.__all__ for room in (skcalrank, rankers, judgments)}
+print(json.dumps([skcalrank.__file__, names, public]))
+"""
+
+
+def test_a_zip_of_byte_code_is_enough(tmp_path):
+    # As in frozen programs: PyInstaller collects no source files.
+    shutil.copytree(Path(skcalrank.__file__).parent, tmp_path / "copy" / "skcalrank")
+    with zipfile.PyZipFile(str(tmp_path / "packages.zip"), "w") as packages:
+        packages.writepy(tmp_path / "copy" / "skcalrank")
+    assert not [name for name in packages.namelist() if name.endswith(".py")]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SOURCES],
+        env=os.environ | {"PYTHONPATH": packages.filename},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    file, names, public = json.loads(done.stdout)
+    assert file.startswith(packages.filename)
+    assert public == {room.__name__: room.__all__ for room in LAZY}
+    assert {*skcalrank.__all__, "boosting", "evaluation", "testing"} <= set(names)
+
+
+def test_a_package_without_byte_code_says_what_to_do():
+    with pytest.raises(ImportError, match=r"^skcalrank must be run from its byte code.*Nuitka"):
         lazily("skcalrank")
 
 
