@@ -72,11 +72,6 @@ def _sides(pairs: list[str]) -> dict[str, str]:
     return {word: side for word, _, side in parts}
 
 
-def _csv(board: Leaderboard) -> str:
-    text: str = board.to_frame().to_csv(index=False)
-    return text
-
-
 def _json(board: Leaderboard) -> str:
     rows = json.loads(board.to_frame().to_json(orient="records", double_precision=15))
     out = {
@@ -89,7 +84,7 @@ def _json(board: Leaderboard) -> str:
 
 
 _WRITERS: dict[str, Callable[[Leaderboard], str]] = {
-    ".csv": _csv,
+    ".csv": lambda board: board.to_frame().to_csv(index=False),
     ".json": _json,
     ".html": lambda board: board.to_html(),
 }

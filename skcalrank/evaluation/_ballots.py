@@ -58,16 +58,19 @@ class Ballots(NamedTuple):
         table: Any,
         words: tuple[str, str, str, Any],
         covariates: list[str],
+        order_effect: bool,
         cluster: str | None,
         weight: str | None,
     ) -> Ballots:
-        """Read the columns of items and outcome (`words`), of covariates, cluster and weight."""
+        """Read the columns of items and outcome (`words`), of covariates, cluster and weight.
+
+        The order effect is a covariate of 1 behind the others.
+        """
         votes = Votes.read(table, *words, name="votes")
         n = len(votes.result)
-        columns = [
-            np.ones(n) if name == ORDER else finite_numbers(table, name, "votes")
-            for name in covariates
-        ]
+        columns = [finite_numbers(table, name, "votes") for name in covariates]
+        columns += [np.ones(n)] * order_effect
+        names = covariates + [ORDER] * order_effect
         of_votes = np.ones(n) if weight is None else finite_numbers(table, weight, "votes")
         if (of_votes < 0).any() or not of_votes.any():
             raise ValueError(
@@ -84,7 +87,7 @@ class Ballots(NamedTuple):
         of_votes = of_votes / of_votes.max()
         of_votes *= of_votes.sum() / (of_votes @ of_votes)
         cells = _cells(votes, of_votes)
-        return cls(votes, matrix, covariates, codes, of_votes, cells, *_groups(votes, cells))
+        return cls(votes, matrix, names, codes, of_votes, cells, *_groups(votes, cells))
 
     def regression(self, has_ties: bool, *, distinct: bool) -> Regression:
         """Return the rows of a regression: votes, or distinct votes where they tell all.
@@ -94,7 +97,7 @@ class Ballots(NamedTuple):
         first, second, result = self.votes[1:]
         weight, covariates, cluster = self.weight, self.covariates, self.cluster
         count: Floats = np.ones(len(result))
-        if distinct and {*self.names} <= {ORDER}:
+        if distinct and (self.covariates == 1).all():
             keys, count, weight = self.cells
             first, second, result = _decoded(keys, len(self.group))
             covariates, cluster = np.ones((len(keys), len(self.names))), None
@@ -110,9 +113,9 @@ class Ballots(NamedTuple):
 
     def n_votes(self) -> Ints:
         """Return the number of votes of each item."""
-        first, second, _ = _decoded(self.cells[0], len(self.group))
-        n, m = self.cells[1], len(self.group)
-        return (np.bincount(first, n, m) + np.bincount(second, n, m)).astype(np.intp)
+        _, first, second, _ = self.votes
+        m = len(self.group)
+        return np.bincount(first, minlength=m) + np.bincount(second, minlength=m)
 
     def notes(self) -> list[str]:
         """Return for each item without a rank the votes that all ended one way."""

@@ -13,7 +13,7 @@ from scipy.special import expit
 from ..columns import tables
 from ..columns.types import Array, ArrayLike, Axes, Bools, Floats, Ints, Seed
 from ..data import check
-from ._ballots import ORDER, Ballots, table_of_votes
+from ._ballots import Ballots, table_of_votes
 from ._board_fit import BoardFit
 from ._rank_frame import pandas_for
 from ._rank_sets import Ranks, told_apart_by_signs
@@ -446,9 +446,8 @@ def leaderboard(
     columns = [*covariates]
     others = [*columns, *(name for name in (cluster, weight) if name is not None)]
     table = table_of_votes(votes, [a, b, outcome, *others])
-    names = columns + [ORDER] * order_effect
-    ballots = Ballots.read(table, (a, b, outcome, outcomes), names, cluster, weight)
-    rng = _generator(random_state)
+    words, rng = (a, b, outcome, outcomes), _generator(random_state)
+    ballots = Ballots.read(table, words, columns, bool(order_effect), cluster, weight)
     fit = BoardFit.of(ballots, ties == "davidson", anchor, rng)
     scores, group = fit.theta[: len(ballots.group)], ballots.group
     known = ~np.isnan(fit.variance[: len(group)])

@@ -53,7 +53,7 @@ class Votes(NamedTuple):
                 f"{items[first[row]]!r} in both in row {row} ({same.sum()} such rows): drop them."
             )
         words = identifiers(table, outcome, name)
-        result = _results(words, _named(words, items), first, second, dict(outcomes or {}))
+        result = _results(words, items, first, second, dict(outcomes or {}))
         if np.isnan(result).any():
             raise ValueError(
                 f"Column {outcome!r} of {name} must say which item won, got "
@@ -107,14 +107,8 @@ def finite_numbers(table: Any, column: str, name: str = "frame") -> Floats:
     return numbers
 
 
-def _named(words: tables.Coded, items: Array) -> Ints:
-    """Return the number of the item that each outcome names, -1 if none."""
-    number = {item: k for k, item in enumerate(items)}
-    return np.array([number.get(str(word), -1) for word in words.listed()], np.intp)[words.codes]
-
-
 def _results(
-    words: tables.Coded, named: Ints, first: Ints, second: Ints, own: dict[Any, str]
+    words: tables.Coded, items: Array, first: Ints, second: Ints, own: dict[Any, str]
 ) -> Floats:
     """Return the result of each vote, NaN where its outcome is not known."""
     for side in own.values():
@@ -125,7 +119,9 @@ def _results(
     plain = [word.strip().lower() if isinstance(word, str) else word for word in words.listed()]
     of_level = [_SIDES.get(side, _WORDS.get(word, np.nan)) for side, word in zip(sides, plain)]
     result = np.array(of_level)[words.codes]
-    if not (named >= 0).any():
+    number = {item: k for k, item in enumerate(items)}
+    named = np.array([number.get(str(word), -1) for word in words.listed()], np.intp)[words.codes]
+    if (named < 0).all():
         return result
     by_name = np.where(named == first, 1.0, np.where(named == second, 0.0, np.nan))
     for level in np.unique(words.codes[(named >= 0) & ~np.isnan(result)]):

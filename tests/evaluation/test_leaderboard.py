@@ -182,6 +182,12 @@ def test_ranks_of_several_groups_hold_together():
     assert not board.difference("a", "b").separated
 
 
+def test_a_covariate_may_have_the_name_of_the_order_effect():
+    board = leaderboard(VOTES.rename(columns={"z": "order_effect"}), covariates=["order_effect"])
+    expected = leaderboard(VOTES, covariates=["z"]).estimates[0]
+    assert board.estimates[0][1:] == expected[1:]
+
+
 def test_a_leaderboard_holds_no_votes():
     small, large = (len(pickle.dumps(leaderboard(made(n=n), cluster="user"))) for n in (600, 3000))
     assert large < 1.1 * small
