@@ -65,7 +65,8 @@ def compare(
         If people judged some documents of a query: the chance with which each of them was drawn
         from its query, such as 2/10. Only read for documents that people judged. The measures must
         be sums over documents, such as ``"precision@10"``, ``"dcg"``, ``"rbp"``, and every document
-        that they count must have had a chance.
+        that they count must have had a chance. Draw a fixed number from each query: one without any
+        counts as one that people were not asked about, and leaving it out makes a bias.
     verbose : int, default=0
         If not 0, the times of the measures, and of intervals and tests, are printed.
     **options
@@ -114,9 +115,11 @@ def compare(
     all N queries. It is consistent for every judge, and for large n its squared error is
     ``variance * ((1 - r ** 2) * (1 / n - 1 / N) + 1 / N)``, where r is the correlation of both: at
     most that of people alone. The larger one of the classical variance and HC2 is used, with n - 2
-    degrees of freedom. With ``empty="skip"`` the mean is a ratio of two such means, linearized. By
-    people alone are means of fewer than four values, and those on which the judge does not vary, or
-    varies by one query, or would make the squared error four times as large.
+    degrees of freedom, and a residual variance of at least 3 / n of the variance of people's
+    values, since a judge that is right on n queries may err on others. With ``empty="skip"`` the
+    mean is a ratio of two such means, linearized. By people alone are means of fewer than four
+    values, and those on which the judge does not vary, or varies by one query, or would make the
+    squared error four times as large at equal residuals.
 
     References
     ----------
@@ -234,9 +237,10 @@ def compare_values(
     queries, table = _table(by_measure, measures)
     judges = {name: of.judge_ for name, of in systems.items() if getattr(of, "judge_", None)}
     if judges:
-        return _compared_runs(systems, judges, queries, table, baseline, methods)
-    _warn_of_other_queries(table, list(systems), measures)
-    comparison = made(list(systems), measures, queries, table, baseline, methods)
+        comparison = _compared_runs(systems, judges, queries, table, baseline, methods)
+    else:
+        _warn_of_other_queries(table, list(systems), measures)
+        comparison = made(list(systems), measures, queries, table, baseline, methods)
     shares = {name: of.judged_ for name, of in systems.items() if isinstance(of, RunValues)}
     return replace(comparison, judged_=shares) if len(shares) == len(systems) else comparison
 

@@ -64,7 +64,7 @@ _OF_DIFFERENCE = {
     **{name: name for name in ("effect_size", *_COUNTS, "p", "p_adjusted")},
 }
 
-# Columns of frames with a judge, which are fields of Correction.
+# Columns of frames with a judge, which are the first fields of Correction.
 _OF_JUDGE = ("human", "judge", "gain")
 
 
@@ -512,9 +512,7 @@ def are_corrected(differences: list[Difference]) -> bool:
 
 def _of_judge(comparison: Comparison, *key: str) -> list[float]:
     """Return people alone, judge and gain of a mean or a difference; nothing without a judge."""
-    if not comparison.corrections:
-        return []
-    return [getattr(comparison.corrections[key], name) for name in _OF_JUDGE]
+    return [*comparison.corrections[key][: len(_OF_JUDGE)]] if comparison.corrections else []
 
 
 def numbers_of(comparison: Comparison) -> list[list[Any]]:

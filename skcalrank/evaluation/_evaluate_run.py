@@ -11,7 +11,7 @@ from ..columns.types import Floats, Unpack
 from ..data import warn, warning_once
 from ..measures import MEASURES, Measure, get_measure, unknown_measure
 from ..metrics import check_several, mean_of_queries
-from ._judge import JudgedValues
+from ._judge import JudgedValues, warn_of_shift
 from ._judged_run import JudgedRun
 from ._options import Policies, PolicyOptions, settled
 from ._regression_means import RegressionMeans
@@ -262,8 +262,9 @@ def _with_judge(people: RunValues[Any], judge: RunValues[Any], average: bool) ->
     both = JudgedValues.of_runs(*sides)
     if not average:
         return RunValues(people, people.judged_, judge)
-    means = RegressionMeans.of(both.human, both.alone, both.judge, both.is_human).mean
-    return RunValues(dict(zip(people, means.tolist())), people.judged_)
+    means = RegressionMeans.of(both.human, both.alone, both.judge, both.is_human)
+    warn_of_shift(means.shift, both.is_human, [("the run", measure) for measure in people])
+    return RunValues(dict(zip(people, means.mean.tolist())), people.judged_)
 
 
 def trec_name(measure: str) -> str | None:

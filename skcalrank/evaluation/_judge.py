@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from ..columns import arrays
 from ..columns.types import Bools, Floats
 from ..data import Queries, Ranked, check, warn
 from ..judgments import PreferenceTarget
 from ..measures import Measure
 from ..metrics import CheckedTarget, RowPolicies
 from ._comparison import Comparison, Difference, Estimate
-from ._make_comparison import pairs_of, test_title
+from ._make_comparison import pairs_of, test_title, warn_of_equal, warn_of_no_spread
 from ._regression_means import RegressionMeans
 from ._statistics import TITLES, Methods, adjusted, numbers, snapped
 
@@ -59,7 +60,7 @@ class JudgedValues:
                 f"judge must hold every query that people judged, but it lacks {lacking!r}. Let "
                 "the judge judge all queries from which those of people were drawn."
             )
-        _check_number(len(places))
+        _check_number("qrels", len(places))
         human = np.asarray(human)[..., [places[query] for query in of_judge if query in places]]
         return cls(human, human, np.asarray(judge), is_human)
 
@@ -101,7 +102,7 @@ class JudgedTarget:
             times = _times(queries.group(chances), is_judged)
         target = CheckedTarget(judged, queries, (queries.n_rows,))
         out = cls(people, target, is_judged, times)
-        _check_number(int(out.is_human.sum()))
+        _check_number("y_true", int(out.is_human.sum()))
         return out
 
     @property
@@ -113,9 +114,9 @@ class JudgedTarget:
         self, measures: Mapping[str, Measure], scores: list[Floats], policies: RowPolicies
     ) -> JudgedValues:
         """Return the values of measures, for checked scores in grouped order."""
-        labels = np.append(self.people, self.judge.y)
+        # By the scale of people: their values must not depend on the judge.
+        labels, known = self.people[self.is_judged], self.times is not None
         scaled = {name: measure.scaled_to(labels) for name, measure in measures.items()}
-        known = self.times is not None
         sums: Any = {name: m for name, m in scaled.items() if known and m.sums_documents}
         lists = {name: m for name, m in scaled.items() if name not in sums}
         self._refuse_parts(next(iter(lists), None))
@@ -132,7 +133,9 @@ class JudgedTarget:
             for table, targets in zip((human, alone), self._sum_targets(measure, rows, queries)):
                 for of, ranked in zip(table, rankings):
                     of[name] = measure.evaluate_targets(targets, 0.0 * queries.sizes, ranked)
-        judge = self.judge.values(scaled, scores, policies)
+        with arrays.naming("judge"):
+            scaled = {name: of.scaled_to(self.judge.y) for name, of in measures.items()}
+            judge = self.judge.values(scaled, scores, policies)
         tables = (
             np.array([[of[name] for name in measures] for of in table])
             for table in (human, alone, judge)
@@ -190,15 +193,13 @@ def _times(probability: Floats, is_judged: Bools) -> Floats:
             "judged_probability must be in (0, 1] for every document that people judged, got "
             f"{wrong[0]}. Pass the chance with which it was drawn from its query."
         )
-    times = np.zeros(len(probability))
-    times[is_judged] = 1 / of_judged
-    return times
+    return np.where(is_judged, 1 / np.where(is_judged, probability, 1.0), 0.0)
 
 
-def _check_number(n_human: int) -> None:
+def _check_number(name: str, n_human: int) -> None:
     if n_human < 2:
         raise ValueError(
-            f"y_true must hold labels of people for at least two queries, got {n_human}. Draw some "
+            f"{name} must hold labels of people for at least two queries, got {n_human}. Draw some "
             "30 queries at random, and have their documents judged."
         )
 
@@ -225,22 +226,25 @@ def made_with_judge(
 ) -> Comparison:
     """Return the comparison by people, with means that the values of the judge correct."""
     baseline = systems[0] if baseline is None else baseline
-    pairs = pairs_of(systems, baseline, methods.pairs)
-    human, alone, judge = (
-        np.concatenate([*of, *(snapped(of[a], of[b]) for a, b in pairs)])
-        for of in (values.human, values.alone, values.judge)
-    )
+    places = pairs_of(systems, baseline, methods.pairs)
+    pairs = [(systems[a], systems[b]) for a, b in places]
+    sides = values.human, values.alone, values.judge
+    of_pairs = [[snapped(of[a], of[b]) for a, b in places] for of in sides]
+    warn_of_equal(of_pairs[0], pairs)
+    human, alone, judge = (np.concatenate([*of, *more]) for of, more in zip(sides, of_pairs))
     means = RegressionMeans.of(human, alone, judge, values.is_human)
     keys: list[Any] = [*product(systems, measures)]
     n_means = len(keys)
-    _warn_of_shift(means.shift[:n_means], values.is_human, keys)
-    keys += [(systems[a], systems[b], measure) for (a, b), measure in product(pairs, measures)]
+    warn_of_shift(means.shift[:n_means], values.is_human, keys)
+    keys += [(*pair, measure) for pair, measure in product(pairs, measures)]
     n, p = means.moments.n, means.p_values(methods.margin)
     corrected = np.append(p[:n_means], adjusted(p[n_means:], n[n_means:], methods.correction))
     counts = [(np.sign(human) == sign).sum(1) for sign in (1, 0, -1)]
     columns = means.mean, *means.ends(methods.confidence_level), means.moments.spread
     columns += means.effect_sizes(), *counts, n, p, corrected
     cells = [*zip(*(column.tolist() for column in columns))]
+    differences = [Difference(*key, *of) for key, of in zip(keys[n_means:], cells[n_means:])]
+    warn_of_no_spread(differences)
     everywhere = np.full((*values.human.shape[:2], len(values.is_human)), np.nan)
     everywhere[..., values.is_human] = values.human
     return Comparison(
@@ -250,7 +254,7 @@ def made_with_judge(
         values=everywhere,
         baseline=baseline,
         estimates=[Estimate(*[*key, *of[:3], of[8]]) for key, of in zip(keys[:n_means], cells)],
-        differences=[Difference(*key, *of) for key, of in zip(keys[n_means:], cells[n_means:])],
+        differences=differences,
         confidence_level=methods.confidence_level,
         interval_title=f"{TITLES['student']}, with a judge of {len(values.is_human)} queries",
         test_title=test_title(methods, False, (n[n_means:] > 1).sum()),
@@ -259,7 +263,7 @@ def made_with_judge(
     )
 
 
-def _warn_of_shift(shift: Floats, is_human: Bools, keys: list[tuple[str, ...]]) -> None:
+def warn_of_shift(shift: Floats, is_human: Bools, keys: list[tuple[str, ...]]) -> None:
     """Warn if the judge's values differ more between queries than a random draw lets them."""
     p = 2 * stats.t.sf(np.abs(shift), max(is_human.sum() - 1, 1))
     least = int(np.argmin(p))

@@ -59,7 +59,7 @@ def made(
         measures = [*measures, *(f"{measure}, {lowest}" for measure in measures)]
         scale, shares = np.tile(scale, 2), np.append(shares, methods.tail * shares)
     of_pairs = [snapped(*with_tails(side, methods.tail)) for side in sides]
-    _warn_of_equal(of_pairs, pairs)
+    warn_of_equal(of_pairs, pairs)
     # All columns share one set of resamples.
     columns = np.concatenate([*with_tails(scaled, methods.tail), *of_pairs])
     of_columns = np.tile(shares, len(systems) + len(pairs))
@@ -71,7 +71,7 @@ def made(
     differences = _differences(pairs, measures, tested, scale, methods, shared) if pairs else []
     if methods.tail is not None:
         _warn_of_tails([row for row in means if row.measure in measures[len(measures) // 2 :]])
-    _warn_of_no_spread(differences)
+    warn_of_no_spread(differences)
     return Comparison(
         systems=systems,
         measures=measures,
@@ -189,7 +189,8 @@ def _warn_of_tails(estimates: list[Estimate]) -> None:
         )
 
 
-def _warn_of_equal(differences: list[Floats], pairs: list[tuple[str, str]]) -> None:
+def warn_of_equal(differences: list[Floats], pairs: list[tuple[str, str]]) -> None:
+    """Warn of pairs without a difference on any query."""
     equal = [(np.nan_to_num(d) == 0).all() and (d == 0).any() for d in differences]
     if any(equal):
         names = ", ".join(f"{a!r} and {b!r}" for (a, b), same in zip(pairs, equal) if same)
@@ -199,7 +200,8 @@ def _warn_of_equal(differences: list[Floats], pairs: list[tuple[str, str]]) -> N
         )
 
 
-def _warn_of_no_spread(differences: list[Difference]) -> None:
+def warn_of_no_spread(differences: list[Difference]) -> None:
+    """Warn of differences that do not vary, so that there is no test."""
     constant = [row for row in differences if row.n > 1 and np.isnan(row.p)]
     if constant:
         names = ", ".join(f"{d.system!r} and {d.other!r} by {d.measure!r}" for d in constant)

@@ -159,6 +159,45 @@ def test_slopes_that_rest_on_little_are_not_used(rng, judge_of):
     assert found.error[0] == pytest.approx(stats.sem(human[0]), rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [20, 30])
+def test_a_judge_that_errs_where_people_did_not_look(rng, n):
+    # Of a value 0 or 1 the judge makes each 0 a 1 in 6 % of the queries: where people see none of
+    # them, there are no residuals, and an interval of these alone covers in half of the draws.
+    n_all, covers = 2000, []
+    for _ in range(200):
+        values = (rng.random((1, n_all)) < 0.5) * 1.0
+        judge = np.maximum(values, rng.random((1, n_all)) < 0.06)
+        found = RegressionMeans.of(values[:, :n], values[:, :n], judge, np.arange(n_all) < n)
+        low, high = found.ends(0.95)[:, 0]
+        covers.append(low <= 0.5 <= high)
+    assert np.mean(covers) > 0.92
+
+
+def test_residuals_vary_at_least_as_if_the_judge_erred_on_three_queries(rng):
+    human = rng.random((1, 30))
+    judge = np.concatenate([human, rng.random((1, 70))], axis=1)
+    found = RegressionMeans.of(human, human, judge, np.arange(100) < 30)
+    assert found.residual[0] == pytest.approx(human.var(ddof=1) * 3 / 30, rel=1e-9)
+    squared = found.error[0] ** 2
+    assert squared >= found.residual[0] / 30 + found.explained[0] / 100
+
+
+def test_values_by_people_do_not_depend_on_the_scale_of_the_judge(judged):
+    one, other = (compared(judged, [ERR()], judge=judged["judge"] * of) for of in (1, 2))
+    for key, correction in one.corrections.items():
+        assert other.corrections[key].human == correction.human
+
+
+def test_equal_systems_are_told(judged):
+    a = judged["scores"]["a"]
+    with pytest.warns(UserWarning, match="Systems are equal on every query for every measure"):
+        compared(judged, ["precision@3"], scores={"a": a, "same": a})
+    constant = np.where(np.isnan(judged["y_true"]), np.nan, np.tile([1.0] + [0] * 6, N_QUERIES))
+    rank = np.tile(np.arange(7.0), N_QUERIES)
+    with pytest.warns(UserWarning, match="Systems differ by the same number on every query"):
+        compared(judged, ["dcg"], scores={"a": rank, "b": -rank}, y_true=constant)
+
+
 def test_frames_tables_and_numbers_of_queries(judged):
     pytest.importorskip("pandas")
     result = compared(judged)
@@ -277,7 +316,7 @@ FIRST = slice(0, N_DOCUMENTS)
             {"ties": "worst", "measures": ["dcg"]},
             "ties must be one of 'average', 'stable'",
         ),
-        ({"judge": (0, -1)}, {}, "y must be non-negative for err"),
+        ({"judge": (0, -1)}, {}, "judge: y must be non-negative for"),
     ],
 )
 def test_wrong_arguments(judged, changes, options, message):
@@ -365,6 +404,16 @@ def test_runs_are_corrected_as_rows_are(runs):
             people, {q: run[q] for q in people}, measures, average=False
         )
     assert "| ndcg, human alone | ndcg, judge alone |" in str(found)
+    assert found.judged_ == {name: of.judged_ for name, of in values.items()}
+
+
+def test_runs_of_queries_that_were_not_drawn_at_random_are_told(rng):
+    judge = {
+        f"q{i}": {d: int(rng.random() < 0.2 + (i < 15) / 2) for d in "abcd"} for i in range(60)
+    }
+    run, people = {q: dict.fromkeys("abcd", 0.5) for q in judge}, dict([*judge.items()][:15])
+    with pytest.warns(UserWarning, match="by the judge, precision@4 of 'the run' is higher there"):
+        evaluate_run(people, run, ["precision@4"], judge=judge)
 
 
 def test_wrong_runs_with_a_judge(runs):
@@ -374,6 +423,8 @@ def test_wrong_runs_with_a_judge(runs):
     people = people | {next(iter(judge)): {"a": 1}}
     with pytest.raises(ValueError, match="judge must hold every query that people judged"):
         evaluate_run(people, run=runs["x"], judge=lacking, **some)
+    with pytest.raises(ValueError, match="qrels must hold labels of people for at least two"):
+        evaluate_run(dict([*judge.items()][:1]), run=runs["x"], judge=judge, **some)
     values = [evaluate_run(people, run=run, judge=judge, **some) for run in runs.values()]
     values[1].judge_ = None
     with pytest.raises(ValueError, match="all evaluated with judge="):
