@@ -24,6 +24,9 @@ _ROUNDING = 1e-9
 # of people alone, their queries are far from the others by the judge. Coverage suffers from both.
 _LARGEST_LEVERAGE, _MOST_WEIGHT = 0.7, 4
 
+# A judge that is right on n queries may err on up to three of n elsewhere (the rule of three).
+_UNSEEN_ERRORS = 3
+
 
 class Correction(NamedTuple):
     """What a judge adds to the mean of a system, or to the difference of two.
@@ -105,7 +108,8 @@ class RegressionMeans:
         u = defined * (values - mean[:, None])
         slope = arrays.safe_divide((x * u).sum(1), total)
         squares = (u - u.mean(1, keepdims=True) - slope[:, None] * x) ** 2
-        variance = squares.sum(1) / np.maximum(n - n_fitted, 1)
+        unseen = np.nan_to_num(_UNSEEN_ERRORS / n * moments.spread**2 * moments.n / n)
+        variance = np.maximum(squares.sum(1) / np.maximum(n - n_fitted, 1), unseen)
         sandwich = (weights**2 * arrays.safe_divide(squares, 1 - leverage)).sum(1)
         first = np.maximum(variance * (weights**2).sum(1), sandwich) * (1 - n / n_all)
         explained = (slope * spread) ** 2
