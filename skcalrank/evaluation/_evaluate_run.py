@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
+from ..columns import arrays
 from ..columns.types import Floats, Unpack
 from ..data import warn, warning_once
 from ..measures import MEASURES, Measure, get_measure, unknown_measure
@@ -230,10 +231,9 @@ def evaluate_run(
     (policies,) = settled(options, policies=policies)
     if judge is not None:
         run, every = load_run(run), {"policies": policies, "gain": gain, "complete": complete}
-        people, by_judge = (
-            evaluate_run(source, run, measures, average=False, **every)
-            for source in (qrels, load_qrels(judge))
-        )
+        people = evaluate_run(qrels, run, measures, average=False, **every)
+        with arrays.naming("judge"):
+            by_judge = evaluate_run(load_qrels(judge), run, measures, average=False, **every)
         return _with_judge(people, by_judge, average)
     ties, empty, level = policies.of_runs()
     resolved = run_measures(measures, level, gain)

@@ -425,6 +425,8 @@ def test_wrong_runs_with_a_judge(runs):
         evaluate_run(people, run=runs["x"], judge=lacking, **some)
     with pytest.raises(ValueError, match="qrels must hold labels of people for at least two"):
         evaluate_run(dict([*judge.items()][:1]), run=runs["x"], judge=judge, **some)
+    with pytest.raises(ValueError, match="judge: qrels and run must have a query in common"):
+        evaluate_run(judge, run=runs["x"], judge={"other": {"a": 1}}, **some)
     values = [evaluate_run(people, run=run, judge=judge, **some) for run in runs.values()]
     values[1].judge_ = None
     with pytest.raises(ValueError, match="all evaluated with judge="):
