@@ -439,9 +439,9 @@ def leaderboard(
     check.option("ties", ties, ("half", "davidson"))
     check.option("scale", scale, SCALES)
     check_share("confidence_level", confidence_level)
-    if isinstance(covariates, str):
+    if isinstance(covariates, str) or not isinstance(covariates, Iterable):
         raise ValueError(
-            f"covariates must be a list of columns, got {covariates!r}: [{covariates!r}]."
+            f"covariates must be a list of columns, such as ['length'], got {covariates!r}."
         )
     columns = [*covariates]
     others = [*columns, *(name for name in (cluster, weight) if name is not None)]

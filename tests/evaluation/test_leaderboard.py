@@ -352,6 +352,7 @@ ERRORS = {
         r"'best' \(15 rows\), 'worst' \(30 rows\). Known are .*outcomes={'best': 'a'",
     ),
     "a text of covariates": (VOTES, {"covariates": "z"}, r"covariates must be a list"),
+    "no list of covariates": (VOTES, {"covariates": None}, r"such as \['length'\], got None"),
     "no side": (VOTES, {"outcomes": {"x": "left"}}, "outcomes must be one of 'a', 'b', 'tie'"),
     "a side and a name": (table("a>b9 b>a6"), {"outcomes": {}, "outcome": "x"}, "column 'x'"),
 }
