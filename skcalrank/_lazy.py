@@ -1,7 +1,5 @@
 """Names of packages that are imported when they are asked for, as most programs need few."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from dis import get_instructions

@@ -8,8 +8,6 @@ results every 10 ms: a fit makes dozens of calls of few milliseconds, and took 1
 long. ``threadpool_limits`` is not enough where calls overlap, see `_Blas`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Splitters that keep the rows of a query together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

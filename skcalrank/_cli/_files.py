@@ -1,7 +1,5 @@
 """Read data, scores and models from files of several formats, and write files."""
 
-from __future__ import annotations
-
 import os
 import sys
 import textwrap

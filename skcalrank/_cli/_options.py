@@ -1,7 +1,5 @@
 """Options, and texts of help pages, that several commands share."""
 
-from __future__ import annotations
-
 import argparse
 from argparse import Namespace
 from collections.abc import Iterable, Sequence

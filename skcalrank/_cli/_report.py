@@ -1,7 +1,5 @@
 """Test whether systems differ, print the comparison, and write it to files, one a page of plots."""
 
-from __future__ import annotations
-
 import io
 import re
 import warnings

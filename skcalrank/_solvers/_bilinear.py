@@ -10,8 +10,6 @@ side. The equations are solved by conjugate gradients, with a Kronecker product 
 the sum as the preconditioner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise

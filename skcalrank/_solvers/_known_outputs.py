@@ -1,7 +1,5 @@
 """Regression with several outputs, each of which is known on some of the rows only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Pairs are processed in chunks, each of which pairs some documents with all docum
 query, so that memory is bounded for any number of pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bradley-Terry maximum likelihood for many queries at once."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import expit
 

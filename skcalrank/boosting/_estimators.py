@@ -1,7 +1,5 @@
 """What estimators of any library take, and their scores."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

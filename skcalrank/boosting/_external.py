@@ -1,7 +1,5 @@
 """Rankers of other libraries, and regressors, as rankers of this package."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

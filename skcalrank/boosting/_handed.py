@@ -1,7 +1,5 @@
 """Rows as LightGBM and XGBoost hand them to objectives and metrics."""
 
-from __future__ import annotations
-
 import sys
 from collections import deque
 from collections.abc import Callable

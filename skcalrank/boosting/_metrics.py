@@ -1,7 +1,5 @@
 """Metrics of skcalrank as evaluation functions of LightGBM and XGBoost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

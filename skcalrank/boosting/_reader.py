@@ -1,7 +1,5 @@
 """Rankers that read the columns of a table as numbers."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from ..data import workers_of_fit

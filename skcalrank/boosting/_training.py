@@ -1,7 +1,5 @@
 """Training of the models of a BoostedRanker: what each boosts, its rounds, and its start."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce

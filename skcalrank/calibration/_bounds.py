@@ -1,7 +1,5 @@
 """Bounds of the target regret by the surrogate regret."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any

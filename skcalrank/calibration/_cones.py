@@ -1,7 +1,5 @@
 """Minimization of convex functions on polyhedral cones of scores and of matrices of pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import chain, combinations, pairwise
 from typing import Any

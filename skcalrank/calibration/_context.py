@@ -1,7 +1,5 @@
 """Report on what a ranker of rows loses because it does not see the query."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Regret of rankers that are fitted to samples of several sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Convex calibration dimension: how many surrogate values per query a measure needs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

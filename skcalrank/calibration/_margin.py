@@ -1,7 +1,5 @@
 """Margins of predicted orders: by how much the second best value is below the best."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

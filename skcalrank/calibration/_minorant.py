@@ -12,8 +12,6 @@ The largest target regret of a mean surrogate regret s is the minimum over all p
 holds, whether or not the programs are solved exactly.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

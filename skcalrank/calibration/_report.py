@@ -1,7 +1,5 @@
 """Report on how often a cheap prediction map is as good as the exact one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Where the losses of scores vary, in which units, and whether they are convex there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

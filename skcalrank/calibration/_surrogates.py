@@ -6,8 +6,6 @@ Each class computes the smallest value of its function on the closed set of u fr
 prediction map can give an order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Shared code of displays: axes, names, styled artists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Choice between rankers of clicks by how well they predict the clicks on other queries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

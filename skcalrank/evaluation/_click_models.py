@@ -1,7 +1,5 @@
 """How well models of users predict clicks that they have not seen."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From a click log to a ranker: propensities, choice, offline evaluation, and a report."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Result of a comparison of systems: values per query, means, differences, tests."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tables of a comparison, by measures: means of the systems, or differences of pairs."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from string import ascii_lowercase

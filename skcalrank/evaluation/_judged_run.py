@@ -1,7 +1,5 @@
 """Documents of a run and of its judgments."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Names of queries and documents, which come as text, bytes and numbers of any type."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Values of rankings that were never shown, estimated from the clicks on those that were."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Options that several functions share: as one value, or as keywords, their shorthand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict

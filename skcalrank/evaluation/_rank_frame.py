@@ -1,7 +1,5 @@
 """Rankings of any model as a table."""
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs and judgments as dicts of dicts, from sources of many kinds and from arrays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What runs and judgments hold, and how their columns, lines and entries are called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 

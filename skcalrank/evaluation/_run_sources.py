@@ -1,7 +1,5 @@
 """Sources of runs and judgments: files, frames, dicts and objects of other packages."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text files of runs and judgments, whose form is told by what is in them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The difference of two scores as a sum over the features."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

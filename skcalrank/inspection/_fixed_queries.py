@@ -1,7 +1,5 @@
 """A fitted ranker that knows the queries of its rows."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import NotFittedError

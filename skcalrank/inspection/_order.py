@@ -1,7 +1,5 @@
 """Why a document is ranked above another."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from numbers import Number
 from typing import Any

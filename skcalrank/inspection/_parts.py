@@ -1,7 +1,5 @@
 """What rankers read, and what the features add to their scores."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

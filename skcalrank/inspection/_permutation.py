@@ -1,7 +1,5 @@
 """Permutation importance of groups of columns, over whole queries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

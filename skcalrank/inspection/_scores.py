@@ -1,7 +1,5 @@
 """Scores of rows as sums over the features."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

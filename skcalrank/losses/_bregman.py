@@ -9,8 +9,6 @@ of the potential :math:`\sum_i v_i^2` with the identity as the link. The regret 
 is a relative entropy, too, of shares that are those of each query.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

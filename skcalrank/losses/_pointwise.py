@@ -1,7 +1,5 @@
 """Losses that are sums over documents (CUG13, eq. 3)."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar

@@ -14,8 +14,6 @@ which the hinge loss still fails. The losses serve as baselines, and as losses o
 the net preferences of many judgments.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar

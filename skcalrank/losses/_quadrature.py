@@ -17,8 +17,6 @@ that the order of the documents does not matter.
    Publications of the Research Institute for Mathematical Sciences 9 (1974).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 r"""Templates of order-preserving losses for custom functions (CUG13, eq. 4 and 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -3,8 +3,6 @@
 The formulas are from RAT13, section 4, and from CUG13, Table 1.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar
 

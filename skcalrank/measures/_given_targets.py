@@ -1,7 +1,5 @@
 """A measure of targets that stand in place of labels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

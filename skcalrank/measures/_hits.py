@@ -1,7 +1,5 @@
 """Measures that count relevant documents at the top: RBP, F1 and R-precision."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Measures of pairs of documents: pairwise disagreement and Kendall's tau."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -4,8 +4,6 @@ The formulas are from RAT13, sections 4 and 5, and from the table of generalized
 performance measures in CUG13 (Table 1, whose caption prints ``b`` of the AUC with the wrong sign).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

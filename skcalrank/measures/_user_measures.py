@@ -1,7 +1,5 @@
 """Checks of measures that users write."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The metric functions, one for each measure."""
 
-from __future__ import annotations
-
 from .. import measures as m
 from ._metric import metric_function
 

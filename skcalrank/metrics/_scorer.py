@@ -1,7 +1,5 @@
 """Scorers for scikit-learn that know which rows are a query."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Maximal marginal relevance: orders whose first documents are unlike each other."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..columns import arrays

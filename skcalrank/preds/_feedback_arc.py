@@ -1,7 +1,5 @@
 """Minimum weighted feedback arc set, the exact prediction map of pairwise disagreement."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from typing import NamedTuple

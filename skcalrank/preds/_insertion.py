@@ -6,8 +6,6 @@ place to another changes the loss by the difference of two entries of its column
 between the two.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -4,8 +4,6 @@ Nodes of the tree have pairs that are decided. The bound of an unfinished search
 node that is left, because the tree is searched in this order.
 """
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import time

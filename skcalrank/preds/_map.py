@@ -1,7 +1,5 @@
 """The prediction map of MAP, a quadratic assignment that can be solved sequentially."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 from typing import Any

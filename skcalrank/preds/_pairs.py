@@ -1,7 +1,5 @@
 """Prediction maps for any measure of pairs."""
 
-from __future__ import annotations
-
 from functools import partial
 from math import factorial
 

@@ -1,7 +1,5 @@
 """The linear program over inequalities of orders, with the optional solver highspy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The prediction map of every positional measure."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..columns import arrays

@@ -1,7 +1,5 @@
 """Algorithm 1 of RAT13: delete the lightest edges until there is no cycle, then sort."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ order satisfy :math:`-1 \le y_{ij} + y_{jk} - y_{ik} \le 1`. By duality no order
 whatever the multipliers of the triples are.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_matrix
 

@@ -1,7 +1,5 @@
 """Functions by which other modules query a ranker without reading its private attributes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.frozen import FrozenEstimator

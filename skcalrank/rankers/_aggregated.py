@@ -1,7 +1,5 @@
 """Ranker of comparisons or clicks, which aggregates them into the targets of another ranker."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real

@@ -1,7 +1,5 @@
 """Base classes of all rankers, and of those that learn one target per document."""
 
-from __future__ import annotations
-
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress

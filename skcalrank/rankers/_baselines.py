@@ -1,7 +1,5 @@
 """Linear RankSVM and RankNet, baselines to compare calibrated losses with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Real
 from typing import ClassVar

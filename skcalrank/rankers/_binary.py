@@ -1,7 +1,5 @@
 """Rankers of positional measures of binary relevance."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import ClassVar
 

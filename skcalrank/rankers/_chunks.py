@@ -1,7 +1,5 @@
 """Fits of least-squares rankers to columns that are made in chunks of whole queries."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace

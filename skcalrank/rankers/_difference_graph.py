@@ -1,7 +1,5 @@
 """Ranker with a convex loss of the net preferences of many judgments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """The door of a fit: what a user passes becomes rows, which are validated once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Base class of linear scorers on preferences, the edges of a graph of documents."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar

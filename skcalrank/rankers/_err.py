@@ -1,7 +1,5 @@
 """Ranker for expected reciprocal rank, calibrated if relevances are independent."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ The training moments of a split are merged from those of the other folds, so all
 cost one pass over the rows. Each penalty then costs a matrix product and the measure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice

@@ -1,7 +1,5 @@
 """Values of several measures for many mixes of labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Base class of rankers that aggregate the judgments of a query before learning from them."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is known of the calibration of a ranker, read from its plan."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Base class of linear scorers that minimize a convex objective of the scores."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """One ranker for several labels, mixed after the fit."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Linear ranker with any order-preserving loss of the targets of a measure."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from numbers import Real

@@ -1,7 +1,5 @@
 """Base class of rankers with a surrogate on documents and one on pairs of documents."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace

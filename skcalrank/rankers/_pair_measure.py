@@ -1,7 +1,5 @@
 """A ranker for any measure of pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Rankers for average precision and pairwise disagreement, on documents or on pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar

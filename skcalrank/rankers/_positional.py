@@ -1,7 +1,5 @@
 """Rankers of positional measures, which regress the targets and sort."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar
 

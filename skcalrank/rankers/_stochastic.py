@@ -1,7 +1,5 @@
 """Linear ranker of aggregated judgments, fitted by stochastic gradients."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import replace

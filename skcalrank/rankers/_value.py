@@ -1,7 +1,5 @@
 """Ranker with a linear loss of preferences and a regularizer of the scores."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 

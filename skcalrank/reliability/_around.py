@@ -1,7 +1,5 @@
 """Rankers around another ranker, whose scores they give a meaning."""
 
-from __future__ import annotations
-
 from inspect import isclass
 from numbers import Integral
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Rankers whose scores have a unit, such as the probability of relevance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Cut-offs of ranked lists with a promise on average over queries."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """What cut-offs lose and keep if half of some queries calibrate them, again and again."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

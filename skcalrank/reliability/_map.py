@@ -1,7 +1,5 @@
 """The map from scores of queries to values between 0 and 1, which keeps the order exactly."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -7,8 +7,6 @@ in t. If they and a new query are exchangeable, the largest t with
 conformal risk control, [ABF24]_.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

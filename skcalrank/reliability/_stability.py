@@ -1,7 +1,5 @@
 """How far positions move if a ranker is trained on other queries of the same kind."""
 
-from __future__ import annotations
-
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state

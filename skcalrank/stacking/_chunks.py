@@ -1,7 +1,5 @@
 """Fits of linear views in one pass over chunks of whole queries, whose columns are not kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The rankers of a stack: their fits, with scores of held-out rows, and the scale of these."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

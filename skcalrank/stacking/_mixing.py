@@ -1,7 +1,5 @@
 """Choice of the held-out rows of a stack, and the weights of its rankers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A ranker that adds the scores of other rankers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import isclass

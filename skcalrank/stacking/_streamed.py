@@ -1,7 +1,5 @@
 """Features that are read chunk by chunk, several times, beside labels and queries in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 

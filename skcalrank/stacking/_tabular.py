@@ -1,7 +1,5 @@
 """The ranker to begin with on a table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

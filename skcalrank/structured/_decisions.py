@@ -1,7 +1,5 @@
 """Least squares on vectors of the labels, and decisions by their estimated means."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Losses as inner products of vectors of labels and of predictions."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 

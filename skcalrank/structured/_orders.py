@@ -1,7 +1,5 @@
 """Losses of orders of items, whose positions are predicted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
