@@ -1,7 +1,5 @@
 """Leaderboards: scores of items with errors, and ranks that hold for all items at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
