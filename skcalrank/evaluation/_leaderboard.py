@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 from scipy.special import expit
+from sklearn.utils import check_random_state
 
 from ..columns import tables
 from ..columns.types import Array, ArrayLike, Axes, Bools, Floats, Ints, Seed
@@ -610,6 +611,7 @@ def rank_values(
 
 
 def _generator(random_state: Seed) -> np.random.Generator:
+    check_random_state(random_state)
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31))
     return np.random.default_rng(random_state)

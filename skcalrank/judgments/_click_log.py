@@ -162,6 +162,8 @@ def _column(table: Any, column: str, name: str) -> Any:
             f"{name} must have a column {column!r}, got columns "
             f"{', '.join(map(repr, columns[:20]))}."
         )
+    if columns.count(column) > 1:
+        raise ValueError(f"{name} must have one column {column!r}, got {columns.count(column)}.")
     if not table.shape[0]:
         raise ValueError(f"{name} must have a row at least, got none.")
     (values,) = tables.columns_of(table, [column])

@@ -44,6 +44,11 @@ class Votes(NamedTuple):
         name: str = "frame",
     ) -> Votes:
         """Read the columns of two items and of the outcome."""
+        if not isinstance(outcomes, Mapping | None):
+            raise ValueError(
+                "outcomes must be a dict of words, such as {'left': 'a', 'right': 'b'}, got "
+                f"{outcomes!r}."
+            )
         items, first, second = paired_items(table, a, b, name)
         same = first == second
         if same.any():

@@ -354,6 +354,13 @@ ERRORS = {
     "a text of covariates": (VOTES, {"covariates": "z"}, r"covariates must be a list"),
     "no list of covariates": (VOTES, {"covariates": None}, r"such as \['length'\], got None"),
     "no side": (VOTES, {"outcomes": {"x": "left"}}, "outcomes must be one of 'a', 'b', 'tie'"),
+    "a list of outcomes": (VOTES, {"outcomes": ["a"]}, "outcomes must be a dict of words"),
+    "a text of a seed": (VOTES, {"random_state": "x"}, "'x' cannot be used to seed"),
+    "a name twice": (
+        pd.concat([VOTES, VOTES["winner"]], axis=1),
+        {},
+        "votes must have one column 'winner', got 2",
+    ),
     "a side and a name": (table("a>b9 b>a6"), {"outcomes": {}, "outcome": "x"}, "column 'x'"),
 }
 
