@@ -61,6 +61,6 @@ def test_a_third_of_a_sweep_runs_whatever_other_cases_there_are():
     assert 600 < len(rest) < 730
     for some in (names[:500], names[::-7]):
         assert covering.left_out(some) == rest & set(some)
-    assert covering.left_out(sorted(rest)[:2]) == set()
+    assert covering.left_out(sorted(rest)[:1]) == set()
     # The same in every process, with every version.
     assert set(names[:9]) - rest == {"test_of_something[2]"}
