@@ -38,6 +38,7 @@ COMMANDS = {
     "hosts": ["hosts"],
     "leaderboards": ["leaderboards --cells DIR"],
     "leaderboards_ranks": ["leaderboards --cells DIR --part ranks"],
+    "leaderboards_large": ["leaderboards --cells DIR --part large"],
     "leaderboards_speed": ["leaderboards --cells DIR --part speed"],
     "leaderboards_tables": ["leaderboards --cells DIR --part tables"],
     "runs_agreement": ["runs_agreement"],
