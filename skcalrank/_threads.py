@@ -41,7 +41,7 @@ _SMALL = 1 << 18
 
 
 def _ignore(result: Any) -> None:
-    """Take a result that nobody needs."""
+    """Discard a result."""
 
 
 def each(

@@ -231,8 +231,8 @@ def regret_bound(
         raise ValueError(
             f"surrogate_regret must be finite and non-negative, got {regret[wrong][0]:g}."
         )
-    if margin is not None and (not isinstance(margin, Real) or not 0 < margin < np.inf):
-        raise ValueError(f"margin must be a positive number, got {margin!r}.")
+    if margin is not None:
+        check.number("margin", margin, "> 0")
     if not _is_calibrated(measure, pred):
         if margin is not None or results is not None:
             raise ValueError(

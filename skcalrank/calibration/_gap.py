@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -168,8 +167,7 @@ def calibration_gap(
     values = distribution.order_values(measure)
     suboptimal = ~is_best(values)
     if eps is not None:
-        if not isinstance(eps, Real) or not 0 < eps < np.inf:
-            raise ValueError(f"eps must be a positive number or None, got {eps!r}.")
+        check.number("eps", eps, "> 0")
         suboptimal &= values.max() - values >= eps * (1 - 1e-12)
     if not suboptimal.any():
         return CalibrationGap(np.inf, risk.infimum, np.inf, None, None, 0.0)

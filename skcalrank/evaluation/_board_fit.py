@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from ..columns.types import Bools, Floats, Ints
+from ..columns.types import Array, Bools, Floats, Ints
 from ..data import warn
 from ._ballots import TIES, Ballots
 from ._rank_sets import LEAST_FREEDOM, told_apart
@@ -58,17 +58,7 @@ class BoardFit(NamedTuple):
         m, group, is_anchor = len(ballots.group), ballots.group, ballots.votes.items == anchor
         is_equal = ballots.cluster is None and np.ptp(ballots.weight) == 0
         model = ballots.regression(has_ties, distinct=is_equal)
-        if (model.result == 0.5).all():
-            raise ValueError(
-                "votes between items that can be ranked must differ from a tie, got ties alone: "
-                "they say nothing of errors."
-            )
-        total = model.n_clusters()
-        if total < 2:
-            raise ValueError(
-                "Errors need two clusters, got votes of one: collect votes of others, or leave "
-                "cluster= out if votes are independent."
-            )
+        total = _checked_clusters(model)
         theta, curvature = ballots.regression(has_ties, distinct=True).fit()
         law = model.law_at(theta)
         clusters = model.scores(law, curvature)
@@ -76,11 +66,7 @@ class BoardFit(NamedTuple):
         if model.cluster is not None:
             n_clusters = np.bincount(clusters.items.indices, minlength=m)
         is_ranked = (n_clusters > 1) & (group < ballots.n_groups)
-        if anchor is not None and not is_ranked[is_anchor].any():
-            raise ValueError(
-                "anchor must be an item with a finite score and votes of two clusters, such as "
-                f"{ballots.votes.items[np.argmax(is_ranked)]!r}, got {anchor!r}."
-            )
+        _check_anchor(anchor, ballots.votes.items, is_ranked)
         # The mean of a group that is 0 is that of the anchor, or is weighted by votes.
         weight = model.weights_of_items()
         gauge = np.where(np.isin(group, group[is_anchor]), is_anchor, weight)
@@ -187,6 +173,31 @@ class BoardFit(NamedTuple):
         reach = stats.t.ppf((1 + level) / 2, self.freedom_of_all) * error
         columns = (column.tolist() for column in (at, error, at - reach, at + reach))
         return list(zip(names, *columns))
+
+
+def _checked_clusters(model: Regression) -> int:
+    """Return the number of clusters; raise ValueError if votes say nothing of errors."""
+    if (model.result == 0.5).all():
+        raise ValueError(
+            "votes between items that can be ranked must differ from a tie, got ties alone: "
+            "they say nothing of errors."
+        )
+    total = model.n_clusters()
+    if total < 2:
+        raise ValueError(
+            "Errors need two clusters, got votes of one: collect votes of others, or leave "
+            "cluster= out if votes are independent."
+        )
+    return total
+
+
+def _check_anchor(anchor: str | None, items: Array, is_ranked: Bools) -> None:
+    """Raise ValueError unless the anchor, if any, has a score with an error."""
+    if anchor is not None and not is_ranked[items == anchor].any():
+        raise ValueError(
+            "anchor must be an item with a finite score and votes of two clusters, such as "
+            f"{items[np.argmax(is_ranked)]!r}, got {anchor!r}."
+        )
 
 
 def _in_gauge(

@@ -315,6 +315,7 @@ class Comparison:
         -------
         board : Leaderboard
             Of the queries on which the measure is defined for all systems, see :func:`rank_sets`.
+            With a judge, of the queries of people alone.
 
         Raises
         ------

@@ -230,10 +230,10 @@ def test_gap_of_a_regret_is_above_the_calibration_function(rng):
     assert calibration_gap("squared", "sort", "map", law, eps=5.0).gap == np.inf
 
 
-@pytest.mark.parametrize("eps", [0.0, -1.0, np.inf, "small"])
+@pytest.mark.parametrize("eps", [0.0, -1.0, np.inf, "small", True])
 def test_regrets_are_positive(eps):
     law = LabelDistribution([[0, 1]])
-    with pytest.raises(ValueError, match="eps must be a positive number or None, got"):
+    with pytest.raises(ValueError, match="eps must be a finite number > 0, got"):
         calibration_gap("squared", "sort", "map", law, eps=eps)
-    with pytest.raises(ValueError, match="margin must be a positive number, got"):
+    with pytest.raises(ValueError, match="margin must be a finite number > 0, got"):
         regret_bound("ndcg", "squared", 0.1, r=3, margin=eps)
