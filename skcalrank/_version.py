@@ -1,6 +1,6 @@
 """The version, and what a report of a bug should say about the machine."""
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 # Of the extras, what scikit-learn does not print; xgboost goes by two names.
 _OPTIONAL = (
