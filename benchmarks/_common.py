@@ -39,6 +39,7 @@ __all__ = [
     "print_table",
     "print_threads",
     "say",
+    "version_of",
 ]
 
 VARIABLE = "SKCALRANK_DATA"
@@ -197,7 +198,7 @@ def optional(name):
 
 def describe_environment(*packages, threads=None):
     """One line: versions, cores, and threads: the given number, else those of BLAS."""
-    others = "".join(f", {name} {_version(name)}" for name in packages)
+    others = "".join(f", {name} {version_of(name)}" for name in packages)
     if threads is None:
         pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
         said = f"BLAS threads {max(pools, default='unknown')}"
@@ -285,7 +286,7 @@ def peak_bytes(call):
     return peak
 
 
-def _version(name):
+def version_of(name):
     try:
         return version(name)
     except PackageNotFoundError:

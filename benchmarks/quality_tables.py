@@ -3,6 +3,7 @@
     python benchmarks/quality_tables.py --data DIR --cells CELLS
     python benchmarks/quality_tables.py --data DIR --cells CELLS --summary --save
     python benchmarks/quality_tables.py --data DIR --cells CELLS --come --save quality_tables_come
+    python benchmarks/quality_tables.py --data DIR --cells CELLS --half later
 
 The sets of _sets.py are in two halves, fixed before any fit. Defaults of the package are chosen on
 the selecting half; only the other is reported. What follows was written before any figure. A third
@@ -57,15 +58,17 @@ that variants lie side by side; `--variants FILE.py` runs those in its dict `VAR
 from a seed to a ranker. Cells that failed are counted, and leave their set out of the comparisons
 that need them.
 
-**A ranker of your own** goes through the protocol, and its row is printed beside ours:
+**A ranker or a table of your own** goes through the protocol, and its row is printed beside ours:
 
-    python benchmarks/quality_tables.py --data DIR --cells CELLS --ranker module:Class
+    python benchmarks/quality_tables.py --cells CELLS --ranker module:Class
+    python benchmarks/quality_tables.py --cells CELLS --ranker module:Class --table module:function
 
 The class, or any function without arguments, makes an object with `predict(X)` and `fit(X, y, qid)`
 or `fit(X, y, group=sizes)`. It gets the columns that peers get, training and validation queries as
 one table sorted by query, and the number of the draw as `random_state` if it has one. Its rows have
-no setting to pick from: pick inside. A set of your own is an entry of `PACKAGED` in
-_sets_packages.py.
+no setting to pick from: pick inside. The function returns a frame, whole numbers as grades, and the
+query of each row, and takes the place of the reported sets. Modules are looked for in the folder
+where you are, too.
 """
 
 from __future__ import annotations
@@ -82,16 +85,15 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, partial
-from importlib.metadata import version
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from _common import describe_environment, parser, print_table, say
+from _common import describe_environment, parser, print_table, say, version_of
 from _letor import Part
-from _sets import HALVES, SETS, load
+from _sets import HALVES, SETS, RankingSet, load
 from threadpoolctl import threadpool_limits
 
 from skcalrank import BoostedRanker, NDCGRanker, TabularRanker
@@ -105,6 +107,7 @@ N_DRAWS, N_DRAWS_FEW, FEW = 3, 4, (10, 20, 50, 100)
 PACKAGES = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "skrub")
 AS_IT_COMES = "as it comes"
 SELECTING, REPORTED, LATER = HALVES
+OWN = "own"
 
 
 # -- draws ---------------------------------------------------------------------------------
@@ -440,7 +443,7 @@ def run(name, draw, n_train, jobs, options):
         except Exception as error:
             cell["error"] = f"{type(error).__name__}: {error}"
             n_failed += 1
-        cell["versions"] = {package: version(package) for package in (*PACKAGES, "skcalrank")}
+        cell["versions"] = {package: version_of(package) for package in (*PACKAGES, "skcalrank")}
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}")
         unfinished.write_text(json.dumps(cell))
@@ -509,11 +512,12 @@ def difference(ours, theirs):
 
 
 def over_sets(differences):
-    """Mean over the sets, with the standard error of the draw of sets."""
+    """Mean over the sets, with the standard error of their draw; one set has its own error."""
+    differences = list(differences)
+    if len(differences) == 1:
+        return differences[0]
     means = np.array([each.mean for each in differences])
-    return Difference(
-        means.mean(), means.std(ddof=1) / np.sqrt(len(means)) if means[1:].size else 0
-    )
+    return Difference(means.mean(), means.std(ddof=1) / np.sqrt(len(means)))
 
 
 class Cells:
@@ -687,29 +691,52 @@ def tell_failures(sets):
 
 
 def summarize_own(options):
-    """Rankers of a user, and ours, against a picked lambdarank."""
-    sets = read_half(options.half or REPORTED, options)
+    """Rankers or tables of a user, and ours, against a picked lambdarank."""
+    sets, picked = read_half(options.half or REPORTED, options), "lambdarank, picked"
     tell_failures(sets.values())
-    makers = {name: [name] for name in options.ranker} | ours_in(sets, options.tag)
-    show_ours(sets, makers, "lambdarank, picked")
+    ours = ours_in(sets, options.tag)
+    show_ours(sets, {name: [name] for name in options.ranker} | ours, picked)
+    for label in options.ranker or ours:
+        show_sets(sets, label, [picked])
+
+
+def add_own(options):
+    """Look up what a user has named, and make a group of the tables."""
+    for name in [*options.ranker, *options.table]:
+        try:
+            resolve_name(name)
+        except (ImportError, AttributeError, ValueError) as error:
+            sys.exit(f"{name} must be MODULE:NAME, found from {os.getcwd()}: {error}")
+    for name in options.table:
+        SETS[name] = RankingSet(name, "", "", lambda _, name=name: resolve_name(name)())
+        options.only = [*options.only, name]
+    if options.table:
+        HALVES[OWN], options.half = options.table, OWN
+
+
+HEADS = {
+    SELECTING: "Selecting half: defaults were chosen on these sets, which prove nothing",
+    REPORTED: "Reported half",
+    LATER: "Later tables, fitted once, after all defaults stood",
+}
 
 
 def summarize(options):
-    """The reported half alone, and a small table of the other one."""
+    """All tables of `--half`; without it those of the reported half, and one of the other."""
     label = f"TabularRanker() [{options.tag}]"
-    sets = read_half(REPORTED, options)
-    if sets:
-        say("\nReported half")
+    halves = [options.half] if options.half else [REPORTED, SELECTING]
+    found = {half: sets for half in halves if (sets := read_half(half, options))}
+    if not found:
+        sys.exit(f"No cells of {' or '.join(halves)} in {options.cells}: run them first.")
+    for half, sets in found.items():
+        say(f"\n{HEADS[half]}")
         tell_failures(sets.values())
-        show_sets(sets, label)
-        show_against(sets, label)
-        for against in ("lambdarank, picked", "picked peer"):
+        is_whole = half in (REPORTED, options.half)
+        if is_whole:
+            show_sets(sets, label)
+            show_against(sets, label)
+        for against in ["lambdarank, picked", "picked peer"][: 1 + is_whole]:
             show_ours(sets, ours_in(sets, options.tag), against)
-    selecting = read_half(SELECTING, options)
-    if selecting:
-        say("\nSelecting half: defaults were chosen on these sets, which prove nothing")
-        tell_failures(selecting.values())
-        show_ours(selecting, ours_in(selecting, options.tag), "lambdarank, picked")
 
 
 def summarize_come(options):
@@ -809,10 +836,13 @@ def main(argv=None):
         "--learners",
         nargs="+",
         choices=[*GROUPS, *GROUPS["peers"], *OURS],
-        help="what is fitted (default all; with --ranker lambdarank and TabularRanker())",
+        help="what is fitted (default all; with yours lambdarank and TabularRanker())",
     )
     arguments.add_argument(
         "--ranker", nargs="+", default=[], metavar="MODULE:CLASS", help="rankers of your own"
+    )
+    arguments.add_argument(
+        "--table", nargs="+", default=[], metavar="MODULE:FUNCTION", help="tables of your own"
     )
     arguments.add_argument("--tag", default="base", help="name of the code of ours")
     arguments.add_argument("--variants", metavar="FILE", help="further rankers of ours, alone")
@@ -823,9 +853,11 @@ def main(argv=None):
     arguments.add_argument("--compare", metavar="DEFAULT", help="the rule for defaults")
     options = arguments.parse_args(argv)
     options.data = options.data or os.environ.get("SKCALRANK_DATA")
-    beside = ["lambdarank", "TabularRanker()"] if options.ranker else list(GROUPS)
+    has_own = bool(options.ranker or options.table)
+    beside = ["lambdarank", "TabularRanker()"] if has_own else list(GROUPS)
     options.learners = [] if options.variants else options.learners or beside
-    sys.path.append(os.getcwd())  # where modules of --ranker are
+    sys.path.append(os.getcwd())  # where modules of a user are
+    add_own(options)
     print(describe_environment(*PACKAGES, threads=1))
     if options.compare:
         return compare(options)
@@ -834,13 +866,13 @@ def main(argv=None):
     if options.summary:
         summarize(options)
         return summarize_few(options) if options.few else None
-    halves = [REPORTED] if options.few or options.ranker else [SELECTING, REPORTED]
+    halves = [REPORTED] if options.few or has_own else [SELECTING, REPORTED]
     halves = [options.half] if options.half else halves
     chosen = [name for half in halves for name in HALVES[half]]
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run_all([name for name in options.only if name in chosen], options)
-    return summarize_own(options) if options.ranker else None
+    return summarize_own(options) if has_own else None
 
 
 if __name__ == "__main__":

@@ -73,6 +73,33 @@ def test_scripts_run(script, tmp_path):
     assert "---" in done.stdout, "a table must be printed"
 
 
+MINE = """
+from sklearn.dummy import DummyRegressor
+from skcalrank.datasets import make_offers
+
+class Constant(DummyRegressor):
+    def fit(self, X, y, group):
+        assert sum(group) == len(X) == len(y)
+        return super().fit(X, y)
+
+def offers():
+    X, y, qid = make_offers(60, 6, random_state=0)
+    return X[["price", "category"]], y, qid
+"""
+
+
+@pytest.mark.slow
+def test_a_ranker_and_a_table_of_a_user_go_through_the_protocol(tmp_path):
+    (tmp_path / "mine.py").write_text(MINE)
+    script = ROOT / "benchmarks" / "quality_tables.py"
+    command = [sys.executable, script, "--cells", "cells", "--draws", "1", "--table", "mine:offers"]
+    for ranker, said in (("mine:Constant", "mine:Constant "), ("mine:No", "has no attribute 'No'")):
+        asked = [*command, "--ranker", ranker]
+        done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert said in done.stdout + done.stderr, done.stderr
+        assert bool(done.returncode) == (ranker == "mine:No"), done.stderr
+
+
 def test_the_pages_show_all_results():
     pages = sorted((ROOT / "doc").glob("benchmarks*.rst"))
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
