@@ -92,7 +92,7 @@ def columns_for(model: Any) -> Columns:
     """Return the columns that a fitted model reads."""
     names = getattr(model, "feature_names_in_", None)
     text = text_columns(encoder_of(model))
-    return Columns(features=None if names is None else list(names), text=text)
+    return Columns(features=None if names is None else list(names), text=text, chosen_by="")
 
 
 def text_columns(encoder: TableEncoder | None) -> tuple[str, ...]:

@@ -162,7 +162,8 @@ def _read_tables(args: Namespace) -> tuple[list[RankingData], TableEncoder]:
     settings: dict[str, Any] = {"whole": True, "of_any_kind": True}
     ((train, _),) = files.Reader(args.files[0], args, **settings)
     encoder = TableEncoder(args.columns or None).fit(*train)
-    settings["chosen"] = Columns(features=list(train.X.columns), text=text_columns(encoder))
+    names, text = list(train.X.columns), text_columns(encoder)
+    settings["chosen"] = Columns(features=names, text=text, chosen_by="")
     tests = [files.Reader(path, args, **settings) for path in args.files[1:]]
     data = [train, *(test for reader in tests for test, _ in reader)]
     return data, encoder

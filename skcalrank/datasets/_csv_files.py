@@ -47,6 +47,15 @@ class Columns(NamedTuple):
     told: bool = False  # whether `text` names all columns that some chunk of CSV shows as text
     sep: str | None = None  # between the fields of a line; None as the suffix or the header says
     encoding: str | None = None  # of text; None as its first bytes say, else UTF-8
+    chosen_by: str = "features (--features)"  # the argument that names features, "" if none does
+    named: tuple[tuple[str, str], ...] = ()  # of other tables, what `required` returns
+
+    def required(self) -> list[tuple[str, str]]:
+        """Return the columns that must exist, each behind the argument that names it."""
+        roles = [("qid (--qid-column)", self.qid), ("label (--label-column)", self.label)]
+        features = [(self.chosen_by, name) for name in self.features or ()]
+        drop = [("drop (--drop)", name) for name in self.drop]
+        return [*self.named] or roles[: 1 + self.labelled] + features + drop
 
     def read_of(self, names: list[str]) -> list[str]:
         """Return those of the names of columns that are read."""

@@ -149,6 +149,7 @@ def load_table(
     chosen = Columns(
         qid, label or "", document, names, labelled, codes=codes, sep=sep, encoding=encoding
     )
+    chosen = chosen if columns is None else chosen._replace(chosen_by="columns")
     dtype = None if kinds == "any" else np.float64
     names, chunks = read_table(source, chosen, chunk_rows=chunk_rows, dtype=dtype)
     name = "a data frame" if tables.is_frame(source) else _name_of(source)

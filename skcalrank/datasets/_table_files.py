@@ -327,20 +327,20 @@ def _feature_names(path: str, frame: Any, columns: Columns, *, of_numbers: bool)
 
 def _refuse_unknown(path: Any, names: Any, columns: Columns) -> None:
     """Raise for columns that are asked for and are not among the names of a table."""
-    roles = [columns.qid, *([columns.label] * columns.labelled)]
     names = list(map(str, names))
-    unknown = [n for n in (*roles, *(columns.features or ()), *columns.drop) if n not in names]
+    unknown = {name: by for by, name in columns.required() if name not in names}
     if not unknown:
         return
-    usual = {columns.qid: "user_id", columns.label: "rating"}.get(unknown[0])
-    close = [usual] if usual in names else difflib.get_close_matches(unknown[0], names, 1)
+    first = next(iter(unknown))
+    usual = {columns.qid: "user_id", columns.label: "rating"}.get(first)
+    close = [usual] if usual in names else difflib.get_close_matches(first, names, 1)
+    arguments = " and ".join(filter(None, dict.fromkeys(unknown.values())))
     raise ValueError(
-        f"{path} has no column {', '.join(map(repr, dict.fromkeys(unknown)))}"
+        f"{path} has no column {', '.join(map(repr, unknown))}"
         + (f" (did you mean {close[0]!r}?)" if close else "")
         + f": its columns are {', '.join(names)}."
         + advice_on_separators(names)
-        + " The columns of queries and labels are named by qid and label, on the command line by "
-        "--qid-column and --label-column." * (unknown[0] in roles)
+        + f" Choose among these by {arguments}." * bool(arguments)
     )
 
 

@@ -19,15 +19,16 @@ from ._strengths import Regression
 ORDER, TIES = "order_effect", "ties"
 
 
-def table_of_votes(votes: Any, columns: list[str]) -> Any:
-    """Return a table, of a path one with these columns."""
+def table_of_votes(votes: Any, columns: list[tuple[str, str]]) -> Any:
+    """Return a table, of a path one with these columns, each behind the argument that names it."""
     if not isinstance(votes, (str, os.PathLike, list)):
         return votes
     files = table_files(votes)
     if files is None:
         raise ValueError(f"votes must be a table, .csv, .tsv or .parquet, got {votes}.")
-    a, b, *others = columns
-    kept = Columns(qid=a, document=b, features=others, labelled=False)
+    first, *others = [column for _, column in columns]
+    named = tuple((f"{argument} (--{argument})", column) for argument, column in columns)
+    kept = Columns(qid=first, features=others, labelled=False, named=named)
     return needs("pandas").concat([frame for _, frame in files.frames(kept)])
 
 

@@ -443,8 +443,9 @@ def leaderboard(
             f"covariates must be a list of columns, such as ['length'], got {covariates!r}."
         )
     columns = [*covariates]
-    others = [*columns, *(name for name in (cluster, weight) if name is not None)]
-    table = table_of_votes(votes, [a, b, outcome, *others])
+    named = [("a", a), ("b", b), ("outcome", outcome), *(("covariates", of) for of in columns)]
+    named += [(of, name) for of, name in (("cluster", cluster), ("weight", weight)) if name]
+    table = table_of_votes(votes, named)
     words, rng = (a, b, outcome, outcomes), _generator(random_state)
     ballots = Ballots.read(table, words, columns, bool(order_effect), cluster, weight)
     fit = BoardFit.of(ballots, ties == "davidson", anchor, rng)

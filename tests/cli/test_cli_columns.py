@@ -43,7 +43,7 @@ def test_a_wrong_name_is_told_with_all_columns(capsys, offers, new, command):
     assert "cannot read" not in message
     assert "has no column 'qid': its columns are f0, f1, f2, f3, f4, f5, grade, docid" in message
     assert "sku, shop, search_id" in message
-    assert "--qid-column" in message
+    assert "Choose among these by qid (--qid-column)." in message
     message = fail(capsys, command, *argv, "--qid-column", "serach_id", "--label-column", "grade")
     assert "has no column 'serach_id' (did you mean 'search_id'?)" in message
 
@@ -74,6 +74,8 @@ def test_columns_that_cannot_be_chosen(capsys, offers, new, options, words, comm
     message = fail(capsys, command, *argv, *QUERIES, *options)
     assert words in message
     assert "--qid-column" not in message
+    if "has no column" in words:
+        assert f"Choose among these by {options[0][2:]} ({options[0]})." in message
 
 
 @pytest.mark.parametrize("option", ["--drop", "--features"])
@@ -89,4 +91,6 @@ def test_the_test_file_needs_the_chosen_columns_alone(capsys, offers, frames, tm
     argv = [offers, str(file), *QUERIES, "--rankers", "ndcg", "--measures", "ndcg@10"]
     out = run(capsys, "compare", *argv, "--features", "f1")
     assert "1 features" in " ".join(out.split())
-    assert "no column 'f0'" in fail(capsys, "compare", *argv, "--drop", "sku", "shop")
+    message = fail(capsys, "compare", *argv, "--drop", "sku", "shop")
+    assert "no column 'f0'" in message
+    assert "Choose among these" not in message

@@ -64,3 +64,10 @@ def test_what_is_wrong_is_told(capsys, votes, tmp_path):
         capsys, "leaderboard", votes, *OPTIONS, *WORDS, "--output", votes
     )
     assert "must be a table" in fail(capsys, "leaderboard", str(tmp_path / "none.txt"))
+
+
+@pytest.mark.parametrize("option", ["a", "b", "outcome", "covariates", "cluster", "weight"])
+def test_a_column_that_is_missing_is_told_with_its_option(capsys, votes, option):
+    message = fail(capsys, "leaderboard", votes, *OPTIONS, *WORDS, f"--{option}", "nope")
+    assert "games.csv has no column 'nope': its columns are white, black, result." in message
+    assert message.rstrip().endswith(f"Choose among these by {option} (--{option}).")

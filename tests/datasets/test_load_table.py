@@ -203,6 +203,8 @@ def test_the_columns_of_recommendations_are_known():
     )
     with pytest.raises(ValueError, match=r"no column 'qid', 'label' \(did you mean 'user_id'\?\)"):
         load_table(frame)
+    with pytest.raises(ValueError, match=r"x\. Choose among these by qid .*\) and label \(--label"):
+        load_table(frame)
     with pytest.raises(ValueError, match=r"no column 'label' \(did you mean 'rating'\?\)"):
         load_table(frame, qid="user_id")
     X, y, qid = load_table(frame, qid="user_id", label="rating", document="item_id")
