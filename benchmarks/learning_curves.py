@@ -22,7 +22,8 @@ they cannot read from the offers made by hand: a flag for the word of the title 
 weekday and hour of the date. Packages that are not installed are named, and left out.
 
 Cells are written when they are done, and not run again; `--only`, `--learners` and `--sizes` take
-some of them. Gain 2^y - 1; queries without a relevant document are left out.
+some of them. Gain 2^y - 1; queries without a relevant document are left out. Standard errors are of
+test queries alone.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ PEERS = {
 }
 RANKERS = ("TabularRanker()", "BoostedRanker(n_models=2)", "BoostedRanker()", "NDCGRanker()")
 LEARNERS = (*RANKERS, *PEERS)
+ERRORS = f"± standard error of the difference to {RANKERS[0]}"
 
 
 # -- data ----------------------------------------------------------------------------------
@@ -170,9 +172,9 @@ def run(options):
 def show(name, found, options):
     """Values and seconds of one set."""
     columns = ["", *(f"{size:,} queries" for size in options.sizes)]
-    for title, cell in (("NDCG@10", _quality), ("CPU seconds of a fit", _seconds)):
+    for title, cell in ((f"NDCG@10 {ERRORS}", _quality), ("CPU seconds of a fit", _seconds)):
         rows = [
-            [learner, *(cell(found.get((name, size, learner))) for size in options.sizes)]
+            [learner, *(cell(found, name, size, learner) for size in options.sizes)]
             for learner in options.learners
             if any(key[0] == name and key[2] == learner for key in found)
         ]
@@ -180,29 +182,21 @@ def show(name, found, options):
         print_table(columns, rows)
 
 
-def _quality(outcomes):
-    return f"{np.mean([np.nanmean(each) for _, each in outcomes]):.4f}" if outcomes else ""
+def _quality(found, name, size, learner):
+    outcomes, first = (found.get((name, size, each), []) for each in (learner, RANKERS[0]))
+    if not outcomes:
+        return ""
+    mean = np.mean([np.nanmean(each) for _, each in outcomes])
+    if learner == RANKERS[0] or not first:
+        return f"{mean:.4f}"
+    gaps = np.concatenate([of[1] - of_first[1] for of, of_first in zip(outcomes, first)])
+    gaps = gaps[~np.isnan(gaps)]
+    return f"{mean:.4f} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.4f}"
 
 
-def _seconds(outcomes):
+def _seconds(found, name, size, learner):
+    outcomes = found.get((name, size, learner))
     return f"{np.mean([seconds for seconds, _ in outcomes]):.2f}" if outcomes else ""
-
-
-def say_errors(found):
-    """Say how large the standard errors of differences to the first learner are."""
-    errors = []
-    for (name, size, learner), outcomes in found.items():
-        ours = found.get((name, size, RANKERS[0]), [])
-        if learner == RANKERS[0] or not ours:
-            continue
-        gaps = np.concatenate([a[1] - b[1] for a, b in zip(outcomes, ours)])
-        gaps = gaps[~np.isnan(gaps)]
-        errors.append(gaps.std(ddof=1) / np.sqrt(len(gaps)))
-    if errors:
-        say(
-            f"\nStandard errors of differences to {RANKERS[0]}, of test queries alone: "
-            f"{np.median(errors):.4f} in the median, {max(errors):.4f} at most"
-        )
 
 
 def main(argv=None):
@@ -218,7 +212,6 @@ def main(argv=None):
         found = run(options)
     for name in options.only:
         show(name, found, options)
-    say_errors(found)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,25 @@
-"""Draw the learning curves of README.md and of the page of benchmarks.
+"""Draw NDCG@10 by the number of training queries: learning curves, and tables with few queries.
 
-Run ``python doc/curves_picture.py``. It reads ``doc/benchmark_results/learning_curves.json``, which
-``benchmarks/learning_curves.py --save`` writes, and writes ``doc/_static/learning_curves.svg``.
+Run ``python doc/curves_picture.py``. It reads ``learning_curves.json`` and ``quality_tables.json``
+of ``doc/benchmark_results``, which scripts of ``benchmarks/`` write with ``--save``, and writes
+``learning_curves.svg`` and ``few_queries.svg`` to ``doc/_static``.
+
+A band is two standard errors of the difference to ``TabularRanker()``, whose line has none: another
+line is ahead or behind where its band leaves that line.
 """
 
 import json
+import re
+from hashlib import sha1
 from itertools import pairwise
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PATH = HERE / "_static" / "learning_curves.svg"
-RESULTS = HERE / "benchmark_results" / "learning_curves.json"
+FOLDER = HERE / "_static"
+RESULTS = HERE / "benchmark_results"
+OURS = "TabularRanker()"
+# The first one sets the lines; a reader may have any of them.
+FONTS = ["DejaVu Sans", "Verdana", "Arial"]
 TITLES = {
     "offers": "offers: text, dates, categories",
     "little noise": "little noise, two numbers interact",
@@ -19,55 +28,116 @@ TITLES = {
 }
 # Color, style and width; what is not named is not drawn.
 LINES = {
-    "TabularRanker()": ("#c2410c", "-", 2.2),
-    "BoostedRanker(n_models=2)": ("#b45309", "--", 1.4),
+    OURS: ("#c2410c", "-", 2.2),
+    "BoostedRanker(n_models=2)": ("#854d0e", "--", 1.4),
     "NDCGRanker()": ("#57534e", ":", 1.4),
     "lambdarank, stopped": ("#1d4ed8", "-", 1.4),
+    "lambdarank, picked": ("#1d4ed8", "-", 1.4),
     "CatBoost, QueryRMSE": ("#15803d", "-", 1.4),
+    "QueryRMSE, picked": ("#15803d", "-", 1.4),
     "skrub, regression": ("#7e22ce", "--", 1.2),
 }
 
 
-def curves():
-    """Return, for each set, the numbers of queries and NDCG@10 by learner (None: not run)."""
-    shown = json.loads(RESULTS.read_text(encoding="utf-8"))["shown"]
-    out = {}
-    for line, table in pairwise(shown):
-        if not isinstance(line, str) or not line.endswith(": NDCG@10"):
-            continue
-        sizes = [int(column.split()[0].replace(",", "")) for column in table["columns"][1:]]
-        rows = {row[0]: [float(c) if c else None for c in row[1:]] for row in table["rows"]}
-        out[line.removesuffix(": NDCG@10")] = sizes, rows
-    return out
+def _shown(name):
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["shown"]
 
 
-def draw(path=PATH):
-    """Draw a panel for each set, on white, which is legible on dark pages too."""
+def _numbers(cell):
+    """Return a number and its standard error; nan where there is none."""
+    found = [float(number) for number in re.findall(r"[+-]?\d*\.\d+", cell)]
+    return [*found[:2], float("nan"), float("nan")][:2]
+
+
+def _points(values, errors):
+    """Return numbers of queries, and values and errors by learner, from two tables."""
+    sizes = [int(column.split()[0].replace(",", "")) for column in values["columns"][1:]]
+    rows = {
+        name: [(_numbers(of)[0], _numbers(by)[1]) for of, by in zip(cells, _of_row(errors, name))]
+        for name, *cells in values["rows"]
+    }
+    return sizes, {name: rows[name] for name in LINES if name in rows}
+
+
+def _of_row(table, name):
+    """Return the cells of a row; empty ones if the table does not have it."""
+    return next(
+        (cells for row, *cells in table["rows"] if row == name), [""] * len(table["columns"])
+    )
+
+
+def learning_curves():
+    """Return the points of each set, one table for both."""
+    return {
+        TITLES[line.partition(":")[0]]: _points(table, table)
+        for line, table in pairwise(_shown("learning_curves"))
+        if isinstance(line, str) and ": NDCG@10" in line
+    }
+
+
+def few_queries():
+    """Return the points of the mean over tables: one table has the values, one the errors."""
+    tables = [item for item in _shown("quality_tables") if isinstance(item, dict)]
+    values, differences = [each for each in tables if each["columns"][1].startswith("10 queries")]
+    n_sets = re.search(r"\d+(?= sets)", values["columns"][1])[0]
+    return {f"mean over {n_sets} tables": _points(values, differences)}
+
+
+PICTURES = {"learning_curves": (learning_curves, (2, 2)), "few_queries": (few_queries, (1, 1))}
+
+
+def digest(panels):
+    """Tell what a picture is drawn from, in a few letters that stand in it."""
+    return sha1(repr((panels, LINES)).encode()).hexdigest()[:12]
+
+
+def draw(name, folder=FOLDER):
+    """Draw a panel for each set, on white, with type for a page of 420 pixels."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    matplotlib.rcParams.update({"svg.hashsalt": "curves", "font.size": 10})
-    figure = Figure(figsize=(9, 6), layout="constrained", facecolor="white")
-    panels = figure.subplots(2, 2, sharex=True)
-    for panel, (name, (sizes, rows)) in zip(panels.flat, curves().items()):
-        for learner, (color, style, width) in LINES.items():
-            found = [(n, v) for n, v in zip(sizes, rows.get(learner, [])) if v is not None]
-            if found:
-                at, values = zip(*found)
-                line = {"color": color, "linestyle": style, "linewidth": width}
-                panel.plot(at, values, marker="o", markersize=3.5, label=learner, **line)
-        panel.set(title=TITLES[name], xscale="log")
-        panel.title.set_fontsize(11)
-        panel.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        panel.minorticks_off()
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.grid(alpha=0.25)
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
-    figure.supxlabel("training queries", fontsize=10)
-    figure.supylabel("NDCG@10 on 1,000 other queries", fontsize=10)
-    figure.savefig(path, metadata={"Date": None})
+    matplotlib.rcParams.update(
+        {
+            "svg.hashsalt": "curves",
+            "svg.fonttype": "none",
+            "font.size": 10,
+            "font.sans-serif": FONTS,
+        }
+    )
+    of_name, (n_rows, n_columns) = PICTURES[name]
+    panels = of_name()
+    figure = Figure((6, 1 + 2.7 * n_rows), layout="constrained", facecolor="white")
+    for axes, (title, (sizes, rows)) in zip(
+        figure.subplots(n_rows, n_columns, squeeze=False).flat, panels.items()
+    ):
+        for learner, points in rows.items():
+            _line(axes, sizes, points, learner)
+        axes.set_title(title, fontsize=10)
+        axes.set(xscale="log")
+        axes.set_xticks(sizes, [f"{size:,}".replace(",000", "k") for size in sizes])
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    for axes in figure.axes[-n_columns:]:
+        axes.set_xlabel("training queries")
+    figure.supylabel("NDCG@10 on other queries", fontsize=10)
+    about = {"Date": None, "Creator": None, "Description": digest(panels)}
+    figure.savefig(folder / f"{name}.svg", metadata=about)
+
+
+def _line(axes, sizes, points, learner):
+    """Draw a line, and the band of two standard errors around it."""
+    color, style, width = LINES[learner]
+    known = [(size, *point) for size, point in zip(sizes, points) if point[0] == point[0]]
+    at, values, errors = map(list, zip(*known))
+    axes.plot(at, values, color=color, ls=style, lw=width, marker="o", markersize=3, label=learner)
+    if learner != OURS:
+        low, high = ([v + sign * e for v, e in zip(values, errors)] for sign in (-2, 2))
+        axes.fill_between(at, low, high, color=color, alpha=0.15, linewidth=0)
 
 
 if __name__ == "__main__":
-    draw()
+    for each in PICTURES:
+        draw(each)
