@@ -100,10 +100,7 @@ class Tally:
         """
         if c is None:
             return np.log(self.wins + 0.5) - np.log(self.losses + 0.5)
-        if not isinstance(c, (int, float, np.number)) or not 0 <= c < np.inf:
-            raise ValueError(
-                f"c must be finite and non-negative, or None for half a judgment, got {c!r}."
-            )
+        check.number("c", c, ">= 0", "or None for half a judgment")
         win, lose = (share + c for share in self.law(conditional))
         one_way = (win == 0) | (lose == 0)
         warn_of(
@@ -118,8 +115,7 @@ class Tally:
 
 def check_iteration(tol: Any, max_iter: Any) -> None:
     """Raise unless the tolerance and the number of iterations are positive."""
-    if not isinstance(tol, (int, float, np.number)) or not 0 < tol < np.inf:
-        raise ValueError(f"tol must be finite and positive, got {tol!r}.")
+    check.number("tol", tol, "> 0")
     check.count("max_iter", max_iter)
 
 

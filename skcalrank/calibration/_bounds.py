@@ -1,7 +1,6 @@
 """Bounds of the target regret by the surrogate regret."""
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -74,8 +73,7 @@ def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
     if np.ndim(r):
         raise ValueError(f"r must be one number of documents, got {r!r}.")
     (r,) = _check_sizes(r)
-    if not isinstance(p, Real) or isinstance(p, bool) or not p >= 1:
-        raise ValueError(f"p must be a number >= 1, got {p!r}.")
+    check.number("p", p, ">= 1", is_finite=False)
     phi = measure.basis(np.arange(1, r + 1), r)
     half = r // 2
     return float(np.linalg.norm(phi[:half] - phi[::-1][:half], p)) if half else 0.0

@@ -642,7 +642,10 @@ class Reads(NamedTuple):
         }
 
 
-_SIGNS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+_SIGNS = {
+    **{">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le},
+    "!=": operator.ne,
+}
 
 
 def option(name: str, value: object, options: Iterable[object]) -> None:
@@ -663,32 +666,37 @@ def count(name: str, value: Any, what: str = "", *, least: float = 1, most: floa
         raise ValueError(f"{name} must be an integer {span}{what}, got {value!r}.")
 
 
-def number(name: str, value: Any, span: str = "", what: str = "") -> None:
+def number(
+    name: str, value: Any, span: str = "", what: str = "", *, is_finite: bool = True
+) -> None:
     """Raise ValueError unless the value is a finite number in a span: "", "> 0", ">= 0 and < 1".
 
-    `what` is put into the message, as in `count`.
+    Without `is_finite` it may be infinite. `what` is put into the message, as in `count`.
     """
     ends = [end.split() for end in span.split(" and ") if end]
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_number and abs(value) < np.inf) or not all(
+    if not (is_number and (abs(value) < np.inf or not is_finite)) or not all(
         _SIGNS[sign](value, float(end)) for sign, end in ends
     ):
-        kind = f"finite number {span}".strip() + (what and f", {what}")
+        kind = f"{'finite ' * is_finite}number {span}".strip() + (what and f", {what}")
         raise ValueError(f"{name} must be a {kind}, got {value!r}.")
+
+
+def share(name: str, value: Any) -> None:
+    """Raise ValueError unless the value is a number between 0 and 1."""
+    number(name, value, "> 0 and < 1", "such as 0.95")
 
 
 def cutoff(k: Any, name: str = "k") -> None:
     """Raise ValueError unless the cutoff k is None or an integer >= 1."""
-    if k is None:
-        return
-    if not _is_integer(k) or k < 1:
-        raise ValueError(f"{name} must be an integer >= 1, or None for all documents, got {k!r}.")
+    if k is not None:
+        count(name, k, "or None for all documents")
 
 
 def time_limit(seconds: float | None) -> None:
     """Raise ValueError unless a time limit is None or a positive number of seconds."""
-    if seconds is not None and not (isinstance(seconds, Real) and seconds > 0):
-        raise ValueError(f"time_limit must be a positive number or None, got {seconds!r}.")
+    if seconds is not None:
+        number("time_limit", seconds, "> 0", "or None", is_finite=False)
 
 
 def _is_integer(value: object) -> bool:

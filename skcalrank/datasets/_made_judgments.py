@@ -1,6 +1,5 @@
 """Partial judgments drawn from a known distribution: comparisons and click sessions."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -60,8 +59,7 @@ def sample_comparisons(
     array([ 1.5, -1.5,  0. ])
     """
     check.count("n_comparisons", n_comparisons)
-    if not isinstance(temperature, Real) or not 0 < temperature < np.inf:
-        raise ValueError(f"temperature must be a finite number > 0, got {temperature!r}.")
+    check.number("temperature", temperature, "> 0")
     index, qid = _index_of(y, qid), check.carried_qid(y, qid)
     relevance, queries = check.target(y, qid)
     several = np.flatnonzero(queries.sizes > 1)

@@ -14,7 +14,7 @@ from ._comparison_tables import TABLES, table_of
 from ._leaderboard import Leaderboard, rank_values
 from ._rank_frame import pandas_for
 from ._regression_means import Correction
-from ._statistics import check_share, n_needed, snapped
+from ._statistics import n_needed, snapped
 
 
 class Estimate(NamedTuple):
@@ -279,14 +279,11 @@ class Comparison:
                 "queries_needed must be called on a comparison over queries, got one over folds. "
                 "Call it on compare(...) of scores on a test set."
             )
-        if not isinstance(difference, (int, float, np.number)) or not 0 < abs(difference) < np.inf:
-            raise ValueError(
-                f"difference must be a finite number other than 0, got {difference!r}."
-            )
-        check_share("power", power)
+        check.number("difference", difference, "!= 0")
+        check.share("power", power)
         if confidence_level is None:
             confidence_level = self.confidence_level
-        check_share("confidence_level", confidence_level)
+        check.share("confidence_level", confidence_level)
         level = 1 - confidence_level
         size = abs(difference), power, level
         rows = [

@@ -16,7 +16,7 @@ from ._ballots import Ballots, table_of_votes
 from ._board_fit import BoardFit
 from ._rank_frame import pandas_for
 from ._rank_sets import Ranks, told_apart_by_signs
-from ._statistics import check_share, numbers
+from ._statistics import numbers
 from ._strengths import MOST_DENSE
 from ._table import Cell, Table
 
@@ -437,7 +437,7 @@ def leaderboard(
     """
     check.option("ties", ties, ("half", "davidson"))
     check.option("scale", scale, SCALES)
-    check_share("confidence_level", confidence_level)
+    check.share("confidence_level", confidence_level)
     if isinstance(covariates, str) or not isinstance(covariates, Iterable):
         raise ValueError(
             f"covariates must be a list of columns, such as ['length'], got {covariates!r}."
@@ -563,7 +563,7 @@ def rank_sets(
     1    b     2         1          2
     2    c     3         3          3
     """
-    check_share("confidence_level", confidence_level)
+    check.share("confidence_level", confidence_level)
     matrix = numbers("values", values)
     names = tables.column_names(values) or range(matrix.shape[-1] if matrix.ndim else 0)
     return rank_values(matrix, names, "tasks", confidence_level, random_state)

@@ -19,7 +19,6 @@ from ._impressions import (
     mean_and_error,
     warn_of_few,
 )
-from ._statistics import check_share
 
 
 @dataclass(frozen=True)
@@ -271,7 +270,7 @@ def offline_evaluate(
     >>> (worse.sensitivity.value < worse.sensitivity.shown).tolist()
     [True, True, True]
     """
-    check_share("confidence_level", confidence_level)
+    check.share("confidence_level", confidence_level)
     check.number("margin", margin, ">= 0")
     is_logged = baseline is None or isinstance(baseline, str)
     if is_logged:

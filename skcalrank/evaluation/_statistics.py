@@ -154,11 +154,11 @@ class Methods:
         check.option("test", self.test, TESTS)
         if self.correction is not None:
             check.option("correction", self.correction, CORRECTIONS)
-        check_share("confidence_level", self.confidence_level)
+        check.share("confidence_level", self.confidence_level)
         check.count("n_resamples", self.n_resamples)
         check.option("pairs", self.pairs, PAIRS)
         if self.tail is not None:
-            check_share("tail", self.tail)
+            check.share("tail", self.tail)
         check.number("margin", self.margin, ">= 0")
         if self.margin and self.pairs != "baseline":
             raise ValueError(f"pairs must be 'baseline' with a margin, got {self.pairs!r}.")
@@ -179,13 +179,6 @@ def numbers(place: str, values: Any) -> Floats:
         return array.astype(float)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
-
-
-def check_share(name: str, value: Any) -> None:
-    """Raise if a value is not a number between 0 and 1."""
-    is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not is_number or not 0 < value < 1:
-        raise ValueError(f"{name} must be a number between 0 and 1, such as 0.95, got {value!r}.")
 
 
 def with_tails(values: Floats, share: float | None) -> Floats:

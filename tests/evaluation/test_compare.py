@@ -421,7 +421,7 @@ GOOD = {"a": np.arange(16.0), "b": -np.arange(16.0)}
             {"correction": "b"},
             "correction must be one of 'holm', 'bh', 'max-t', None",
         ),
-        (GOOD, ["map"], {"confidence_level": 95}, "confidence_level must be a number between 0 "),
+        (GOOD, ["map"], {"confidence_level": 95}, "confidence_level must be a finite number > 0 "),
         (GOOD, ["map"], {"n_resamples": 0}, "n_resamples must be an integer >= 1, got 0"),
         (GOOD, ["map"], {"ties": "no"}, "ties must .* got 'no'"),
         (GOOD, ["map"], {"qid": QID[:4]}, "qid must have 16 entries, .* got 4"),

@@ -346,9 +346,9 @@ def test_queries_needed_of_tiny_differences_and_without_spread():
     (n,) = compare_values(values).queries_needed(1e-300).n_queries
     assert 1e300 < n < 1e301
     for options, words in [
-        ({"difference": 0}, "difference must be a finite number other than 0, got 0"),
-        ({"difference": 0.1, "power": 1}, "power must be a number between 0 and 1"),
-        ({"difference": 0.1, "confidence_level": 0}, "confidence_level must be a number between"),
+        ({"difference": 0}, "difference must be a finite number != 0, got 0"),
+        ({"difference": 0.1, "power": 1}, "power must be a finite number > 0 and < 1, such"),
+        ({"difference": 0.1, "confidence_level": 0}, "confidence_level must be a finite number"),
     ]:
         with pytest.raises(ValueError, match=words):
             result.queries_needed(**options)
@@ -638,7 +638,7 @@ def test_tails_of_a_pair_are_over_their_common_queries(rng):
 
 
 def test_shares_of_tails():
-    with pytest.raises(ValueError, match="tail must be a number between 0 and 1"):
+    with pytest.raises(ValueError, match="tail must be a finite number > 0 and < 1"):
         compare_values({"a": {"map": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}}, tail=10)
 
 

@@ -361,7 +361,7 @@ def test_measures_that_are_not_linear_are_refused(log, measure):
         ({"estimator": "dr", "prior": 2.0}, "prior must hold probabilities"),
         ({"clip": -1}, "clip must be a finite number >= 0"),
         ({"max_unseen": 2}, "max_unseen must be a finite number >= 0 and <= 1"),
-        ({"confidence_level": 95}, "confidence_level must be a number between 0 and 1"),
+        ({"confidence_level": 95}, "confidence_level must be a finite number > 0 and < 1"),
         ({"margin": -1}, "margin must be"),
         ({"baseline": "shown"}, "baseline must be one of 'logged', got 'shown'"),
         ({"baseline": None}, "baseline must be one of 'logged', got None"),

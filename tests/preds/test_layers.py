@@ -224,7 +224,7 @@ def test_thirty_documents_of_a_law_are_proven(rng):
     assert result.method == "exact"
 
 
-@pytest.mark.parametrize("limit", [0, -1.0, float("nan"), "1"])
+@pytest.mark.parametrize("limit", [0, -1.0, float("nan"), "1", True])
 def test_time_limit_of_exact_map_is_positive(limit):
-    with pytest.raises(ValueError, match=r"time_limit must be a positive number or None, got"):
+    with pytest.raises(ValueError, match=r"time_limit must be a number > 0, or None, got"):
         map_positions(np.ones((3, 3)), time_limit=limit)

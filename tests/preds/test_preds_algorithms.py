@@ -255,7 +255,7 @@ def test_the_optional_solver_prints_nothing(capfd, monkeypatch, rng):
 
 @pytest.mark.parametrize("limit", [0, -1.0, float("nan")])
 def test_time_limit_is_positive(limit):
-    with pytest.raises(ValueError, match=r"time_limit must be a positive"):
+    with pytest.raises(ValueError, match=r"time_limit must be a number > 0"):
         feedback_arc_positions(np.ones((3, 3)), time_limit=limit)
 
 
