@@ -6,6 +6,7 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
+import api_changes
 import pytest
 from public import public_names
 from sklearn.linear_model import Ridge
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 # Extras for users, and what scikit-learn prints of them.
 EXTRAS = ("files", "frames", "plot", "dask", "boosting", "export")
 PRINTED = {"numpy", "pandas", "matplotlib"}
+PUBLIC = api_changes.public()
 
 
 def test_versions_agree():
@@ -44,10 +46,53 @@ def test_links_of_the_package_index_are_absolute(tmp_path):
         assert absolute == f"{address}/{'raw' if picture else 'blob'}/main/{link}"
 
 
+def tables_of(version):
+    """Cells of the rows of the tables that the changelog has below the heading of a version."""
+    text = (ROOT / "CHANGELOG.md").read_text()
+    section = re.search(rf"^## {re.escape(version)} .*?(?=^## |\Z)", text, flags=re.M | re.S)[0]
+    for table in re.findall(r"^\|[-|]+\n((?:\|.*\n)+)", section, flags=re.M):
+        yield [[cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines()]
+
+
+def names_in(cell):
+    """Imports, names, and names with a parameter, as `Safety.lower` and `bradley_terry(alpha=)`."""
+    for code in re.findall("`(.*?)`", cell):
+        if imported := re.fullmatch(r"from (\S+) import (.*)", code):
+            yield from (f"{imported[1]}.{name}" for name in imported[2].split(", "))
+        elif called := re.fullmatch(r"([A-Za-z_.]+)\(((?:\w+=(?:, )?)+)\)", code):
+            yield from (f"{called[1]}({name})" for name in re.findall(r"\w+=", called[2]))
+        elif re.fullmatch(r"[A-Za-z_.]+", code):
+            yield code
+
+
+def exists(name):
+    """Whether a name, and its parameter if there is one, is public."""
+    path, _, parameter = name.rstrip("=)").partition("(")
+    known = (keys for each, keys in PUBLIC.items() if f".{each}".endswith(f".{path}"))
+    return any(not parameter or parameter in keys for keys in known)
+
+
+def test_names_that_went_have_a_name_that_exists():
+    renamed = next(tables_of("0.4.0"))  # the last version in which names went
+    went = {name for old, _ in renamed for name in names_in(old)}
+    now = {name for _, new in renamed for name in names_in(new)}
+    assert len(went) > 50
+    assert len(now) > 40
+    assert {name for name in went if exists(name)} == set()
+    assert {name for name in now if not exists(name)} == set()
+
+
+def test_changes_of_public_names_are_found():
+    before = {"a.F": {"x": "1", "y": ""}, "a.C": {}, "a.C.m": {}, "a.D": {}, "a.D.m": {}}
+    now = {"a.F": {"x": "2", "z": "3"}, "a.C": {}}
+    lines = ["a.F(x=1), now 2", "a.F(y=)", "a.C.m", "a.D"]
+    assert list(api_changes.changes(before, now)) == lines
+
+
 def upgrades():
-    """Old and new calls of the first table of the upgrade notes."""
-    for line in (ROOT / "CHANGELOG.md").read_text().splitlines():
-        if found := re.fullmatch(r"\| `(\w+\(.*?\))` \| `(\w+\(.*?\))`(?:: .*)? \|", line):
+    """Old and new calls of the first table of the upgrade notes of the first version."""
+    for old, new, *_ in next(tables_of("0.3.0")):
+        if found := re.fullmatch(r"`(\w+\(.*?\))` \| `(\w+\(.*?\))`(?:: .*)?", f"{old} | {new}"):
             yield found.groups()
 
 
