@@ -1,6 +1,7 @@
 """Scores with a unit, and cut-offs with a promise on average over queries.
 
-Nothing here is about losses: :mod:`skcalrank.calibration` is.
+Nothing here is about losses: :mod:`skcalrank.calibration` is. Provisional: names may change
+between minor versions, with an entry in the changelog.
 """
 
 from ._calibrated import CalibratedRankerCV, observed

@@ -1,4 +1,7 @@
-"""Predictions of any kind for any loss: labels are vectors, whose means decide."""
+"""Predictions of any kind for any loss: labels are vectors, whose means decide.
+
+Provisional: names may change between minor versions, with an entry in the changelog.
+"""
 
 from ._f_measure import FMeasure, FMeasureClassifier
 from ._factors import Factors

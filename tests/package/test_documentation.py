@@ -172,6 +172,31 @@ def test_overrides_have_the_defaults_of_what_they_override(module):
             assert known[key].default == theirs[key].default, f"{mine.__qualname__}: {key}"
 
 
+def called_provisional(page):
+    """Full names in the sections that are provisional by their text, or by the head of the page."""
+    text = page.read_text()
+    head, *sections = re.split(r"\n(?=.+\n-+\n)", text)
+    for section in (head, *sections):
+        module = re.search(r"currentmodule:: (\S+)", section + text)
+        if "rovisional <stability>" in head + section:
+            names = re.findall(r"^(?:   |\.\. py:data:: )([A-Za-z_]\w*)$", section, flags=re.M)
+            yield from (f"{module[1]}.{name}" for name in names)
+
+
+def test_the_reference_calls_provisional_what_the_list_does():
+    rows = (DOC / "stability.inc").read_text().split("\n   * - ")[1:]
+    stable, modules = (re.findall(r"``(skcalrank\.\w+)``", row) for row in rows[:2])
+    exports = {name: importlib.import_module(name).__all__ for name in MODULES[1:]}
+    assert sorted(stable + modules) == [name for name in exports if exports[name]]
+    names = set(re.findall(r"`~(skcalrank\.[\w.]+)`", "".join(rows[2:4])))
+    called = {name for page in API for name in called_provisional(page)}
+    assert called == names | {f"{each}.{name}" for each in modules for name in exports[each]}
+    about = re.compile("click|propensit|leaderboard|rank_sets", flags=re.I)
+    assert {name for page in API for name in documented(page) if about.search(name)} <= names
+    for page in ("project.rst", "api/index.rst"):
+        assert "stability.inc" in (DOC / page).read_text()
+
+
 def test_every_page_is_in_a_toctree():
     reachable = {"index"} | {entry for page in PAGES for entry in entries(page)}
     pages = {page.relative_to(DOC).with_suffix("").as_posix() for page in PAGES}
