@@ -22,8 +22,8 @@ they cannot read from the offers made by hand: a flag for the word of the title 
 weekday and hour of the date. Packages that are not installed are named, and left out.
 
 Cells are written when they are done, and not run again; `--only`, `--learners` and `--sizes` take
-some of them. Gain 2^y - 1; queries without a relevant document are left out. Standard errors are of
-test queries alone.
+some of them. Gain 2^y - 1; queries without a relevant document are left out. Differences
+have the standard error of test queries alone.
 """
 
 from __future__ import annotations
@@ -70,7 +70,6 @@ PEERS = {
 }
 RANKERS = ("TabularRanker()", "BoostedRanker(n_models=2)", "BoostedRanker()", "NDCGRanker()")
 LEARNERS = (*RANKERS, *PEERS)
-ERRORS = f"± standard error of the difference to {RANKERS[0]}"
 
 
 # -- data ----------------------------------------------------------------------------------
@@ -170,33 +169,43 @@ def run(options):
 
 
 def show(name, found, options):
-    """Values and seconds of one set."""
+    """Values, differences and seconds of one set."""
     columns = ["", *(f"{size:,} queries" for size in options.sizes)]
-    for title, cell in ((f"NDCG@10 {ERRORS}", _quality), ("CPU seconds of a fit", _seconds)):
+    for title, cell in TABLES.items():
         rows = [
             [learner, *(cell(found, name, size, learner) for size in options.sizes)]
             for learner in options.learners
             if any(key[0] == name and key[2] == learner for key in found)
         ]
+        rows = [row for row in rows if any(row[1:])]
         say(f"\n{name}: {title}")
         print_table(columns, rows)
 
 
 def _quality(found, name, size, learner):
-    outcomes, first = (found.get((name, size, each), []) for each in (learner, RANKERS[0]))
-    if not outcomes:
+    outcomes = found.get((name, size, learner))
+    return f"{np.mean([np.nanmean(each) for _, each in outcomes]):.4f}" if outcomes else ""
+
+
+def _gain(found, name, size, learner):
+    ours, theirs = (found.get((name, size, each), []) for each in (RANKERS[0], learner))
+    if not ours or not theirs or learner == RANKERS[0]:
         return ""
-    mean = np.mean([np.nanmean(each) for _, each in outcomes])
-    if learner == RANKERS[0] or not first:
-        return f"{mean:.4f}"
-    gaps = np.concatenate([of[1] - of_first[1] for of, of_first in zip(outcomes, first)])
-    gaps = gaps[~np.isnan(gaps)]
-    return f"{mean:.4f} ± {gaps.std(ddof=1) / np.sqrt(len(gaps)):.4f}"
+    gains = np.concatenate([a[1] - b[1] for a, b in zip(ours, theirs)])
+    gains = gains[~np.isnan(gains)]
+    return f"{gains.mean():+.4f} ± {gains.std(ddof=1) / np.sqrt(len(gains)):.4f}"
 
 
 def _seconds(found, name, size, learner):
     outcomes = found.get((name, size, learner))
     return f"{np.mean([seconds for seconds, _ in outcomes]):.2f}" if outcomes else ""
+
+
+TABLES = {
+    "NDCG@10": _quality,
+    f"{RANKERS[0]} minus the others, in NDCG@10": _gain,
+    "CPU seconds of a fit": _seconds,
+}
 
 
 def main(argv=None):

@@ -67,11 +67,14 @@ def _of_row(table, name):
 
 
 def learning_curves():
-    """Return the points of each set, one table for both."""
+    """Return the points of each set."""
+    shown = _shown("learning_curves")
+    tables = {line: table for line, table in pairwise(shown) if isinstance(line, str)}
     return {
-        TITLES[line.partition(":")[0]]: _points(table, table)
-        for line, table in pairwise(_shown("learning_curves"))
-        if isinstance(line, str) and ": NDCG@10" in line
+        title: _points(
+            tables[f"{name}: NDCG@10"], tables[f"{name}: {OURS} minus the others, in NDCG@10"]
+        )
+        for name, title in TITLES.items()
     }
 
 
