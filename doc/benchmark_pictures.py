@@ -1,15 +1,17 @@
-"""Draw NDCG@10 by the number of training queries: learning curves, and tables with few queries.
+"""Draw the results of benchmarks: curves by the number of training queries, and gains by table.
 
-Run ``python doc/curves_picture.py``. It reads ``learning_curves.json`` and ``quality_tables.json``
-of ``doc/benchmark_results``, which scripts of ``benchmarks/`` write with ``--save``, and writes
-``learning_curves.svg`` and ``few_queries.svg`` to ``doc/_static``.
+Run ``python doc/benchmark_pictures.py``. It reads files of ``doc/benchmark_results``, which scripts
+of ``benchmarks/`` write with ``--save``, and writes an svg to ``doc/_static`` for each entry of
+`PICTURES`.
 
-A band is two standard errors of the difference to ``TabularRanker()``, whose line has none: another
-line is ahead or behind where its band leaves that line.
+Bands and bars are two standard errors of the difference between ``TabularRanker()`` and another
+ranker. In curves they surround the other one's line, which is ahead or behind where its band leaves
+the line of ``TabularRanker()``.
 """
 
 import json
 import re
+from functools import partial
 from hashlib import sha1
 from itertools import pairwise
 from pathlib import Path
@@ -37,6 +39,8 @@ LINES = {
     "QueryRMSE, picked": ("#15803d", "-", 1.4),
     "skrub, regression": ("#7e22ce", "--", 1.2),
 }
+# Color and marker of what is ahead, level and behind by two standard errors.
+SIGNS = {1: ("#c2410c", "o"), 0: ("#57534e", "."), -1: ("#1d4ed8", "s")}
 
 
 def _shown(name):
@@ -86,48 +90,57 @@ def few_queries():
     return {f"mean over {n_sets} tables": _points(values, differences)}
 
 
-PICTURES = {"learning_curves": (learning_curves, (2, 2)), "few_queries": (few_queries, (1, 1))}
+def by_set(name):
+    """Return the gains on each set over both picked peers, the largest of the first one on top."""
+    table = next(item for item in _shown(name) if isinstance(item, dict))
+    rows = [
+        (row[0].partition(" (")[0], _numbers(row[2]), _numbers(row[3])) for row in table["rows"]
+    ]
+    return sorted(rows, key=lambda row: -row[1][0])
 
 
-def digest(panels):
+def digest(points):
     """Tell what a picture is drawn from, in a few letters that stand in it."""
-    return sha1(repr((panels, LINES)).encode()).hexdigest()[:12]
+    return sha1(repr((points, LINES, SIGNS)).encode()).hexdigest()[:12]
 
 
 def draw(name, folder=FOLDER):
-    """Draw a panel for each set, on white, with type for a page of 420 pixels."""
+    """Draw a picture on white, with type for a page of 420 pixels."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    matplotlib.rcParams.update(
-        {
-            "svg.hashsalt": "curves",
-            "svg.fonttype": "none",
-            "font.size": 10,
-            "font.sans-serif": FONTS,
-        }
-    )
-    of_name, (n_rows, n_columns) = PICTURES[name]
-    panels = of_name()
-    figure = Figure((6, 1 + 2.7 * n_rows), layout="constrained", facecolor="white")
-    for axes, (title, (sizes, rows)) in zip(
-        figure.subplots(n_rows, n_columns, squeeze=False).flat, panels.items()
-    ):
+    options = {"font.size": 10, "font.sans-serif": FONTS}
+    options |= {"svg.hashsalt": name, "svg.fonttype": "none"}
+    of_name, plot = PICTURES[name]
+    points = of_name()
+    with matplotlib.rc_context(options):
+        figure = Figure(layout="constrained", facecolor="white")
+        plot(figure, points)
+        for axes in figure.axes:
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.grid(alpha=0.25)
+        about = {"Date": None, "Creator": None, "Description": digest(points)}
+        figure.savefig(folder / f"{name}.svg", metadata=about)
+
+
+def plot_curves(figure, panels):
+    """Plot a panel for each set, two in a row."""
+    n_columns = min(2, len(panels))
+    n_rows = len(panels) // n_columns
+    figure.set_size_inches(6, 1 + 2.7 * n_rows)
+    places = figure.subplots(n_rows, n_columns, squeeze=False).flat
+    for axes, (title, (sizes, rows)) in zip(places, panels.items()):
         for learner, points in rows.items():
             _line(axes, sizes, points, learner)
         axes.set_title(title, fontsize=10)
-        axes.set(xscale="log")
+        axes.set_xscale("log")
         axes.set_xticks(sizes, [f"{size:,}".replace(",000", "k") for size in sizes])
         axes.minorticks_off()
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.25)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     for axes in figure.axes[-n_columns:]:
         axes.set_xlabel("training queries")
     figure.supylabel("NDCG@10 on other queries", fontsize=10)
-    about = {"Date": None, "Creator": None, "Description": digest(panels)}
-    figure.savefig(folder / f"{name}.svg", metadata=about)
 
 
 def _line(axes, sizes, points, learner):
@@ -139,6 +152,29 @@ def _line(axes, sizes, points, learner):
     if learner != OURS:
         low, high = ([v + sign * e for v, e in zip(values, errors)] for sign in (-2, 2))
         axes.fill_between(at, low, high, color=color, alpha=0.15, linewidth=0)
+
+
+def plot_by_set(figure, rows):
+    """Plot the gain on each set over a picked lambdarank, and over the picked peer."""
+    figure.set_size_inches(6, 0.9 + 0.21 * len(rows))
+    names, *gains = zip(*rows)
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    for axes, title, of_peer in zip(panels, ("picked lambdarank", "best peer, picked"), gains):
+        for at, (gain, error) in enumerate(of_peer):
+            color, marker = SIGNS[int(gain >= 2 * error) - int(gain <= -2 * error)]
+            axes.errorbar(gain, at, xerr=2 * error, fmt=marker, color=color, markersize=4.5, lw=1.2)
+        axes.axvline(0, color="0.5", linewidth=1)
+        axes.set_title(title, fontsize=10)
+    panels[0].set_yticks(range(len(names)), names)
+    panels[0].set_ylim(len(names) - 0.5, -0.5)
+    figure.supxlabel(f"{OURS} minus the peer, in NDCG@10", fontsize=10)
+
+
+PICTURES = {
+    "learning_curves": (learning_curves, plot_curves),
+    "few_queries": (few_queries, plot_curves),
+    "tables_by_set": (partial(by_set, "quality_tables"), plot_by_set),
+}
 
 
 if __name__ == "__main__":
