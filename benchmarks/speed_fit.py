@@ -10,9 +10,13 @@ the input and the targets of the measure, under the default pairwise squared los
   (LeastSquaresRankerCV with one penalty, without its scores), and with five-fold scores of each;
 * scikit-learn's Ridge, on the targets of NDCG@10, without queries.
 
-Times are medians over interleaved rounds in one process, ratios are medians of the ratios round by
-round, with the lowest and the highest; peak memory is what X and the arrays of a fit hold at most.
-A second table has all of them on one thread and on all cores.
+Further tables have NDCGRanker() beside Ridge at 300,000 documents.
+
+Each call has one row: the least time of all rounds on one thread, and on all cores. Calls take
+turns, and each is run once more, untimed, before it is timed: Ridge copies X, and the first touch
+of memory that the machine has taken back in the meantime took longer than the fit. The ratio is
+that of the least times, its range that of the ratios round by round. Peak memory is what X and the
+arrays of a fit hold at most.
 """
 
 from __future__ import annotations
@@ -21,7 +25,15 @@ import time
 from contextlib import contextmanager
 
 import numpy as np
-from _common import describe_environment, parser, peak_bytes, print_table, print_threads, say
+from _common import (
+    describe_environment,
+    logarithms,
+    n_cores,
+    parser,
+    peak_bytes,
+    print_table,
+    say,
+)
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
@@ -31,7 +43,7 @@ from skcalrank.data import Queries
 from skcalrank.measures import AUC, Precision, Recall, get_measure
 from skcalrank.rankers import _cv
 
-N_ROWS, N_FEATURES = 1_000_000, 136
+N_ROWS, FEW_ROWS, N_FEATURES = 1_000_000, 300_000, 136
 SEVEN = {
     "precision@5": Precision(k=5, relevance_level=1),
     "recall@10": Recall(k=10, relevance_level=1),
@@ -74,16 +86,24 @@ def without_scores():
         _cv.held_out_scores = scored
 
 
-def interleaved(calls, rounds):
-    """Seconds of each call in each round, after one that does not count."""
-    seconds = {name: [] for name in calls}
-    for number in range(rounds + 1):
+def timed(call):
+    """Seconds of a call, by the clock."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def in_rounds(calls, rounds):
+    """Seconds by call and number of threads, shape (rounds,). Each call is timed after itself."""
+    numbers = sorted({1, n_cores()})
+    seconds = {name: {n: [] for n in numbers} for name in calls}
+    for turn in range(rounds):
         for name, call in calls.items():
-            start = time.perf_counter()
             call()
-            if number:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: np.array(values) for name, values in seconds.items()}
+            for n in numbers[:: 1 - 2 * (turn % 2)]:
+                with threadpool_limits(n):
+                    seconds[name][n].append(timed(call))
+    return {name: {n: np.array(s) for n, s in of.items()} for name, of in seconds.items()}
 
 
 def make_calls(dtype, n_rows):
@@ -108,28 +128,40 @@ def make_calls(dtype, n_rows):
     return calls, peak
 
 
+def print_seconds(calls, rounds, asked):
+    """Print a row for each call."""
+    seconds = in_rounds({"logarithms in cache": logarithms, **calls}, rounds)
+    limit = seconds[LIMIT][1]
+    rows = []
+    for name, of_call in seconds.items():
+        one, *more = (values.min() for values in of_call.values())
+        ratio = of_call[1] / limit
+        compared = [f"{one / limit.min():.2f}", f"{ratio.min():.2f} to {ratio.max():.2f}"]
+        beside = compared if name in asked else ["1" if name == LIMIT else "", ""]
+        faster = [cell for least in more for cell in (f"{least:.3f}", f"{one / least:.2f}")]
+        rows.append([name, f"{one:.3f}", *beside, asked.get(name) or "", *faster])
+    on_all = [cell for n in [*seconds[LIMIT]][1:] for cell in (f"s, {n} threads", "times faster")]
+    print_table(["", "s, 1 thread", f"times {LIMIT}", "range", "goal", *on_all], rows)
+
+
 def main():
     """Run and print."""
-    options = parser(__doc__)
+    options = parser(__doc__, threads=False)
     options.add_argument("--rows", type=int, default=N_ROWS)
     options.add_argument("--rounds", type=int, default=5)
     args = options.parse_args()
-    print(describe_environment("numpy", "scikit-learn", threads=args.threads))
-    say(f"{args.rows:,} x {N_FEATURES}")
-    with threadpool_limits(args.threads, "blas"):
-        for name, asked in ASKED.items():
-            calls, peak = make_calls(np.dtype(name).type, args.rows)
-            seconds = interleaved(calls, args.rounds)
-            limit = seconds[LIMIT]
-            rows = [[LIMIT, f"{np.median(limit):.2f}", "1", "", ""]]
-            for call, most in asked.items():
-                ratio = seconds[call] / limit
-                spread = f"{ratio.min():.2f} to {ratio.max():.2f}"
-                median = f"{np.median(ratio):.2f}"
-                rows.append([call, f"{np.median(seconds[call]):.2f}", median, spread, most or ""])
-            say(f"\n{name}: the peak memory of a fit, X included, is {peak:.2f} times that of X")
-            print_table(["", "s", f"times {LIMIT}", "range", "goal"], rows)
-            print_threads(calls, args.rounds)
+    print(describe_environment("numpy", "scikit-learn"))
+    say(f"Least of {args.rounds} rounds, {N_FEATURES} features")
+    for name, asked in ASKED.items():
+        for n_rows in sorted({args.rows, min(args.rows, FEW_ROWS)}, reverse=True):
+            with threadpool_limits(1):
+                calls, peak = make_calls(np.dtype(name).type, n_rows)
+            said = f"the peak memory of a fit, X included, is {peak:.2f} times that of X"
+            say(f"\n{n_rows:,} rows of {name}: {said}")
+            shown = (
+                calls if n_rows == args.rows else {key: calls[key] for key in (LIMIT, FIT, RIDGE)}
+            )
+            print_seconds(shown, args.rounds, asked)
 
 
 if __name__ == "__main__":
