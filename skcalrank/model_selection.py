@@ -199,6 +199,9 @@ def train_test_query_split(
 ) -> list[Any]:
     """Split arrays into a training part and a test part of whole queries.
 
+    Use it in place of :func:`~sklearn.model_selection.train_test_split`, which divides the
+    documents of a query between both parts.
+
     Parameters
     ----------
     *arrays : sequence of indexables of the same length

@@ -66,23 +66,21 @@ class BoostedRanker(TableReader, TargetRanker):
     r"""Boosted trees of LightGBM, XGBoost or scikit-learn, with early stopping on the measure.
 
     Use it where features interact and queries are many, on a table or an array. Most users set
-    `measure`, and then search `learning_rate` and `max_leaf_nodes`. The trees boost an
-    order-preserving loss of the targets of a measure, and documents are sorted by the sum of the
-    trees. Minimizing such a loss over all functions of the query is calibrated (Fisher-consistent)
-    for the measure under every distribution of the labels (CUG13, Theorem 3.2). Functions of single
-    rows need rows that carry the context of their query (:ref:`rows-and-context`). Measures that
-    are not positional have the conditions of :class:`OrderPreservingRanker`. A limited number of
-    trees does not reach the minimum.
+    `measure`, and then search `learning_rate` and `max_leaf_nodes`. The number of trees needs no
+    search: a share of the queries is held out, and training stops when the measure no longer
+    improves on these queries.
 
-    The number of trees is chosen by validation: a share of the queries is held out, and the
-    trees up to the round with the best value of the measure on these queries are kept. A sum of
-    several models (`n_models`) stays calibrated if the grades are the targets of the measure,
-    as for ``"precision"`` and for ``"dcg"`` with ``gain="linear"``; for other measures we know of
-    no theorem.
+    The trees minimize an order-preserving loss of the targets of the measure, and documents are
+    sorted by the sum of the trees. Over all functions of the query, minimizing such a loss is
+    calibrated (Fisher-consistent) for the measure under every distribution of the labels (CUG13,
+    Theorem 3.2), with three limits. Functions of single rows need rows that carry the context of
+    their query (:ref:`rows-and-context`). Measures that are not positional have the conditions of
+    :class:`OrderPreservingRanker`. A limited number of trees does not reach the minimum.
 
-    With one of the libraries' own objectives as `loss`, everything else stays the same, so that a
-    comparison with lambdarank needs a change of one parameter. We know of no theorem that proves
-    these objectives consistent.
+    A sum of several models (`n_models`) stays calibrated if the grades are the targets of the
+    measure, as for ``"precision"`` and for ``"dcg"`` with ``gain="linear"``; for other measures we
+    know of no theorem. To compare with an objective of the library, such as lambdarank, change
+    `loss` alone. We know of no theorem that proves these objectives consistent.
 
     Parameters
     ----------

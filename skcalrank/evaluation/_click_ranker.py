@@ -105,10 +105,11 @@ def click_ranker(
 ) -> ClickReport:
     """Learn a ranker from a click log, and report whether it may be shown to users.
 
-    Propensities are estimated, if the log identifies them. A candidate is chosen on training
-    queries by the clicks that it predicts, also if position bias is weaker or stronger
-    (:class:`ClickChoice`), evaluated on the clicks of the other queries (:func:`offline_evaluate`),
-    and fitted to all of them.
+    Use it first on a click log; the parts can be called alone. Propensities are estimated, if the
+    log identifies them. A candidate is chosen on training queries by the clicks that it predicts,
+    also if position bias is weaker or stronger (:class:`ClickChoice`), evaluated on the clicks of
+    the other queries (:func:`offline_evaluate`), and fitted to all of them. Learning from clicks is
+    provisional: names may change between minor versions.
 
     Parameters
     ----------

@@ -37,6 +37,10 @@ def compare(
 ) -> Comparison:
     """Compare the scores of several systems query by query.
 
+    Use it to ask whether trained rankers, or any scores, differ by more than chance on the same
+    test queries. The result has means with intervals, and paired tests that are corrected for
+    their number. To compare ways to train, use :func:`cross_compare`.
+
     Parameters
     ----------
     y_true : array-like of shape (n_rows,) or (n, r)

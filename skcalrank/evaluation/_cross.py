@@ -56,7 +56,8 @@ def cross_compare(
 ) -> Comparison:
     r"""Compare estimators by cross-validation, with a test corrected for overlapping folds.
 
-    Every estimator is fitted on the same training parts and measured on the same held-out queries.
+    Use it to ask whether a way to train is better than another. Every estimator is fitted on the
+    same training parts and measured on the same held-out queries.
 
     Parameters
     ----------

@@ -320,10 +320,12 @@ def leaderboard(
     confidence_level: float = 0.95,
     random_state: Seed = 0,
 ) -> Leaderboard:
-    r"""Rank items by votes between two of them, with errors and ranks that hold for all at once.
+    r"""Rank items by votes between two of them, with intervals and ranks that hold for all at once.
 
-    Use it for language models, players and products that people compare in pairs. The model is
-    Bradley-Terry's, by maximum likelihood, with covariates:
+    Use it for language models, players and products that people compare in pairs, where a table is
+    the result. To train a ranker on comparisons of documents, use
+    :class:`~skcalrank.AggregatedRanker`. Leaderboards are provisional: names may change between
+    minor versions. The model is Bradley-Terry's, by maximum likelihood, with covariates:
 
     .. math:: \eta = s_a - s_b + z^\top \beta, \qquad
         P(a) : P(\mathrm{tie}) : P(b) = e^\eta : \nu e^{\eta/2} : 1

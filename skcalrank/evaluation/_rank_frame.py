@@ -25,7 +25,8 @@ def rank_frame(
 ) -> Any:
     """Return the rankings of a model for every query as a data frame.
 
-    Use it to look at rankings, to write them to a file or to join them with other columns.
+    Use it to look at rankings, to write them to a file or to join them with other columns. The
+    frame has a row for each document, with the query, the score and the position.
 
     Parameters
     ----------

@@ -35,16 +35,15 @@ _MULTIPLES = np.logspace(-2, 2, 17)
 class LeastSquaresRankerCV(ScoreRanker):
     """Least-squares ranker with a ridge penalty chosen by cross-validating the measure.
 
-    Use it where a search of the penalty pays: with few queries, or many noisy features. It has the
-    result of :class:`~sklearn.model_selection.GridSearchCV` around ``LeastSquaresRanker(measure)``,
-    with the measure as its scorer, and is tens of times faster: sums over rows are made once for
-    all penalties and folds.
+    Use it with few queries or many noisy features, where a search of the penalty pays. The result
+    is that of :class:`~sklearn.model_selection.GridSearchCV` around ``LeastSquaresRanker(measure)``
+    with the measure as the scorer, tens of times faster, because sums over rows are computed once
+    for all penalties and folds.
 
-    :class:`LeastSquaresRanker` also chooses a penalty, without folds, from the number of queries.
-    This class tunes a multiple of it by the measure itself, which costs four to eight fits.
-
-    Several measures can share that pass. Each of them has its own targets, penalty and ranker, in
-    `rankers_`; this ranker predicts with the ranker of the first measure.
+    The penalty that :class:`LeastSquaresRanker` takes by default depends on the number of queries
+    alone. This class tunes a multiple of that penalty by the measure, at the cost of four to eight
+    fits. Several measures can share the pass over X: each has its own targets, penalty and ranker,
+    in `rankers_`, and the first one predicts.
 
     Parameters
     ----------

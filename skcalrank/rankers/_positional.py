@@ -84,10 +84,10 @@ class PositionalRanker(ScoreRanker):
 class LeastSquaresRanker(PositionalRanker):
     """Least-squares ranker for any positional measure.
 
-    Use it for a measure by name or of your own; most users set `measure` and `alpha`. Regresses the
-    targets :math:`u_i(y)` of the measure and sorts the documents by the prediction. The named
-    rankers, such as :class:`NDCGRanker`, are this one with a fixed measure whose options are
-    parameters of their own.
+    Use it to train for a measure by name, or for a measure of your own. Most users set `measure`
+    and `alpha`. The ranker regresses the targets :math:`u_i(y)` of the measure, and sorts the
+    documents by the prediction. Named rankers, such as :class:`NDCGRanker`, fix the measure and
+    have its options as parameters.
 
     Parameters
     ----------
@@ -318,8 +318,8 @@ class NDCGRanker(PositionalRanker):
     Use it for graded relevance where the top of each list matters most, as in search. Most users
     set `k` and `alpha`, and nothing else.
 
-    Regresses ``G(y_i) / IDCG@k(y)``, the gain of a document divided by the largest DCG@k that the
-    labels of its query allow, and sorts the documents by the prediction.
+    The ranker regresses ``G(y_i) / IDCG@k(y)``, the gain of a document divided by the largest DCG@k
+    that the labels of the query allow, and sorts the documents by the prediction.
 
     Parameters
     ----------

@@ -35,21 +35,20 @@ def _check_positional(ranker: Any, plan: Plan) -> None:
 class TabularRanker(StackingRanker):
     """The ranker to begin with on a table: linear rankers and boosted trees, mixed.
 
-    It takes a table as it is, with numbers, categories, dates, text and missing values, and
-    queries of any type. There is nothing to tune. It consists of
+    Use it on a data frame with numbers, categories, dates, text and missing values, and with
+    queries of any type. Most users set `measure`, and nothing needs tuning. The ranker consists of
 
-    * three linear rankers in closed form, :class:`LeastSquaresRanker` with its automatic penalty,
+    * three linear rankers in closed form, :class:`LeastSquaresRanker` with its automatic penalty:
       on numbers scaled within the query, on their signed logarithms, and on
-      :class:`~skcalrank.preprocessing.QuantileHinges`, with indicators of categories;
+      :class:`~skcalrank.preprocessing.QuantileHinges`, each with indicators of categories;
     * two :class:`BoostedRanker`, one with the pairwise logistic loss of the targets of the measure,
-      one with the pairwise squared loss of the grades, which makes other errors;
-    * a mixture of their scores that minimizes the loss of the first of these on held-out queries,
-      as in :class:`StackingRanker`. Each boosted ranker leaves a fifth of the queries out of its
-      training, another fifth than the other one: these queries stop its training and determine its
-      weight.
+      and one with the pairwise squared loss of the grades, which makes other errors;
+    * weights of these five, as in :class:`StackingRanker`, which minimize the pairwise logistic
+      loss of the mixed scores on held-out queries. Each boosted ranker holds out another fifth of
+      the queries, which stops its training and determines its weight.
 
-    All of them read one matrix, which a :class:`~skcalrank.preprocessing.TableEncoder` makes, and a
-    fitted ranker scores a query in one pass over it.
+    All five read one matrix, which a :class:`~skcalrank.preprocessing.TableEncoder` makes, and a
+    fitted ranker scores a query in one pass over this matrix.
 
     Parameters
     ----------
