@@ -65,10 +65,10 @@ that need them.
 
 The class, or any function without arguments, makes an object with `predict(X)` and `fit(X, y, qid)`
 or `fit(X, y, group=sizes)`. It gets the columns that peers get, training and validation queries as
-one table sorted by query, and the number of the draw as `random_state` if it has one. Its rows have
-no setting to pick from: pick inside. The function returns a frame, whole numbers as grades, and the
-query of each row, and takes the place of the reported sets. Modules are looked for in the folder
-where you are, too.
+one table sorted by query, one thread as `n_jobs`, and the number of the draw as `random_state`, if
+it has these. Its rows have no setting to pick from: pick inside. The function returns a frame,
+whole numbers as grades, and the query of each row, and takes the place of the reported sets.
+Modules are looked for in the folder where you are, too.
 """
 
 from __future__ import annotations
@@ -315,8 +315,12 @@ def fit_ours(make, drawn, seed):
 def fit_own(name, drawn, seed):
     """Fit what a user's class or function makes, by qid or by sizes of queries."""
     ranker, whole = resolve_name(name)(), drawn.peers["whole"]
-    if "random_state" in getattr(ranker, "get_params", dict)():
-        ranker.set_params(random_state=seed)
+    known = getattr(ranker, "get_params", dict)()
+    given = {
+        name: value for name, value in {"random_state": seed, "n_jobs": 1}.items() if name in known
+    }
+    if given:
+        ranker.set_params(**given)
     takes_qid = "qid" in inspect.signature(ranker.fit).parameters
     ranker.fit(whole.X, whole.y, **({"qid": whole.qid} if takes_qid else {"group": whole.sizes}))
     wants_qid = "qid" in inspect.signature(ranker.predict).parameters
@@ -740,11 +744,11 @@ def summarize(options):
 
 
 def summarize_come(options):
-    """Peers and a regression as they come, and a picked lambdarank, on the reported half."""
+    """Peers and a regression as they come, and two that are picked, on the reported half."""
     label, picked = f"TabularRanker() [{options.tag}]", "lambdarank, picked"
     sets = read_half(options.half or REPORTED, options)
     tell_failures(sets.values())
-    show_against(sets, label, {picked: PICKED[picked]} | COME)
+    show_against(sets, label, {peer: PICKED[peer] for peer in (picked, "QueryRMSE, picked")} | COME)
     show_ours(sets, ours_in(sets, options.tag), picked)
     show_sets(sets, label, [picked, f"QueryRMSE, {AS_IT_COMES}"])
 
