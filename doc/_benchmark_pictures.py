@@ -30,6 +30,55 @@ def _line(axes, at, cells, **style):
     )
 
 
+def _differences(table, label, width):
+    """Draw differences with two standard errors: a panel for each column, a line for each row."""
+    rows = [row for row in table["rows"] if "±" in row[1]]
+    heads = table["columns"][1:]
+    size = (width, 1 + 0.25 * len(rows))
+    figure, each = plt.subplots(1, len(heads), figsize=size, sharey=True, layout="constrained")
+    for number, (axes, head) in enumerate(zip(each, heads), 1):
+        found = [_difference(row[number]) for row in rows]
+        values, errors = np.transpose(found)
+        axes.errorbar(values, [row[0] for row in rows], xerr=2 * errors, fmt="o", markersize=4)
+        axes.axvline(0, color="0.5", linewidth=1)
+        axes.set_title(head, fontsize=10)
+        axes.tick_params(axis="x", rotation=45)
+        axes.locator_params(axis="x", nbins=4)
+    each[0].invert_yaxis()
+    figure.supxlabel(f"{label}, ± 2 standard errors", fontsize=10)
+    plt.show()
+
+
+def _difference(cell):
+    """Return the difference of a cell, and its standard error."""
+    value, error = re.search(r"([+-][.\d]+) ± ([.\d]+)", cell).groups()
+    return float(value), float(error)
+
+
+def penalties():
+    """Draw differences of penalties, and of losses with two of them, to alpha=1."""
+    (table,) = _tables("quality_defaults_penalties")
+    _differences(table, "NDCG@10 minus that of alpha=1", 12)
+
+
+def trees():
+    """Draw differences of regressors inside a ranker to the first one."""
+    (table,) = _tables("quality_defaults_trees")
+    _differences(table, "NDCG@10 minus that of the defaults with the squared loss", 13)
+
+
+def objectives():
+    """Draw differences of calibrated objectives to lambdarank."""
+    (table,) = _tables("quality_defaults_objectives")
+    _differences(table, "NDCG@10 minus that of lambdarank", 13)
+
+
+def pairs():
+    """Draw Kendall's tau of pairs minus that of scores, for four regressors."""
+    table = next(t for t in _tables("label_ranking") if t["columns"][0] == "set")
+    _differences(table, "Kendall's tau of pairs minus that of scores", 10)
+
+
 def leaderboards():
     """Draw the coverage of intervals of differences for each design."""
     table = _tables("leaderboards")[0]
@@ -112,6 +161,28 @@ def kernels():
     axes.set_xticks(at, table["columns"][1:])
     axes.set_ylabel("Kendall's tau, ± 2 standard errors")
     axes.legend(fontsize=8)
+    plt.show()
+
+
+def judges():
+    """Draw the coverage of intervals by human queries, between the lowest and the highest cell."""
+    table = _tables("judges")[0]
+    rows = [dict(zip(table["columns"], row)) for row in table["rows"]]
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    _, each = plt.subplots(1, len(sets), figsize=(11, 3), sharey=True, layout="constrained")
+    for axes, name in zip(each, sets):
+        of_set = [row for row in rows if row["set"] == name]
+        at = [int(row["n"]) for row in of_set]
+        low, high = zip(*[map(float, row["coverage"].split(" to ")) for row in of_set])
+        axes.fill_between(at, low, high, alpha=0.15, label="lowest to highest cell")
+        axes.plot(at, [float(row["mean"]) for row in of_set], "o-", label="people and a judge")
+        axes.plot(at, [float(row["people alone"]) for row in of_set], "s--", label="people alone")
+        axes.axhline(0.95, color="0.5", linewidth=1)
+        axes.set(title=name, xscale="log", xlabel="human queries")
+        axes.set_xticks(at, at)
+        axes.minorticks_off()
+    each[0].set_ylabel("coverage of 95 % intervals")
+    each[0].legend(fontsize=8)
     plt.show()
 
 
