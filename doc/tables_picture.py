@@ -1,6 +1,6 @@
 """Draw the results of benchmarks: curves by the number of training queries, and gains by table.
 
-Run ``python doc/benchmark_pictures.py``. It reads files of ``doc/benchmark_results``, which scripts
+Run ``python doc/tables_picture.py``. It reads files of ``doc/benchmark_results``, which scripts
 of ``benchmarks/`` write with ``--save``, and writes an svg to ``doc/_static`` for each entry of
 `PICTURES`.
 
@@ -96,7 +96,8 @@ def by_set(name):
     rows = [
         (row[0].partition(" (")[0], _numbers(row[2]), _numbers(row[3])) for row in table["rows"]
     ]
-    return sorted(rows, key=lambda row: -row[1][0])
+    titles = ["picked lambdarank", "best peer, picked"]
+    return titles, sorted(rows, key=lambda row: -row[1][0])
 
 
 def digest(points):
@@ -154,13 +155,14 @@ def _line(axes, sizes, points, learner):
         axes.fill_between(at, low, high, color=color, alpha=0.15, linewidth=0)
 
 
-def plot_by_set(figure, rows):
-    """Plot the gain on each set over a picked lambdarank, and over the picked peer."""
-    figure.set_size_inches(6, 0.9 + 0.21 * len(rows))
+def plot_gains(figure, points):
+    """Plot rows of two gains each, with two standard errors, in two panels."""
+    titles, rows = points
     names, *gains = zip(*rows)
+    figure.set_size_inches(6, 0.9 + 0.21 * len(rows))
     panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    for axes, title, of_peer in zip(panels, ("picked lambdarank", "best peer, picked"), gains):
-        for at, (gain, error) in enumerate(of_peer):
+    for axes, title, of_panel in zip(panels, titles, gains):
+        for at, (gain, error) in enumerate(of_panel):
             color, marker = SIGNS[int(gain >= 2 * error) - int(gain <= -2 * error)]
             axes.errorbar(gain, at, xerr=2 * error, fmt=marker, color=color, markersize=4.5, lw=1.2)
         axes.axvline(0, color="0.5", linewidth=1)
@@ -173,7 +175,7 @@ def plot_by_set(figure, rows):
 PICTURES = {
     "learning_curves": (learning_curves, plot_curves),
     "few_queries": (few_queries, plot_curves),
-    "tables_by_set": (partial(by_set, "quality_tables"), plot_by_set),
+    "tables_by_set": (partial(by_set, "quality_tables"), plot_gains),
 }
 
 
