@@ -241,11 +241,42 @@ def private_in_sklearn():
     return files
 
 
-def test_contributing_names_files_that_exist():
-    text = (ROOT.parent / "CONTRIBUTING.md").read_text()
-    files = re.findall(r"`(\w+/[\w/]+\.py)`", text)
-    assert len(files) > 20
-    assert [f for f in files if not any((top / f).exists() for top in (ROOT, ROOT.parent))] == []
+def names_of(tree):
+    """Names that a file defines: functions, classes, parameters, variables and attributes."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+        elif isinstance(node, ast.alias):
+            yield from (node.asname or node.name).split(".")
+
+
+def code_in(text):
+    """Names and paths in the code of a text: `data/_rows.py`, `Plan.weighed`, `fit(X, y, qid)`."""
+    for code in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)):
+        if re.fullmatch(r"\.?\w[\w./]*(/|\.(py|md|toml|txt|inc))", code):
+            yield code if "/" in code else code.removesuffix(".py")
+        elif re.match(r"[A-Za-z_][\w.]*(\(|$)", code):
+            yield from re.findall(r"[A-Za-z_]\w*", code.partition("(")[0])
+
+
+#: Names of other libraries, of markers, and such as stand for any name.
+OF_OTHERS = {"FutureWarning", "_name", "every_case", "iloc", "x0", "x1"}
+
+
+def test_contributing_and_the_paper_name_what_exists():
+    top = ROOT.parent
+    sources = [*FILES, *(top / "tests" / "helpers").glob("*.py")]
+    names = {name for path in sources for name in names_of(ast.parse(path.read_text()))}
+    names |= {part for path in sources for part in path.relative_to(top).with_suffix("").parts}
+    for file, least in (("CONTRIBUTING.md", 200), ("paper/paper.md", 10)):
+        told = set(code_in((top / file).read_text()))
+        assert len(told) >= least
+        missing = told - names - OF_OTHERS
+        assert {n for n in missing if not any((one / n).exists() for one in (ROOT, top))} == set()
 
 
 def test_private_names_of_sklearn_have_one_file_and_a_row_in_contributing():
