@@ -24,7 +24,7 @@ Each has a grid of three settings (`LEAVES`, with `linear_lambda=1` where leaves
 after 50 rounds without a better value and 1000 at most; YetiRank after 500, its rounds being the
 slowest. The "picked" setting of a family has the largest NDCG@10 on the validation queries,
 computed for all libraries by `skcalrank.metrics.ndcg_score`; the "picked peer" has the largest of
-all 24. Both are picked in each draw, and are not fitted again. "As it comes" is the class with its
+all 24. Both are picked in each draw, and are not fitted again. "Defaults" are the class with its
 defaults, fitted to training and validation queries; so is `skrub.tabular_pipeline("regressor")`,
 which regresses the grades.
 
@@ -105,7 +105,8 @@ TRAIN_SHARE, VALID_SHARE = 0.6, 0.2
 ROUNDS, PATIENCE, YETI_ROUNDS = 1000, 50, 500
 N_DRAWS, N_DRAWS_FEW, FEW = 3, 4, (10, 20, 50, 100)
 PACKAGES = ("numpy", "scikit-learn", "lightgbm", "xgboost-cpu", "catboost", "skrub")
-AS_IT_COMES = "as it comes"
+# Cells have the first name, tables the second.
+AS_IT_COMES, DEFAULTS = "as it comes", "defaults"
 SELECTING, REPORTED, LATER = HALVES
 OWN = "own"
 
@@ -460,7 +461,7 @@ def run(name, draw, n_train, jobs, options):
 def run_all(names, options):
     jobs, n_failed = jobs_of(options), 0
     # All sets of one draw come before the next draw, so that an early end leaves whole draws; fits
-    # as they come, of which CatBoost's are the longest of all, come after all others.
+    # with defaults, of which CatBoost's are the longest of all, come after all others.
     for is_last in (False, True):
         stage = {
             label: job for label, job in jobs.items() if label.endswith(AS_IT_COMES) == is_last
@@ -568,8 +569,7 @@ def _validation(cell):
 PICKED = {f"{name}, picked": [f"{name}: {each}" for each in PEERS[name].grid] for name in PEERS}
 PICKED["picked peer"] = [label for labels in PICKED.values() for label in labels]
 COME = {
-    f"{name}, {AS_IT_COMES}": [f"{name}: {AS_IT_COMES}"]
-    for name in (*COME_WITH_NO_COLUMNS, "skrub")
+    f"{name}, {DEFAULTS}": [f"{name}: {AS_IT_COMES}"] for name in (*COME_WITH_NO_COLUMNS, "skrub")
 }
 
 
@@ -744,13 +744,13 @@ def summarize(options):
 
 
 def summarize_come(options):
-    """Peers and a regression as they come, and two that are picked, on the reported half."""
+    """Peers and a regression with their defaults, and two that are picked."""
     label, picked = f"TabularRanker() [{options.tag}]", "lambdarank, picked"
     sets = read_half(options.half or REPORTED, options)
     tell_failures(sets.values())
     show_against(sets, label, {peer: PICKED[peer] for peer in (picked, "QueryRMSE, picked")} | COME)
     show_ours(sets, ours_in(sets, options.tag), picked)
-    show_sets(sets, label, [picked, f"QueryRMSE, {AS_IT_COMES}"])
+    show_sets(sets, label, [picked, f"QueryRMSE, {DEFAULTS}"])
 
 
 def summarize_few(options):
@@ -760,7 +760,7 @@ def summarize_few(options):
     labels = {f"{name} [{options.tag}]": [f"{name} [{options.tag}]"] for name in FEW_OURS}
     labels |= {name: PICKED[name] for name in ("lambdarank, picked", "QueryRMSE, picked")}
     for name in ("lambdarank", "rank:ndcg", "QueryRMSE"):
-        labels[f"{name}, {AS_IT_COMES}"] = COME[f"{name}, {AS_IT_COMES}"]
+        labels[f"{name}, {DEFAULTS}"] = COME[f"{name}, {DEFAULTS}"]
     # Peers that were not run on all sets yet are left out.
     labels = {
         name: chosen
@@ -853,7 +853,9 @@ def main(argv=None):
     arguments.add_argument("--draws", type=int, help="first draws only")
     arguments.add_argument("--few", action="store_true", help="few training queries")
     arguments.add_argument("--summary", action="store_true", help="print what the cells say")
-    arguments.add_argument("--come", action="store_true", help="summary of peers as they come")
+    arguments.add_argument(
+        "--come", action="store_true", help="summary of peers with their defaults"
+    )
     arguments.add_argument("--compare", metavar="DEFAULT", help="the rule for defaults")
     options = arguments.parse_args(argv)
     options.data = options.data or os.environ.get("SKCALRANK_DATA")
