@@ -70,6 +70,10 @@ COMMANDS = {
         f"quality_tables --cells DIR --summary --few --tag {__version__}",
     ],
     "quality_tables_come": [f"quality_tables --cells DIR --come --tag {__version__}"],
+    "quality_tables_later": [
+        f"quality_tables --cells DIR --half later --tag {__version__}",
+        f"quality_tables --cells DIR --summary --half later --tag {__version__}",
+    ],
     "quality_members": ["quality_members --cells DIR"],
     "quality_members_few": ["quality_members --cells DIR --part few"],
     "quality_members_laws": ["quality_members --cells DIR --part laws"],

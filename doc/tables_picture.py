@@ -100,6 +100,22 @@ def by_set(name):
     return titles, sorted(rows, key=lambda row: -row[1][0])
 
 
+def by_peer():
+    """Return the mean gain over each peer, on the reported tables and on the later ones."""
+    found = [_table_of_peers(name) for name in ("quality_tables", "quality_tables_later")]
+    (_, first), (_, second) = found
+    rows = [(peer, first[peer], second[peer]) for peer in first if peer in second]
+    return [title for title, _ in found], sorted(rows, key=lambda row: row[1][0])
+
+
+def _table_of_peers(name):
+    shown = _shown(name)
+    n_sets = next(found[1] for line in shown if (found := re.match(r"(\d+) sets", str(line))))
+    table = next(item for item in shown if isinstance(item, dict) and item["columns"][0] == "peer")
+    rows = {peer: _numbers(mean) for peer, mean, *_ in table["rows"]}
+    return f"{n_sets} tables", rows
+
+
 def digest(points):
     """Tell what a picture is drawn from, in a few letters that stand in it."""
     return sha1(repr((points, LINES, SIGNS)).encode()).hexdigest()[:12]
@@ -176,6 +192,8 @@ PICTURES = {
     "learning_curves": (learning_curves, plot_curves),
     "few_queries": (few_queries, plot_curves),
     "tables_by_set": (partial(by_set, "quality_tables"), plot_gains),
+    "tables_by_set_later": (partial(by_set, "quality_tables_later"), plot_gains),
+    "tables_by_peer": (by_peer, plot_gains),
 }
 
 
