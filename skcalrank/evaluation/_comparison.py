@@ -247,12 +247,15 @@ class Comparison:
     ) -> Any:
         """Return the number of queries needed to detect a difference of a given size.
 
+        Of one system alone, the difference is that of its mean to a value fixed beforehand.
+
         Parameters
         ----------
         difference : float
             Mean difference to detect, such as 0.01; with a margin, the distance from minus it.
         power : float, default=0.8
-            Probability of detecting it.
+            Probability of detecting it. With 0.5, the interval of that many queries reaches about
+            `difference` to either side.
         confidence_level : float, default=None
             1 minus the level of a two-sided paired t-test. If None, that of the comparison. For n
             corrected tests, ``1 - (1 - confidence_level) / n`` is on the safe side.
@@ -261,7 +264,8 @@ class Comparison:
         -------
         frame : DataFrame
             With columns ``system``, ``other``, ``measure``, ``spread`` and ``n_queries``, for
-            differences that vary as in this comparison; NaN if they do not vary. With a judge,
+            differences that vary as in this comparison; NaN if they do not vary. Of one system,
+            ``other`` is None, and the values are what varies. With a judge,
             the queries that people need to judge; infinity if all of them are too few.
 
         Raises
@@ -285,13 +289,18 @@ class Comparison:
             confidence_level = self.confidence_level
         check.share("confidence_level", confidence_level)
         level = 1 - confidence_level
-        size = abs(difference), power, level
-        rows = [
-            (*row[:3], row.spread, correction.n_needed(*size))
-            if (correction := (self.corrections or {}).get(row[:3]))
-            else (*row[:3], row.spread, n_needed(row.spread, *size))
-            for row in self.differences
-        ]
+        size, corrections = (abs(difference), power, level), self.corrections or {}
+        spreads = {row[:3]: row.spread for row in self.differences}
+        if len(self.systems) == 1:
+            spreads = {
+                (self.baseline, measure): float(np.nanstd(of, ddof=1))
+                for measure, of in zip(self.measures, self.values[0])
+            }
+        rows = []
+        for key, spread in spreads.items():
+            of = corrections.get(key)
+            n = n_needed(spread, *size) if of is None else of.n_needed(*size)
+            rows.append((key[0], key[1] if key[2:] else None, key[-1], spread, n))
         if math.inf in [row[-1] for row in rows]:
             warn(
                 f"A difference of {difference:g} cannot be detected on these {len(self.queries)} "

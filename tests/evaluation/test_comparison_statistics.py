@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from skcalrank.evaluation import compare_values
+from skcalrank.evaluation import compare, compare_values
 
 
 def one_pair(differences, **options):
@@ -333,6 +333,26 @@ def test_queries_needed_reach_the_power(rng, difference, power):
     (other,) = result.queries_needed(difference, power=power, confidence_level=0.99).n_queries
     rough = ((stats.norm.ppf(0.995) + stats.norm.ppf(power)) / shift) ** 2
     assert rough < other < rough + 5
+
+
+@pytest.mark.parametrize("correction", [None, "judge"])
+def test_queries_needed_of_one_system_make_its_interval_that_narrow(rng, correction):
+    pytest.importorskip("pandas")
+    qid = np.repeat(np.arange(400), 5)
+    y = rng.integers(0, 2, len(qid)).astype(float)
+    options = {}
+    if correction:
+        options["judge"] = np.where(rng.random(len(qid)) < 0.9, y, 1 - y)
+        y = np.where(qid < 60, y, np.nan)
+    scores = {"a": rng.normal(size=len(qid))}
+    result = compare(y, scores, ["precision@2"], qid=qid, **options)
+    (estimate,) = result.estimates
+    half = (estimate.high - estimate.low) / 2
+    (row,) = result.queries_needed(half, power=0.5).itertuples()
+    assert (row.system, row.other, row.measure) == ("a", None, "precision@2")
+    assert row.n_queries == pytest.approx(estimate.n, rel=0.03)
+    (more,) = result.queries_needed(0.75 * half, power=0.5).n_queries
+    assert more > 1.7 * row.n_queries
 
 
 def test_queries_needed_of_tiny_differences_and_without_spread():
