@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 FOLDER = HERE / "_static"
 RESULTS = HERE / "benchmark_results"
 OURS = "TabularRanker()"
+MINUS_PEER = f"{OURS} minus the peer, in NDCG@10"
 # The first one sets the lines; a reader may have any of them.
 FONTS = ["DejaVu Sans", "Verdana", "Arial"]
 TITLES = {
@@ -97,7 +98,7 @@ def by_set(name):
         (row[0].partition(" (")[0], _numbers(row[2]), _numbers(row[3])) for row in table["rows"]
     ]
     titles = ["picked lambdarank", "best peer, picked"]
-    return titles, sorted(rows, key=lambda row: -row[1][0])
+    return titles, MINUS_PEER, sorted(rows, key=lambda row: -row[1][0])
 
 
 def by_peer():
@@ -105,7 +106,8 @@ def by_peer():
     found = [_table_of_peers(name) for name in ("quality_tables", "quality_tables_later")]
     (_, first), (_, second) = found
     rows = [(peer, first[peer], second[peer]) for peer in first if peer in second]
-    return [title for title, _ in found], sorted(rows, key=lambda row: row[1][0])
+    titles = [title for title, _ in found]
+    return titles, MINUS_PEER, sorted(rows, key=lambda row: row[1][0])
 
 
 def _table_of_peers(name):
@@ -114,6 +116,22 @@ def _table_of_peers(name):
     table = next(item for item in shown if isinstance(item, dict) and item["columns"][0] == "peer")
     rows = {peer: _numbers(mean) for peer, mean, *_ in table["rows"]}
     return f"{n_sets} tables", rows
+
+
+def to_lambdarank(name, n_errors):
+    """Return differences to lambdarank on two sets; errors are so many standard errors."""
+    tables = {
+        line.partition(":")[0]: next(item for item in after if isinstance(item, dict))
+        for line, *after in (_shown(name)[at:] for at in range(len(_shown(name))))
+        if isinstance(line, str) and re.match(r"(MQ2008|made):", line)
+    }
+    real, made = ({row[0]: _numbers(row[2]) for row in table["rows"]} for table in tables.values())
+    rows = [
+        (row, *((gain, error / n_errors) for gain, error in (real[row], made[row])))
+        for row in real
+        if real[row][0] == real[row][0]
+    ]
+    return list(tables), "minus lambdarank of LightGBM, in NDCG@10", rows
 
 
 def digest(points):
@@ -173,19 +191,20 @@ def _line(axes, sizes, points, learner):
 
 def plot_gains(figure, points):
     """Plot rows of two gains each, with two standard errors, in two panels."""
-    titles, rows = points
+    titles, label, rows = points
     names, *gains = zip(*rows)
     figure.set_size_inches(6, 0.9 + 0.21 * len(rows))
-    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    panels = figure.subplots(1, 2, sharex=label == MINUS_PEER, sharey=True)
     for axes, title, of_panel in zip(panels, titles, gains):
         for at, (gain, error) in enumerate(of_panel):
             color, marker = SIGNS[int(gain >= 2 * error) - int(gain <= -2 * error)]
             axes.errorbar(gain, at, xerr=2 * error, fmt=marker, color=color, markersize=4.5, lw=1.2)
         axes.axvline(0, color="0.5", linewidth=1)
+        axes.locator_params(axis="x", nbins=4)
         axes.set_title(title, fontsize=10)
     panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylim(len(names) - 0.5, -0.5)
-    figure.supxlabel(f"{OURS} minus the peer, in NDCG@10", fontsize=10)
+    figure.supxlabel(label, fontsize=10)
 
 
 PICTURES = {
@@ -194,6 +213,9 @@ PICTURES = {
     "tables_by_set": (partial(by_set, "quality_tables"), plot_gains),
     "tables_by_set_later": (partial(by_set, "quality_tables_later"), plot_gains),
     "tables_by_peer": (by_peer, plot_gains),
+    "linear_on_letor": (partial(to_lambdarank, "quality_letor", 1), plot_gains),
+    # Errors of this one are intervals at 95 %.
+    "objectives_of_trees": (partial(to_lambdarank, "quality_boosting", 2), plot_gains),
 }
 
 
