@@ -6,7 +6,8 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-RESULTS = Path(__file__).parent / "benchmark_results" / "quality_tables.json"
+RESULTS = Path(__file__).parent / "benchmark_results"
+GROUPS = {"quality_tables": "18 tables, before 0.4", "quality_tables_later": "10 further tables"}
 PEERS = {
     "lambdarank, picked": "LightGBM, lambdarank",
     "lambdarank, linear leaves, picked": "LightGBM, linear leaves",
@@ -18,8 +19,8 @@ PEERS = {
 FEW = {"lambdarank, picked": "LightGBM, lambdarank", "QueryRMSE, picked": "CatBoost, QueryRMSE"}
 
 
-def _tables():
-    shown = json.loads(RESULTS.read_text(encoding="utf-8"))["shown"]
+def _tables(name):
+    shown = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["shown"]
     return [item for item in shown if isinstance(item, dict)]
 
 
@@ -29,16 +30,16 @@ def _difference(cell):
     return float(value), float(error)
 
 
-def to_peers():
-    """Return differences to each peer, in the mean over the reported tables."""
-    table = next(table for table in _tables() if table["columns"][0] == "peer")
+def to_peers(name):
+    """Return differences to each peer, in the mean over a group of tables."""
+    table = next(table for table in _tables(name) if table["columns"][0] == "peer")
     rows = {row[0]: _difference(row[1]) for row in table["rows"]}
-    return {name: rows[key] for key, name in PEERS.items()}
+    return {peer: rows[key] for key, peer in PEERS.items()}
 
 
 def with_few_queries():
     """Return numbers of training queries, and differences to two peers for each."""
-    tables = [t for t in _tables() if t["columns"][1].startswith("10 queries")]
+    tables = [t for t in _tables("quality_tables") if t["columns"][1].startswith("10 queries")]
     numbers = [int(column.split()[0]) for column in tables[-1]["columns"][1:]]
     rows = {row[0]: [_difference(cell) for cell in row[1:]] for row in tables[-1]["rows"]}
     return numbers, {name: rows[key] for key, name in FEW.items()}
@@ -47,12 +48,16 @@ def with_few_queries():
 def draw():
     """Draw both, with two standard errors."""
     _, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.2), layout="constrained")
-    peers = to_peers()
-    values, errors = zip(*peers.values())
-    left.errorbar(values, list(peers), xerr=[2 * e for e in errors], fmt="o", capsize=4)
+    for shift, (name, label) in zip((-0.12, 0.12), GROUPS.items()):
+        values, errors = zip(*to_peers(name).values())
+        at = [shift + number for number in range(len(PEERS))]
+        bars = [2 * error for error in errors]
+        left.errorbar(values, at, xerr=bars, fmt="o", capsize=3, label=label)
+    left.set_yticks(range(len(PEERS)), PEERS.values())
+    left.legend(loc="lower right", fontsize="small")
     left.axvline(0, color="0.5", linewidth=1)
     left.invert_yaxis()
-    left.set(title="18 tables, all training queries", xlabel="gain in NDCG@10, ± 2 std. errors")
+    left.set(title="all training queries", xlabel="gain in NDCG@10, ± 2 std. errors")
     numbers, lines = with_few_queries()
     for shift, (name, found) in zip((0.97, 1.03), lines.items()):
         values, errors = zip(*found)
