@@ -109,13 +109,22 @@ def is_sweep(item):
     """Whether a case is one of a property over registries, and not of a table of expected values.
 
     A table names several parameters at once: what is given and what is expected. Tests of the
-    package as a whole, property-based tests and those with the mark ``every_case`` are no sweeps.
+    package as a whole without the mark ``kinds``, property-based tests and those with the mark
+    ``every_case`` are no sweeps.
     """
-    always = "tests/package/" in item.nodeid or "/test_fuzz_" in item.nodeid
+    kinds = item.get_closest_marker("kinds")
+    always = ("tests/package/" in item.nodeid and not kinds) or "/test_fuzz_" in item.nodeid
     always = always or any(map(item.get_closest_marker, ["every_case", "slow"]))
     names = [mark.args[0] for mark in item.iter_markers("parametrize")]
     one_each = all(isinstance(name, str) and "," not in name for name in names)
     return hasattr(item, "callspec") and one_each and not always
+
+
+def sweep_of(item):
+    """The name of the sweep that a case is in; by the mark ``kinds``, each kind is one."""
+    if item.get_closest_marker("kinds"):
+        return item.nodeid.rpartition("-")[0] or item.nodeid
+    return item.nodeid.partition("[")[0]
 
 
 def left_out(names):
@@ -131,7 +140,7 @@ def mark_rest(items):
     """Mark the cases of sweeps that the default run leaves out."""
     cases_of = defaultdict(list)
     for item in filter(is_sweep, items):
-        cases_of[item.nodeid.partition("[")[0]].append(item)
+        cases_of[sweep_of(item)].append(item)
     for cases in cases_of.values():
         rest = left_out(case.name for case in cases)
         for case in cases:

@@ -42,6 +42,7 @@ def test_names_are_those_of_pytest(first, second, text, other, request):
         ("tests/rankers/test_a.py", [], "product", True),
         ("tests/rankers/test_fuzz_a.py", ["ranker"], None, False),
         ("tests/package/test_a.py", ["ranker"], None, False),
+        ("tests/package/test_a.py", ["ranker"], "kinds", True),
     ],
 )
 def test_sweeps_are_over_one_name_at_a_time(path, parameters, other, expected):
@@ -64,3 +65,24 @@ def test_a_third_of_a_sweep_runs_whatever_other_cases_there_are():
     assert covering.left_out(sorted(rest)[:1]) == set()
     # The same in every process, with every version.
     assert set(names[:9]) - rest == {"test_of_something[2]"}
+
+
+def test_every_kind_of_a_sweep_runs():
+    kinds = ["Ridge", "Trees", "Trees-two"]
+    names = [kinds[0], *(f"{kind}-{i}" for kind in kinds[1:] for i in range(30))]
+    rest = []
+    items = [
+        SimpleNamespace(
+            nodeid=f"tests/package/test_a.py::test_of_something[{name}]",
+            name=name,
+            callspec=None,
+            iter_markers=lambda _: [],
+            get_closest_marker=lambda mark: mark == "kinds",
+            add_marker=lambda _, name=name: rest.append(name),
+        )
+        for name in names
+    ]
+    covering.mark_rest(items)
+    kept = [name for name in names if name not in rest]
+    assert {name.rpartition("-")[0] or name for name in kept} == {*kinds}
+    assert len(kept) < len(names) / 2

@@ -8,6 +8,7 @@ The exception are draws of judgments, which are numbered.
 """
 
 from contextlib import contextmanager
+from functools import cache
 from inspect import getdoc, signature
 
 import numpy as np
@@ -87,7 +88,11 @@ def drawing():
 
 
 DRAWING = dict(drawing())
-every_drawing = pytest.mark.parametrize("name", DRAWING)
+
+
+def every_drawing(test):
+    """Run a test over all that draw: by default each kind, and of its seeds and engines a few."""
+    return pytest.mark.kinds(pytest.mark.parametrize("name", DRAWING)(test))
 
 
 def problem(rng, n_queries=N_QUERIES):
@@ -130,6 +135,12 @@ def fitted(name, X, y, qid):
     return ranker, sorted(seen, key=repr)
 
 
+@cache
+def usual(name):
+    """The ranker fitted to the problem that tests draw first, and what was held out."""
+    return fitted(name, *problem(np.random.default_rng(0)))
+
+
 def in_float32(X):
     return X.astype(np.float32)
 
@@ -160,7 +171,7 @@ def test_the_form_of_the_features_changes_no_draw(name, change, rng):
         pytest.skip("the rows of a frame are chosen in another way")
     X, y, qid = problem(rng)
     changed, tolerance = CHANGES[change]
-    one, expected = fitted(name, X, y, qid)
+    one, expected = usual(name)
     two, drawn = fitted(name, changed(X), y, qid)
     assert expected
     assert drawn == expected
@@ -174,7 +185,7 @@ def test_the_form_of_the_features_changes_no_draw(name, change, rng):
 @every_drawing
 def test_another_column_changes_no_draw(name, rng):
     X, y, qid = problem(rng)
-    _, expected = fitted(name, X, y, qid)
+    _, expected = usual(name)
     _, drawn = fitted(name, np.column_stack([X, rng.normal(size=len(X))]), y, qid)
     assert drawn == expected
 
@@ -183,7 +194,7 @@ def test_another_column_changes_no_draw(name, rng):
 @every_drawing
 def test_the_order_of_the_queries_changes_nothing(name, rng):
     X, y, qid = problem(rng)
-    one, expected = fitted(name, X, y, qid)
+    one, expected = usual(name)
     rows = np.argsort(rng.permutation(N_QUERIES)[qid], kind="stable")
     two, drawn = fitted(name, X[rows], y[rows], qid[rows])
     assert drawn == expected
@@ -195,7 +206,7 @@ def test_the_order_of_the_queries_changes_nothing(name, rng):
 @every_drawing
 def test_the_order_of_rows_within_queries_changes_last_bits(name, rng):
     X, y, qid = problem(rng)
-    one, expected = fitted(name, X, y, qid)
+    one, expected = usual(name)
     rows = rng.permutation(len(y))
     two, drawn = fitted(name, X[rows], y[rows], qid[rows])
     assert drawn == expected
@@ -206,7 +217,7 @@ def test_the_order_of_rows_within_queries_changes_last_bits(name, rng):
 @every_drawing
 def test_names_act_as_seeds(name, rng):
     X, y, qid = problem(rng)
-    _, expected = fitted(name, X, y, qid)
+    _, expected = usual(name)
     for alike in (qid.astype(float), qid.astype(object), qid.astype(np.uint8)):
         assert fitted(name, X, y, alike)[1] == expected
     _, others = fitted(name, X, y, qid + 1000)
@@ -228,11 +239,12 @@ def test_no_seed_is_seed_0(name, rng):
     if "random_state" not in signature(type(DRAWING[name])).parameters:
         pytest.skip("has no seed")
     X, y, qid = problem(rng)
-    one, two = (clone(DRAWING[name]).set_params(random_state=seed) for seed in (None, 0))
-    scores = one.fit(X, y, qid).predict(X, qid)
-    np.testing.assert_array_equal(two.fit(X, y, qid).predict(X, qid), scores)
+    assert usual(name)[0].random_state is None
+    two = clone(DRAWING[name]).set_params(random_state=0).fit(X, y, qid)
+    np.testing.assert_array_equal(two.predict(X, qid), usual(name)[0].predict(X, qid))
 
 
+@pytest.mark.kinds
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", EVERY_ESTIMATOR, ids=lambda case: case.name)
 def test_whoever_draws_is_a_case_and_says_so(case, rng):

@@ -17,6 +17,7 @@ from sklearn.utils import get_tags
 
 NEAR = {"rtol": 1e-12, "atol": 1e-12}
 every_case = pytest.mark.parametrize("case", EVERY_ESTIMATOR, ids=lambda case: case.name)
+pytestmark = pytest.mark.kinds
 
 
 @pytest.fixture(scope="module")
