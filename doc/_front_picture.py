@@ -13,6 +13,7 @@ PEERS = {
     "lambdarank, linear leaves, picked": "LightGBM, linear leaves",
     "rank:ndcg, picked": "XGBoost, rank:ndcg",
     "QueryRMSE, picked": "CatBoost, QueryRMSE",
+    "QueryRMSE, defaults": "the same with defaults",
     "YetiRank, picked": "CatBoost, YetiRank",
     "picked peer": "best of 24, picked per table",
 }
