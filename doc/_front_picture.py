@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 RESULTS = Path(__file__).parent / "benchmark_results"
-GROUPS = {"quality_tables": "18 tables, before 0.4", "quality_tables_later": "10 further tables"}
+GROUPS = {"quality_tables": "18 tables", "quality_tables_later": "10 further tables"}
 PEERS = {
     "lambdarank, picked": "LightGBM, lambdarank",
     "lambdarank, linear leaves, picked": "LightGBM, linear leaves",

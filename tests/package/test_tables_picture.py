@@ -34,6 +34,11 @@ def test_every_picture_is_named(script):
 
 
 @pytest.mark.parametrize("name", CURVES + GAINS)
+def test_pictures_are_on_the_page_of_benchmarks(name):
+    assert f":: _static/{name}.svg" in (DOC / "benchmarks.rst").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", CURVES + GAINS)
 def test_pictures_show_the_results(script, name, tmp_path):
     points, committed = script.PICTURES[name][0](), DOC / "_static" / f"{name}.svg"
     assert script.digest(points) in committed.read_text(encoding="utf-8")
