@@ -44,6 +44,9 @@ COMMANDS = {
     "runs_agreement": ["runs_agreement"],
     "trec_eval_agreement": ["trec_eval_agreement"],
     "aggregation": ["aggregation --cells DIR"],
+    "aggregation_made": [
+        "aggregation --cells DIR --sets made --minutes 125 --jobs 2 --runs 50 --sgd-runs 20"
+    ],
     "movielens": ["movielens --cells DIR --jobs 1"],
     "label_ranking": ["label_ranking --cells DIR --jobs 1"],
     "label_ranking_kernels": [
