@@ -123,9 +123,9 @@ def told(method, seen):
     return draw
 
 
-def fitted(name, X, y, qid):
-    """The fitted ranker, and the queries that were held out."""
-    ranker = clone(DRAWING[name])
+def fitted(name, X, y, qid, **params):
+    """The fitted ranker, with some other parameters, and the queries that were held out."""
+    ranker = clone(DRAWING[name]).set_params(**params)
     with watched() as seen:
         if name.startswith("chunks"):
             halves = [np.isin(qid, part) for part in np.array_split(np.unique(qid), 2)]
@@ -240,7 +240,7 @@ def test_no_seed_is_seed_0(name, rng):
         pytest.skip("has no seed")
     X, y, qid = problem(rng)
     assert usual(name)[0].random_state is None
-    two = clone(DRAWING[name]).set_params(random_state=0).fit(X, y, qid)
+    two = fitted(name, X, y, qid, random_state=0)[0]
     np.testing.assert_array_equal(two.predict(X, qid), usual(name)[0].predict(X, qid))
 
 
