@@ -90,7 +90,9 @@ class PropensityEstimate(NamedTuple):
     def discount(self) -> Floats:
         """The non-increasing sequence nearest to the propensities, by least squares.
 
-        ``DCG(gain="linear", discount=...)`` with it is the number of clicks expected on a list.
+        Noise can raise an estimate above that of the position before, which is no discount.
+        ``DCG(gain="linear", discount=estimate)`` takes these values, and is the number of clicks
+        expected on a list.
         """
         monotone: Floats = isotonic_regression(self.propensity, increasing=False)
         return monotone

@@ -33,10 +33,11 @@ class DCG(GainMeasure, PositionalMeasure):
         Gain of a document of relevance y: ``2^y - 1`` ("exponential"), y ("linear"), ``gain[y]``
         of an array, as in LightGBM's label_gain, or the value of a function of an array of
         grades. The gain must not decrease with the grade.
-    discount : array-like or callable, default=None
+    discount : array-like, callable or PropensityEstimate, default=None
         Discounts of positions 1, 2, ..., with 0 behind the last, or a function of an array of
-        1-based positions. They must not increase. If None, :math:`1/\log_2(1+i)`. Functions
-        defined in a module can be pickled, lambdas cannot.
+        1-based positions. They must not increase: of a
+        :class:`~skcalrank.aggregation.PropensityEstimate` the nearest values that do not. If None,
+        :math:`1/\log_2(1+i)`. Functions defined in a module can be pickled, lambdas cannot.
 
     Raises
     ------
@@ -97,7 +98,7 @@ class NDCG(DCG):
         Gain of a document of relevance y: ``2^y - 1`` ("exponential"), y ("linear"), ``gain[y]``
         of an array, as in LightGBM's label_gain, or the value of a function of an array of
         grades. The gain must not decrease with the grade.
-    discount : array-like or callable, default=None
+    discount : array-like, callable or PropensityEstimate, default=None
         As in :class:`~skcalrank.measures.DCG`; it applies to the ideal order too.
 
     Raises

@@ -37,6 +37,8 @@ def own_gain(gain: Any, names: tuple[str, ...], highest: float = np.inf) -> Any:
 
 def own_discount(discount: Any) -> Any:
     """Return a validated discount: None, a function, or the values of an array as a tuple."""
+    if hasattr(discount, "propensity"):  # fitted ones, which may rise by noise
+        discount = discount.discount
     if discount is None:
         return None
     kinds = "None, an array of the discounts of positions 1, 2, ..., or a function of positions"
@@ -144,7 +146,8 @@ def _check_discounts(values: Floats) -> None:
         raise ValueError(
             "discount must be positive at position 1, non-increasing and non-negative, "
             f"got {values[at]:g} at position {at + 1}"
-            + (f", after {values[at - 1]:g}." if at else ".")
+            + (f", after {values[at - 1]:g}" if at else "")
+            + ". Pass the result of fit_propensities itself, whose discount does not increase."
         )
 
 

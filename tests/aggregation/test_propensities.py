@@ -6,7 +6,7 @@ from scipy.optimize import least_squares
 
 from skcalrank import AggregatedRanker, ClickSessions, PreferenceTarget, sample_sessions
 from skcalrank.aggregation import fit_propensities, position_based
-from skcalrank.measures import DCG
+from skcalrank.measures import DCG, NDCG
 from skcalrank.metrics import measure_score
 
 THETA = np.array([1.0, 0.5, 0.25, 0.2])
@@ -353,7 +353,12 @@ def test_the_discount_of_estimates_that_do_not_decrease():
         propensity=np.array([1, 0.4, 0.6, 0.1]), standard_error=np.array([0, 0.01, 0.02, np.nan])
     )
     np.testing.assert_allclose(estimate.discount, [1, 0.5, 0.5, 0.1])
-    assert measure_score(DCG(gain="linear", discount=estimate.discount), [0, 1], [1, 0]) == 0.5
+    of_estimate = DCG(gain="linear", discount=estimate)
+    assert of_estimate == DCG(gain="linear", discount=estimate.discount)
+    assert measure_score(of_estimate, [0, 1], [1, 0]) == 0.5
+    assert NDCG(discount=estimate).discount == of_estimate.discount
+    with pytest.raises(ValueError, match="Pass the result of fit_propensities itself"):
+        DCG(discount=estimate.propensity)
     assert repr(estimate) == "PropensityEstimate(1, 0.4 ± 0.01, 0.6 ± 0.02, 0.1)"
 
 
