@@ -236,8 +236,9 @@ def find_counterexample(
     r : int, default=3
         Number of documents.
     n_tries : int, default=1000
-        Number of distributions that are drawn, which bounds the time: a custom loss takes some 40
-        milliseconds for each of 3 documents, most losses of the package take a few.
+        Number of distributions that are drawn, which bounds the time: for 3 documents most losses
+        of the package take a few milliseconds each, a convex custom loss some 40, and one that is
+        not convex, which is minimized from several starts, about a second.
     form : {"query", "rows"}, default="query"
         With "query", scores are a function of the whole query, as in the theorems. With "rows",
         they are a function of one row, and queries share rows: the exact fit to the population is

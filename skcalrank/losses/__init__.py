@@ -23,7 +23,12 @@ from ._preferences import (
     PreferenceLoss,
     PreferenceSquaredHinge,
 )
-from ._templates import BregmanTemplate, PairwiseTemplate, PreferenceTemplate
+from ._templates import (
+    BregmanTemplate,
+    PairwiseObjective,
+    PairwiseTemplate,
+    PreferenceTemplate,
+)
 
 __all__ = [
     "LOSSES",
@@ -37,6 +42,7 @@ __all__ = [
     "Loss",
     "PairwiseExponential",
     "PairwiseLogistic",
+    "PairwiseObjective",
     "PairwiseSquared",
     "PairwiseTemplate",
     "PointwiseLoss",
@@ -90,9 +96,18 @@ def is_order_preserving(loss: Loss) -> bool:
 def unknown_loss(loss: Any, names: Iterable[str]) -> ValueError:
     """Return the error for a loss that is none of some names."""
     names = list(names)
+    if isinstance(loss, PreferenceLoss):
+        return ValueError(
+            f"loss must be a loss of targets, got {loss!r}, a loss of single preferences, which "
+            "PairwiseLogisticRanker, PairwiseHingeRanker and DifferenceGraphRanker minimize. Use "
+            "PairwiseLogistic(), a loss of pairs of targets, or PairwiseObjective."
+        )
     alike = get_close_matches(str(loss).lower(), names, 1)
     meant = f" (did you mean {alike[0]!r}?)" if alike else ""
-    return ValueError(f"Unknown loss {loss!r}{meant}: choose one of {', '.join(names)}.")
+    return ValueError(
+        f"Unknown loss {loss!r}{meant}: choose one of {', '.join(names)}, or a Loss, such as "
+        "PairwiseObjective, of a function of yours."
+    )
 
 
 def get_loss(loss: str | Loss, **options: Any) -> Loss:

@@ -1,5 +1,6 @@
-r"""Templates of order-preserving losses for custom functions (CUG13, eq. 4 and 5)."""
+r"""Templates of losses for custom functions (CUG13, eq. 4 and 5), and one without a guarantee."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -27,8 +28,62 @@ _ENDS, _STEEP = 1e6, 1e3
 _HALVINGS, _JUMP = 40, 1e-6
 
 
+class _PairFunction(PairwiseLoss):
+    """Base class of losses with a term ``w(v_i, v_j) phi(s_i - s_j)`` for each ordered pair."""
+
+    _long: ClassVar[bool] = True
+
+    phi: Function
+    slope: Function
+
+    def _paid(self, target: Floats) -> Floats:
+        """Return w of all pairs of a stack of queries of equal size, or an array to broadcast."""
+        return target[:, :, None]
+
+    @abstractmethod
+    def _curvatures(self, ahead: Floats) -> Floats:
+        """Return the second derivative of phi, or what boosting uses in its place."""
+
+    def _pairs(
+        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+    ) -> Iterator[tuple[Ints, Bools, Ints, Floats, Floats]]:
+        """Yield batches of queries with the weighted targets and score differences of all pairs.
+
+        A batch is the numbers of its queries, the mask of documents that are not padding, their
+        rows, and two arrays over pairs (i, j): ``w_ij w(v_i, v_j)`` and ``s_i - s_j``.
+        """
+        weights = np.ones(len(s)) if weight is None else weight
+        share = 1.0 if weight is None else queries.repeat(1.0 / queries.mean_weight(weight))
+        extended = [queries.extend(x) for x in (v, s, weights, weights * share)]
+        for bucket in queries.pair_buckets():
+            present = np.arange(bucket.width) < bucket.sizes
+            target, score, first, second = (bucket.pad(x, 0.0) for x in extended)
+            pair = (first * present)[:, :, None] * (second * present)[:, None, :]
+            pair[:, np.arange(bucket.width), np.arange(bucket.width)] = 0.0
+            documents = (bucket.first + np.arange(bucket.width))[present]
+            ahead = (score[:, :, None] - score[:, None, :]) * (pair > 0)
+            yield bucket.ids, present, documents, pair * self._paid(target), ahead
+
+    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
+        out = np.zeros(queries.n_queries)
+        for ids, _, _, paid, ahead in self._pairs(v, s, queries, weight):
+            out[ids] = (paid * self.phi(ahead)).sum(axis=(1, 2))
+        return out
+
+    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
+        gradient, curvature = np.empty(len(s)), np.empty(len(s))
+        for _, present, documents, paid, ahead in self._pairs(v, s, queries, weight):
+            slopes, curves = paid * self.slope(ahead), paid * self._curvatures(ahead)
+            gradient[documents] = (slopes.sum(axis=2) - slopes.sum(axis=1))[present]
+            curvature[documents] = (curves.sum(axis=2) + curves.sum(axis=1))[present]
+        return gradient, curvature
+
+    def constant(self, largest: float = 1.0) -> float:
+        return np.inf
+
+
 @dataclass(frozen=True)
-class PairwiseTemplate(PairwiseLoss):
+class PairwiseTemplate(_PairFunction):
     r"""Pairwise loss :math:`\sum_{i<j} v_i \varphi(s_i - s_j) + v_j \varphi(s_j - s_i)`.
 
     The loss is order-preserving for every convex, non-increasing, differentiable :math:`\varphi`
@@ -55,6 +110,7 @@ class PairwiseTemplate(PairwiseLoss):
     See Also
     --------
     BregmanTemplate : Bregman divergence of a custom potential and link.
+    PairwiseObjective : Function that need not be convex, without a guarantee.
     PointwiseLoss : Base class of custom losses with one term per document.
 
     Examples
@@ -70,8 +126,6 @@ class PairwiseTemplate(PairwiseLoss):
     array([0, 1, 2])
     """
 
-    _long: ClassVar[bool] = True
-
     phi: Function
     slope: Function
     curvature: Function
@@ -80,39 +134,8 @@ class PairwiseTemplate(PairwiseLoss):
     def __post_init__(self) -> None:
         _check_falling(self)
 
-    def _pairs(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> Iterator[tuple[Ints, Bools, Ints, Floats, Floats]]:
-        """Yield batches of queries with the weighted targets and score differences of all pairs.
-
-        A batch is the numbers of its queries, the mask of documents that are not padding, their
-        rows, and two arrays over pairs (i, j): ``w_ij v_i`` and ``s_i - s_j``.
-        """
-        weights = np.ones(len(s)) if weight is None else weight
-        share = 1.0 if weight is None else queries.repeat(1.0 / queries.mean_weight(weight))
-        extended = [queries.extend(x) for x in (v, s, weights, weights * share)]
-        for bucket in queries.pair_buckets():
-            present = np.arange(bucket.width) < bucket.sizes
-            target, score, first, second = (bucket.pad(x, 0.0) for x in extended)
-            pair = (first * present)[:, :, None] * (second * present)[:, None, :]
-            pair[:, np.arange(bucket.width), np.arange(bucket.width)] = 0.0
-            documents = (bucket.first + np.arange(bucket.width))[present]
-            ahead = (score[:, :, None] - score[:, None, :]) * (pair > 0)
-            yield bucket.ids, present, documents, pair * target[:, :, None], ahead
-
-    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
-        out = np.zeros(queries.n_queries)
-        for ids, _, _, paid, ahead in self._pairs(v, s, queries, weight):
-            out[ids] = (paid * self.phi(ahead)).sum(axis=(1, 2))
-        return out
-
-    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
-        gradient, curvature = np.empty(len(s)), np.empty(len(s))
-        for _, present, documents, paid, ahead in self._pairs(v, s, queries, weight):
-            slopes, curves = paid * self.slope(ahead), paid * self.curvature(ahead)
-            gradient[documents] = (slopes.sum(axis=2) - slopes.sum(axis=1))[present]
-            curvature[documents] = (curves.sum(axis=2) + curves.sum(axis=1))[present]
-        return gradient, curvature
+    def _curvatures(self, ahead: Floats) -> Floats:
+        return self.curvature(ahead)
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         return self.evaluate(v, self.minimizer(v, queries), queries)
@@ -123,8 +146,99 @@ class PairwiseTemplate(PairwiseLoss):
 
         return minimize(risk, np.zeros(len(v)), jac=True, method="L-BFGS-B", tol=1e-14).x
 
-    def constant(self, largest: float = 1.0) -> float:
-        return np.inf
+
+@dataclass(frozen=True)
+class PairwiseObjective(_PairFunction):
+    r"""Loss of pairs :math:`\sum_{i \ne j} w(v_i, v_j) \varphi(s_i - s_j)` without a guarantee.
+
+    Unlike in :class:`PairwiseTemplate`, :math:`\varphi` need not be convex, and the weight may
+    depend on both targets. Nothing is claimed:
+    :func:`~skcalrank.calibration.find_counterexample` tests whether minimizing the loss leads to
+    the best order. In boosted trees :math:`|\varphi'|` replaces the second derivative, which may be
+    negative.
+
+    If :math:`w(a, b) - w(b, a) = a - b`, as by default, and :math:`\varphi(x) + \varphi(-x)` is
+    constant, then the mean loss is a constant plus the sum of
+    :math:`(U_i - U_j)\,\varphi(s_i - s_j)` over pairs i < j, with mean targets U. Scores far
+    apart in the order of U bring every term near its infimum if :math:`\varphi` decreases, while
+    scores in a wrong order keep away from it, so that the loss is calibrated.
+
+    Parameters
+    ----------
+    phi : callable
+        Function :math:`\varphi` of an array of score differences that returns an array of losses.
+    slope : callable
+        First derivative of `phi`, which is checked at 401 score differences from -5 to 5.
+    weight : callable, default=None
+        Function w of two arrays of targets, those of i and of j, that returns non-negative weights
+        of the pairs (i, j). If None, :math:`\max(v_i - v_j, 0)`.
+    name : str, default="pairwise_objective"
+        Name of the loss.
+
+    Raises
+    ------
+    ValueError
+        If `slope` is not the derivative of `phi`, `phi` does not fall from -5 to 5, or a weight is
+        negative; in :meth:`infimum` and :meth:`minimizer`, which are not known.
+
+    See Also
+    --------
+    PairwiseTemplate : Convex function of score differences, for which an order is guaranteed.
+    skcalrank.BoostedRanker : Trees that minimize the loss.
+
+    Examples
+    --------
+    A loss that is flat for pairs far in the wrong order:
+
+    >>> from scipy.special import expit
+    >>> from skcalrank.calibration import LabelDistribution, calibration_gap
+    >>> from skcalrank.losses import PairwiseObjective
+    >>> loss = PairwiseObjective(lambda x: expit(-x), lambda x: -expit(x) * expit(-x))
+    >>> law = LabelDistribution([[2, 1, 0], [0, 2, 1]], [0.6, 0.4])
+    >>> found = calibration_gap(loss, "sort", "dcg@2", law)
+    >>> bool(found.gap > 0), found.certificate
+    (True, 'not proven')
+    """
+
+    _positive_only: ClassVar[bool] = False
+
+    phi: Function
+    slope: Function
+    weight: Callable[[Floats, Floats], Floats] | None = None
+    name: str = "pairwise_objective"  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        _check_derivative("slope", self.phi, self.slope(_GRID))
+        ends = self.phi(_GRID[[0, -1]])
+        if not ends[0] > ends[1]:
+            raise ValueError(
+                "phi must be smaller for score differences in the right order, which are positive, "
+                f"got {ends[0]:g} at -5 and {ends[1]:g} at 5."
+            )
+
+    def _paid(self, target: Floats) -> Floats:
+        first, second = target[:, :, None], target[:, None, :]
+        if self.weight is None:
+            return np.maximum(first - second, 0.0)
+        weight = np.asarray(self.weight(first, second), dtype=float)
+        if weight.min(initial=0.0) < 0:
+            raise ValueError(f"weight must return non-negative numbers, got {weight.min():g}.")
+        return weight
+
+    def _curvatures(self, ahead: Floats) -> Floats:
+        return np.abs(self.slope(ahead))
+
+    def infimum(self, v: Floats, queries: Queries) -> Floats:
+        raise self._unknown("infimum")
+
+    def minimizer(self, v: Floats, queries: Queries) -> Floats:
+        raise self._unknown("minimizer")
+
+    def _unknown(self, what: str) -> ValueError:
+        return ValueError(
+            f"loss must be convex for its {what}, got {self.name!r}, which need not be. Use "
+            "skcalrank.calibration.calibration_gap, which minimizes the mean loss numerically."
+        )
 
 
 @dataclass(frozen=True)
@@ -331,7 +445,8 @@ def _check_falling(loss: PairwiseTemplate | PreferenceTemplate) -> None:
     if (slopes > 1e-12).any() or (np.diff(slopes) < -1e-9).any() or not middle < 0:
         raise ValueError(
             "phi must be convex and non-increasing with a negative slope at 0, got the slopes "
-            f"{slopes[0]:g}, {middle:g} and {slopes[-1]:g} at -5, 0 and 5."
+            f"{slopes[0]:g}, {middle:g} and {slopes[-1]:g} at -5, 0 and 5. If it is not convex, "
+            "use PairwiseObjective, which guarantees no order."
         )
 
 

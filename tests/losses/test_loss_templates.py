@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
-from skcalrank import OrderPreservingRanker
+from skcalrank import BoostedRanker, OrderPreservingRanker
 from skcalrank.calibration import (
     LabelDistribution,
     calibration_gap,
@@ -11,7 +12,13 @@ from skcalrank.calibration import (
     regret_bound,
 )
 from skcalrank.data import Queries
-from skcalrank.losses import BregmanTemplate, PairwiseTemplate, get_loss
+from skcalrank.losses import (
+    BregmanTemplate,
+    PairwiseObjective,
+    PairwiseTemplate,
+    PreferenceLogistic,
+    get_loss,
+)
 
 EXPONENTIAL = PairwiseTemplate(
     lambda x: np.exp(-x), lambda x: -np.exp(-x), lambda x: np.exp(-x), name="own"
@@ -163,3 +170,61 @@ def test_steep_slopes_and_jumps_of_the_curvature_are_no_corners():
     law = LabelDistribution([[0, 1, 1], [1, 0, 1]], [0.7, 0.3])
     assert calibration_gap(squared_hinge, "sort", "precision@1", law).calibrated
     assert rounded.slope(np.array([0.0])) == -1.0
+
+
+SIGMOID = (lambda x: expit(-x), lambda x: -expit(x) * expit(-x))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_objective_is_the_sum_over_pairs(weighted, rng):
+    queries, v, s = (
+        Queries(np.array([0, 3, 4, 9])),
+        rng.integers(5, size=9) * 1.0,
+        rng.normal(size=9),
+    )
+    weight = 0.5 + rng.random(9) if weighted else None
+    loss = PairwiseObjective(*SIGMOID)
+    w, expected = np.ones(9) if weight is None else weight, np.zeros(3)
+    for query, (a, b) in enumerate([(0, 3), (3, 4), (4, 9)]):
+        for i in range(a, b):
+            for j in range(a, b):
+                term = max(v[i] - v[j], 0.0) / (1.0 + np.exp(s[i] - s[j]))
+                expected[query] += w[i] * w[j] / w[a:b].mean() * term
+    np.testing.assert_allclose(loss.evaluate(v, s, queries, weight), expected, atol=1e-12)
+    gradient, curvature = loss.derivatives(v, s, queries, weight)
+    moved = [
+        [loss.evaluate(v, s + sign * 1e-6 * unit, queries, weight).sum() for sign in (1, -1)]
+        for unit in np.eye(9)
+    ]
+    np.testing.assert_allclose(gradient, np.diff(moved)[:, 0] / -2e-6, atol=1e-7)
+    assert (curvature >= np.abs(gradient) - 1e-12).all()
+
+
+def test_trees_minimize_an_objective(rng):
+    X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(20), 10)
+    y = np.clip(np.round(1.5 + X[:, 0]), 0, 3).astype(int)
+    ranker = BoostedRanker(
+        "ndcg@5", loss=PairwiseObjective(*SIGMOID), targets="grades", n_estimators=20
+    )
+    assert ranker.fit(X, y, qid).score(X, y, qid) > 0.9
+
+
+def test_an_objective_says_what_is_not_known():
+    loss, queries = PairwiseObjective(*SIGMOID), Queries(np.array([0, 2]))
+    for method in (loss.infimum, loss.minimizer):
+        with pytest.raises(ValueError, match="calibration_gap"):
+            method(np.ones(2), queries)
+    negative = PairwiseObjective(*SIGMOID, weight=lambda a, b: a - b)
+    with pytest.raises(ValueError, match="weight must return non-negative"):
+        negative.evaluate(np.array([1.0, 0.0]), np.zeros(2), queries)
+    with pytest.raises(ValueError, match="slope must be the derivative"):
+        PairwiseObjective(SIGMOID[0], lambda x: expit(x))
+    with pytest.raises(ValueError, match="phi must be smaller"):
+        PairwiseObjective(expit, lambda x: expit(x) * expit(-x))
+    with pytest.raises(ValueError, match="use PairwiseObjective"):
+        PairwiseTemplate(*SIGMOID, lambda x: expit(x) * expit(-x) * (expit(x) - expit(-x)))
+
+
+def test_a_loss_of_preferences_is_named_as_such():
+    with pytest.raises(ValueError, match="PairwiseLogisticRanker"):
+        get_loss(PreferenceLogistic())

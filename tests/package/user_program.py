@@ -472,6 +472,7 @@ def surrogates() -> None:
         *(losses.Exponential(), losses.Logistic(), losses.Squared(), losses.SquaredHinge()),
         *(losses.PairwiseExponential(), losses.PairwiseLogistic(), losses.PairwiseSquared()),
         losses.PairwiseTemplate(falls, lambda x: -np.exp(-x), falls, name="steps"),
+        losses.PairwiseObjective(falls, lambda x: -np.exp(-x)),
         losses.BregmanTemplate((np.square, lambda v: 2.0 * v, twice), (np.exp, np.exp, np.log)),
         losses.get_loss("logistic", eta=2.0),
     ]
