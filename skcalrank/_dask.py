@@ -57,8 +57,7 @@ def results_of_blocks(function: Callable[..., Any], qid: Any, **columns: Any) ->
     Partitions hold whole queries. Arrays in memory are one partition.
     """
     if is_lazy(qid, *columns.values()):
-        out: list[Any] = ROOMS["dask"]().results_of_blocks(function, qid, columns)
-        return out
+        return ROOMS["dask"]().results_of_blocks(function, qid, columns)
     return [function(qid=qid, **columns)]
 
 

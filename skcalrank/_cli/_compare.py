@@ -165,8 +165,7 @@ def _read_tables(args: Namespace) -> tuple[list[RankingData], TableEncoder]:
     names, text = list(train.X.columns), text_columns(encoder)
     settings["chosen"] = Columns(features=names, text=text, chosen_by="")
     tests = [files.Reader(path, args, **settings) for path in args.files[1:]]
-    data = [train, *(test for reader in tests for test, _ in reader)]
-    return data, encoder
+    return [train, *(test for reader in tests for test, _ in reader)], encoder
 
 
 def _of_folds(encoder: TableEncoder, data: RankingData, args: Namespace) -> str:

@@ -117,8 +117,7 @@ def _models() -> dict[str, Any]:
     lightgbm = LIBRARIES["lightgbm"]
     if not lightgbm.is_installed():
         return MODELS
-    lambdarank = lightgbm.module.LGBMRanker(random_state=0, n_jobs=1, verbose=-1)
-    return MODELS | {"LGBMRanker": lambdarank}
+    return MODELS | {"LGBMRanker": lightgbm.module.LGBMRanker(random_state=0, n_jobs=1, verbose=-1)}
 
 
 def _values(name: str, ranker: Any, data: Any) -> Floats:

@@ -147,8 +147,7 @@ def add_complete(parser: Any) -> None:
 
 def add_tests(parser: Any) -> None:
     """Add the options of tests and reports."""
-    text = "system that all others are compared with; default: the first"
-    add(parser, "--baseline NAME", text)
+    add(parser, "--baseline NAME", "system that all others are compared with; default: the first")
     add(
         parser,
         "--test",

@@ -96,8 +96,7 @@ def run(args: Namespace) -> str:
 def _calibrated(ranker: CalibratedRankerCV, args: Namespace) -> GuaranteedCutoff:
     """Return a cut-off of the ranker, calibrated on a labelled file."""
     refuse_overwriting(args.output, [args.cutoff])
-    whole = Reader([args.cutoff], args, model=ranker, whole=True)
-    (data,) = (chunk.data for chunk in whole)
+    (data,) = (chunk.data for chunk in Reader([args.cutoff], args, model=ranker, whole=True))
     cutoff = GuaranteedCutoff(FrozenEstimator(ranker), args.loss, args.alpha)
     return cutoff.set_params(relevance_level=args.relevance_level).fit(*data)
 

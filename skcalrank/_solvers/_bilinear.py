@@ -127,8 +127,7 @@ class _Operator:
         self.excluded = None if diagonal else (np.ones(len(X)) if weight is None else self.weight)
         d = X.shape[1]
         self.step = max(1, _BLOCK_CELLS // d**2)
-        keep = queries.n_queries * d**2 <= KEPT_CELLS
-        self.kept = list(self._make_blocks()) if keep else None
+        self.kept = list(self._make_blocks()) if queries.n_queries * d**2 <= KEPT_CELLS else None
 
     def _make_blocks(self) -> Iterator[Floats]:
         """Yield stacks of the Gram matrices of a few queries."""
@@ -176,8 +175,7 @@ class _Operator:
         values = np.maximum(values, 0.0)
         scale = squares / np.trace(total) ** 2 if np.trace(total) > 0 else 0.0
         scaled = scale * values[:, None] * values + self.alpha
-        floor = np.finfo(float).eps * max(scaled.max(), 1.0)
-        inverse = 1.0 / np.maximum(scaled, floor)
+        inverse = 1.0 / np.maximum(scaled, np.finfo(float).eps * max(scaled.max(), 1.0))
         return lambda R: vectors @ (inverse * (vectors.T @ R @ vectors)) @ vectors.T
 
 

@@ -114,8 +114,7 @@ def fit_regressor(
         columns = targets.reshape(len(targets), -1).astype(float, copy=False)
         moments = pooled_moments(X, columns, sample_weight)
         return fit_pooled(regressor, moments, targets.ndim == 1)
-    held_out = look_over(regressor, rows)
-    return fit_rows(regressor, X, targets, sample_weight, held_out, method=method)
+    return fit_rows(regressor, X, targets, sample_weight, look_over(regressor, rows), method=method)
 
 
 def look_over(regressor: Any, rows: Rows | None) -> Any:

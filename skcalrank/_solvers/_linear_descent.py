@@ -341,8 +341,7 @@ class _Rows:
         if is_wide:
             return workers.total(self._squares, sum)
         if self.queries is not None:
-            within = WithinQueries(X, none, self.queries)
-            return workers.total(within.moments, merge_all).gram
+            return workers.total(WithinQueries(X, none, self.queries).moments, merge_all).gram
         moments = workers.total(lambda: pooled_moments(X, none), merge_all)
         if self.fit_intercept:
             self.mean = moments.mean

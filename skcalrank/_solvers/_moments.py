@@ -403,8 +403,7 @@ def _products(X: Any, rows: Any, n_columns: int, prepare: Any, note: Any = None)
     # Use at least as many rows as columns; otherwise adding up the products would dominate.
     step = max(step, width)
     total = _Total(X, rows, prepare, note, (min(step, n_rows), width))
-    starts = range(0, n_rows, step)
-    each(total.products_of, starts, total.add, most=4 * PART_CELLS // width**2)
+    each(total.products_of, range(0, n_rows, step), total.add, most=4 * PART_CELLS // width**2)
     _check_squares(total.squares, total.nonzero)
     return total.products
 

@@ -66,8 +66,7 @@ def ridge_path(
         left, values, directions = svd(root / unit, full_matrices=False)
         values = values[:, None]
         # Smaller singular values are rounding errors.
-        kept = values > max(root.shape) * _EPS * values.max()
-        squares = np.where(kept, values**2, np.inf)
+        squares = np.where(values > max(root.shape) * _EPS * values.max(), values**2, np.inf)
         coefs = directions.T @ (values / (squares + penalty) * (left.T @ right))
     return coefs / np.reshape(unit, (-1, 1))
 

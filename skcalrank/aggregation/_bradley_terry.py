@@ -186,8 +186,7 @@ def _newton(
             moved = np.maximum(moved, np.abs(further))
         if (moved <= tol).all():
             break
-    means = queries.repeat(queries.mean(scores))
-    return scores - means, moved <= tol, penalty
+    return scores - queries.repeat(queries.mean(scores)), moved <= tol, penalty
 
 
 def _secant(

@@ -262,8 +262,7 @@ def _smallest_keys(counts: Ints, order: int, rng: np.random.RandomState) -> Ints
     keys = things.extend(rng.random_sample(things.n_rows))
     out = np.empty((len(counts), order), dtype=np.intp)
     for bucket in things.buckets():
-        smallest = np.argpartition(bucket.pad(keys, np.inf), order - 1, axis=1)
-        out[bucket.ids] = smallest[:, :order]
+        out[bucket.ids] = np.argpartition(bucket.pad(keys, np.inf), order - 1, axis=1)[:, :order]
     return out
 
 

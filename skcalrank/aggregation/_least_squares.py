@@ -78,8 +78,7 @@ def thurstone_mosteller(
     def solve(batch: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
         right, size = batch.incidence.T @ asked[pairs], np.abs(asked[pairs])
         ones, none = np.ones(len(batch.first)), np.zeros(len(right))
-        scale = batch.row_sums(size, size)
-        return solve_laplacian(batch, ones, none, right, scale, tol, max_iter)
+        return solve_laplacian(batch, ones, none, right, batch.row_sums(size, size), tol, max_iter)
 
     scores = solve_in_batches(tally, solve, max_iter)
     component, apart = components(tally, "weak")

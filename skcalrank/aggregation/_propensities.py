@@ -94,8 +94,7 @@ class PropensityEstimate(NamedTuple):
         ``DCG(gain="linear", discount=estimate)`` takes these values, and is the number of clicks
         expected on a list.
         """
-        monotone: Floats = isotonic_regression(self.propensity, increasing=False)
-        return monotone
+        return isotonic_regression(self.propensity, increasing=False)
 
     def __repr__(self) -> str:
         values = ", ".join(
@@ -213,8 +212,7 @@ def fit_propensities(
     shown = np.flatnonzero(np.bincount(sessions.position))
     if not len(shown) or shown[0] != 1:
         raise ValueError("sessions must show documents at position 1, got none there.")
-    at = np.searchsorted(shown, sessions.position)
-    log = Counts.of(sessions, at, X)
+    log = Counts.of(sessions, np.searchsorted(shown, sessions.position), X)
     part, what = _by_features(log) if method == "alternating" else _by_documents(log)
     group = _groups(part, what, shown, merge)
     if X is not None:

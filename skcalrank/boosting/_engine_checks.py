@@ -70,8 +70,7 @@ def check_together(ranker: Any, plan: Plan) -> None:
     objective = ranker.loss if is_objective(ranker.loss) else None
     if objective is None or ranker.n_models > 1:
         engine.check_with_losses(params)
-    settings = {name: getattr(ranker, name) for name in TREE_OPTIONS}
-    engine.check(params, settings, stops=stops)
+    engine.check(params, {name: getattr(ranker, name) for name in TREE_OPTIONS}, stops=stops)
     engine.check_known(params, objective)
     if plan.call.of_targets:
         _check_without_labels(ranker, plan)

@@ -220,8 +220,7 @@ class ExternalRanker(TableReader):
             rows = rows.take(rows.queries.order)
         library, marks = library_of(estimator), {}
         if self.encoder_ is not None and not library.takes(estimator).allow_nan:
-            steps = [("columns", LinearColumns()), ("estimator", estimator)]
-            estimator = QueryPipeline(steps)
+            estimator = QueryPipeline([("columns", LinearColumns()), ("estimator", estimator)])
         elif kinds := categories_of(self):
             marks = library.mark(estimator, rows.X.shape[1], kinds)
         arguments = library.arguments(estimator, rows)

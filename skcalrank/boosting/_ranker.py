@@ -514,8 +514,7 @@ class BoostedRanker(TableReader, TargetRanker):
         engine, seed = engine_of(self), seed_of(self.random_state)
         self.engine_ = engine.name
         # Of several workers none knows the names of all queries.
-        is_whole = rows.named and workers_of_fit().size == 1
-        sizes = QuerySizes.of(rows.queries) if is_whole else None
+        sizes = QuerySizes.of(rows.queries) if rows.named and workers_of_fit().size == 1 else None
         rows = rows.weighted().shared().by_names()
         of_table = self.encoder_ is not None
         names = self.encoder_.get_feature_names_out() if of_table else range(self.n_features_in_)
@@ -531,8 +530,7 @@ class BoostedRanker(TableReader, TargetRanker):
         weights = np.ones(len(models))
         if len(models) > 1:
             scores = [model.scores(self._reader, rows, rows.codes) for model in models]
-            spreads = [rows.queries.spread(of, rows.weight) for of in scores]
-            weights = 1.0 / np.array(spreads)
+            weights = 1.0 / np.array([rows.queries.spread(of, rows.weight) for of in scores])
         self.model_weights_ = weights
         for name, values in zip(_OF_MODELS, zip(*models)):
             setattr(self, name, list(values) if len(models) > 1 else values[0])
@@ -565,8 +563,7 @@ class BoostedRanker(TableReader, TargetRanker):
             mask = folds[rows.numbers] == number
             if mask.any():  # or other workers hold these rows
                 test = rows.take(mask)
-                out = model.scores(self._reader, test, test.codes)
-                scores[test.numbers] = self.n_models * out
+                scores[test.numbers] = self.n_models * model.scores(self._reader, test, test.codes)
         return scores
 
     def _eval_rows(self, evals: Any, plan: Any, rows: Rows, sizes: Any) -> dict[str, Rows]:
@@ -701,8 +698,7 @@ class BoostedRanker(TableReader, TargetRanker):
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         if "booster_" in state:
-            dump = ENGINES[self.engine_].dump
-            state = {**state, "booster_": _of_each(dump, self.booster_)}
+            state = {**state, "booster_": _of_each(ENGINES[self.engine_].dump, self.booster_)}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ def c_phi(measure: str | Measure, r: int, p: float = 2) -> float:
         raise ValueError(f"r must be one number of documents, got {r!r}.")
     (r,) = _check_sizes(r)
     check.number("p", p, ">= 1", is_finite=False)
-    phi = measure.basis(np.arange(1, r + 1), r)
+    phi = measure.basis(np.arange(1, r + 1), r)  # type: ignore[attr-defined]
     half = r // 2
     return float(np.linalg.norm(phi[:half] - phi[::-1][:half], p)) if half else 0.0
 
@@ -401,8 +401,7 @@ def _check_claim(measure: Any, loss: PointwiseLoss) -> None:
     rng = np.random.RandomState(0)
     for r in _CLAIM_SIZES:
         law = random_law(rng, r, measure)
-        targets = law.targets(measure)
-        if targets.max() > (getattr(loss, "eta", None) or np.inf):
+        if law.targets(measure).max() > (getattr(loss, "eta", None) or np.inf):
             continue
         scaled = conditional_risk(loss, law, measure).loss
         result = calibration_gap(loss, "sort", measure, law)

@@ -60,8 +60,7 @@ class NumericalRisk(ConditionalRisk):
         self._scale = self._frame.scale
         # Rounding errors of the difference of two risks.
         self.error = _ROUNDING * self._scale + 1e-15 * self._frame.size
-        start = np.zeros((1, self.n_documents))
-        slopes = self._slopes_by_outcome(self._frame.scores(start))[0]
+        slopes = self._slopes_by_outcome(self._frame.scores(np.zeros((1, self.n_documents))))[0]
         self._steepness = self._frame.unit * float((self.probabilities @ np.abs(slopes)).max())
         self._check_slopes(rng)
         self.convex = self._looks_convex(rng)

@@ -144,8 +144,7 @@ class SharedRows:
         sample_weight : ndarray of shape (n_rows,)
             Probability of query and outcome, scaled to mean 1.
         """
-        counts = [len(law.labels) for law in self.laws]
-        kinds = np.repeat(self.documents, counts, axis=0)
+        kinds = np.repeat(self.documents, [len(law.labels) for law in self.laws], axis=0)
         chance = np.concatenate(
             [p * law.probabilities for p, law in zip(self.probabilities, self.laws)]
         )
@@ -252,8 +251,7 @@ class SharedRows:
         regret : float
         """
         scores = arrays.as_array(scores, "scores").astype(float)
-        unit = _EQUAL * max(np.abs(scores).max(), 1e-300)
-        scores = np.round(scores / unit)
+        scores = np.round(scores / (_EQUAL * max(np.abs(scores).max(), 1e-300)))
         regrets = [
             law.target_regret(measure, scores[row], ties=ties)
             for law, row in zip(self.laws, self.documents)

@@ -46,8 +46,7 @@ class TargetRisk(ConditionalRisk):
         squared = {"squared": 1.0, "pairwise_squared": float(targets.shape[1])}
         self.aims = targets, squared.get(loss.name)
         # Clip rounding errors, because a loss may be undefined outside the range of its targets.
-        mean = probabilities @ targets
-        self.targets = np.clip(mean, targets.min(axis=0), targets.max(axis=0))
+        self.targets = np.clip(probabilities @ targets, targets.min(axis=0), targets.max(axis=0))
         self.infimum = float(self._infima(self.targets[None])[0])
         self.error = 1e-13 * float(self.risk(np.zeros((1, len(self.targets))))[0])
 
@@ -118,8 +117,7 @@ class PreferenceRisk(ConditionalRisk):
 
     def gradient(self, u: Floats) -> Floats:
         """Return the gradient of the risk for every row of a stack of scores."""
-        slopes = self.loss.slopes(u @ self.ahead.T - self.margin)
-        return (slopes * self.weight) @ self.ahead
+        return (self.loss.slopes(u @ self.ahead.T - self.margin) * self.weight) @ self.ahead
 
     def minimizer(self) -> Floats:
         return self._best
@@ -210,8 +208,7 @@ def targets_of(distribution: Any, measure: Measure, loss: Any) -> Floats:
 def _of_targets(distribution: Any, measure: Measure, loss: Any) -> ConditionalRisk:
     loss = get_loss(loss)
     # The theorems hold for the losses of the package, not for custom ones or subclasses.
-    known = type(loss) in LOSSES.values()
-    risk = TargetRisk if known else NumericalRisk
+    risk = TargetRisk if type(loss) in LOSSES.values() else NumericalRisk
     return risk(loss, targets_of(distribution, measure, loss), distribution.probabilities)
 
 
@@ -243,8 +240,7 @@ def _of_values(distribution: Any, measure: PairwiseDisagreement) -> TargetRisk:
 
 
 def _of_pairs(distribution: Any, measure: PairMeasure) -> PairRisk:
-    targets = distribution.targets(measure, pairs=True)
-    return PairRisk(measure, targets, distribution.probabilities)
+    return PairRisk(measure, distribution.targets(measure, pairs=True), distribution.probabilities)
 
 
 #: Functions from a distribution and a measure to the conditional risk, by name of the surrogate.

@@ -41,8 +41,7 @@ def spread_bits(bits: Array) -> Array:
 def hash_keys(n: int) -> Array:
     """Return fixed random factors of n columns: the hash of a row is a weighted sum of hashes."""
     drawn: Any = np.random.default_rng(0).integers(1 << 63, size=n, dtype=np.uint64)
-    keys: Array = 2 * drawn + np.uint64(1)
-    return keys
+    return 2 * drawn + np.uint64(1)
 
 
 def hash_rows(X: Any) -> Array:
@@ -51,8 +50,7 @@ def hash_rows(X: Any) -> Array:
     if issparse(X):
         # Entries that are not stored are zeros, whose hash is 0.
         sums: Array = np.append(np.uint64(0), (hash_cells(X.data) * keys[X.indices]).cumsum())
-        hashes: Array = sums[X.indptr[1:]] - sums[X.indptr[:-1]]
-        return hashes
+        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     out = np.empty(len(X), dtype=np.uint64)
     step = max(1, CACHE_CELLS // X.shape[1])
     for start in range(0, len(X), step):
@@ -64,8 +62,7 @@ def hash_rows(X: Any) -> Array:
 def first_equal_rows(X: Any) -> Ints:
     """Return, for each row, the index of the first row that equals it, which may be itself."""
     _, first, number = np.unique(hash_rows(X), return_index=True, return_inverse=True)
-    first_equal: Ints = first[number]
-    return first_equal
+    return first[number]
 
 
 def mixed(hashes: Array, seed: int) -> Array:
@@ -76,8 +73,7 @@ def mixed(hashes: Array, seed: int) -> Array:
     bits = hashes + np.uint64(int(_SPREAD) * (1 + seed) % _WORD)
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    keys: Array = bits ^ (bits >> np.uint64(31))
-    return keys
+    return bits ^ (bits >> np.uint64(31))
 
 
 def hash_names(names: Iterable[Any]) -> Array:
@@ -92,8 +88,7 @@ def hash_names(names: Iterable[Any]) -> Array:
         if (integers == names).all() and (names.dtype.kind != "u" or (integers >= 0).all()):
             return integers.view(np.uint64)
     named = (name if is_repeatable(name) else ("number", k) for k, name in enumerate(names))
-    hashes: Array = np.fromiter(map(_bits, named), dtype=np.uint64)
-    return hashes
+    return np.fromiter(map(_bits, named), dtype=np.uint64)
 
 
 def is_repeatable(name: Any) -> bool:

@@ -309,5 +309,4 @@ def scale_of(largest: ArrayLike) -> Floats:
     """
     largest = np.asarray(largest, dtype=np.float64)
     outside = (largest > 1e150) | ((largest < 1e-150) & (largest > 0))
-    scale: Floats = np.exp2(np.where(outside, np.frexp(largest)[1] - 1.0, 0.0))
-    return scale
+    return np.exp2(np.where(outside, np.frexp(largest)[1] - 1.0, 0.0))

@@ -123,8 +123,7 @@ def _in_one_order(frames: Any, others: dict[str, None]) -> dict[str, Any]:
 
     block = frames | others
     columns = {name: v for name, v in block.items() if getattr(v, "shape", ())}
-    hashes = [hash_pandas_object(DataFrame(v), index=False) for v in columns.values()]
-    order = np.lexsort(hashes)
+    order = np.lexsort([hash_pandas_object(DataFrame(v), index=False) for v in columns.values()])
     return block | {
         name: v.iloc[order] if hasattr(v, "iloc") else v[order] for name, v in columns.items()
     }
@@ -192,8 +191,7 @@ def collect(values: Any, parts: Partitions, *, width: int | None = None, dtype: 
     `width`, the number of columns, the result is one-dimensional.
     """
     if is_frame(parts.X) and width is None:
-        meta = like(np.zeros(0, dtype), parts.X._meta)
-        return lazy_frame(values, meta, parts.divisions)
+        return lazy_frame(values, like(np.zeros(0, dtype), parts.X._meta), parts.divisions)
     ends = () if width is None else (width,)
     return lazy_array(values, sizes_of(parts.X), np.empty((0,) * (1 + len(ends)), dtype), ends)
 

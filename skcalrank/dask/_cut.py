@@ -103,8 +103,7 @@ def _cut(name: str, values: Any, sizes: tuple[int, ...] | None, n_blocks: int, r
     if isinstance(values, (list, tuple)):
         rows = as_rows(name, values)
     _check_length(name, len(values), sum(sizes))
-    ends = np.cumsum(sizes)
-    return [rows[end - size : end] for size, end in zip(sizes, ends)]
+    return [rows[end - size : end] for size, end in zip(sizes, np.cumsum(sizes))]
 
 
 def as_rows(name: str, values: Any) -> np.ndarray:

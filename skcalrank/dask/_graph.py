@@ -34,8 +34,7 @@ def together(
     lineages = _lineages(optimized)
     if len(lineages) == 1 and (may_recut or optimized.npartitions == packed.npartitions):
         return packed.to_delayed(), optimized.divisions, *lineages
-    written = packed.to_delayed(optimize_graph=False)
-    return written, packed.divisions, _one_lineage(packed)
+    return packed.to_delayed(optimize_graph=False), packed.divisions, _one_lineage(packed)
 
 
 def _packed(frames: Any) -> Any:

@@ -144,8 +144,7 @@ def _homes(counts: list[dict[Any, int]]) -> dict[Any, int]:
 def _destinations(qid: Any, homes: dict[Any, int]) -> Ints:
     """Return the new partition of each row."""
     queries = named_queries(qid)
-    to = np.array([homes[name] for name in queries.names.tolist()])
-    return to[queries.codes]
+    return np.array([homes[name] for name in queries.names.tolist()])[queries.codes]
 
 
 def _rebuilt(name: str, values: Any, blocks: list[dict[str, Any]], plan: _Plan) -> Any:

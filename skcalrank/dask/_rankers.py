@@ -56,8 +56,7 @@ def fit_by_partition(
     # Statistics for another regressor than GramRidge (None for Ridge) are collected by one.
     is_other = inner is not None and not isinstance(inner, GramRidge)
     gram = GramRidge(fit_intercept=inner.fit_intercept) if is_other else clone(inner, safe=False)
-    template = clone(ranker).set_params(estimator=gram)
-    fitted = tree(parts.map(_fit_part, template), _merge)
+    fitted = tree(parts.map(_fit_part, clone(ranker).set_params(estimator=gram)), _merge)
     if not hasattr(ranker, "partial_fit"):
         # Only later chunks need the names of queries.
         fitted = delayed(_Fitted._replace)(fitted, owners={})
@@ -183,8 +182,7 @@ def _score_part(
         return 0.0, 0.0, 0, {}
     qid = check.carried_qid(y, qid)
     require_qid(ranker, qid, "score")
-    call = "ranker.score(X, {})"
-    check.one_query(y, qid, type(ranker).__name__, least=np.inf, call=call)
+    check.one_query(y, qid, type(ranker).__name__, least=np.inf, call="ranker.score(X, {})")
     scores = ranker.predict(X, qid)
     values = measure_score(measure, y, scores, qid=qid, average=False)
     if _is_weightless(sample_weight):

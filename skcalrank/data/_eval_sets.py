@@ -83,8 +83,7 @@ def naming_eval_set(name: str) -> Iterator[None]:
 
 def takes_eval_set(estimator: Any) -> bool:
     """Return whether `fit` takes an `eval_set` in the form of this module."""
-    takes = has_method(estimator, "takes_eval_set") and estimator.takes_eval_set
-    return takes is True
+    return (has_method(estimator, "takes_eval_set") and estimator.takes_eval_set) is True
 
 
 def _checked(rows: Any, name: str) -> EvalSet:

@@ -199,8 +199,7 @@ class Queries:
         ptr = self.ptr[first : last + 1]
         rows = slice(int(ptr[0]), int(ptr[-1]))
         columns = np.arange(rows.start, rows.stop) if self.order is None else self.order[rows]
-        shape = (last - first, self.n_rows)
-        return csr_matrix((weights[rows], columns, ptr - ptr[0]), shape=shape)
+        return csr_matrix((weights[rows], columns, ptr - ptr[0]), shape=(last - first, self.n_rows))
 
     # -- ragged reductions, in grouped order --------------------------------------
 
@@ -279,8 +278,7 @@ class Queries:
         by_class = np.argsort(width_class, kind="stable")
         bounds = np.append(arrays.run_starts(width_class[by_class]), self.n_queries)
         for first, last in pairwise(bounds):
-            widest = int(self.sizes[by_class[first:last]].max())
-            step = max(1, CACHE_CELLS // widest)
+            step = max(1, CACHE_CELLS // int(self.sizes[by_class[first:last]].max()))
             for start in range(first, last, step):
                 yield self._bucket(by_class[start : min(start + step, last)])
 

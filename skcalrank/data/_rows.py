@@ -242,8 +242,7 @@ class Rows:
         if informative is None or len(informative) != len(hashes):
             informative = np.ones(len(hashes), dtype=bool)
         draw = partial(_drawn, share, n_folds, seed)
-        masks = workers_of_fit().deal(lambda: (hashes, informative), draw)
-        return [mask[of_row] for mask in masks]
+        return [mask[of_row] for mask in workers_of_fit().deal(lambda: (hashes, informative), draw)]
 
     @property
     def _units_are_rows(self) -> bool:

@@ -60,8 +60,7 @@ class Workers:
 
     def gather(self, value: Any) -> list[Any]:
         """Return the values of all workers, by rank."""
-        values: list[Any] = self.reduce(value, list)
-        return values
+        return self.reduce(value, list)
 
 
 #: A process that has all rows.

@@ -78,8 +78,7 @@ def qid_beside(y: Any, qid: ArrayLike | None) -> ArrayLike | None:
         carried = y.qid
     else:
         index: Any = getattr(y, "index", None)
-        named = "qid" in getattr(index, "names", ())
-        carried = index.get_level_values("qid") if named else None
+        carried = index.get_level_values("qid") if "qid" in getattr(index, "names", ()) else None
     if carried is None or qid is None:
         return carried if qid is None else qid
     given, own = check_qid(qid, len(y)), check_qid(carried, len(y))
@@ -580,8 +579,7 @@ def _as_expected(estimator: Any, X: Any, checks: dict[str, Any]) -> Array | None
     takes_nan = checks.get("ensure_all_finite") == "allow-nan"
     if not 0 < X.size <= _FEW_CELLS or X.shape[1] != fitted.get("n_features_in_"):
         return None
-    strange = np.isinf(X) if takes_nan else ~np.isfinite(X)
-    return None if strange.any() else X
+    return None if (np.isinf(X) if takes_nan else ~np.isfinite(X)).any() else X
 
 
 def _encoded_table(estimator: Any, X: tables.EncodedTable, *y: Any, reset: bool) -> Any:

@@ -222,8 +222,7 @@ def _without_last_separators(path: Any, header: list[str], separator: str, encod
     """
     out, n_names, line = io.StringIO(), len(header), 0
     with _opened(path) as file, suppress(csv.Error):
-        lines = io.TextIOWrapper(file.handle, encoding, newline="")
-        rows = csv.reader(lines, delimiter=separator)
+        rows = csv.reader(io.TextIOWrapper(file.handle, encoding, newline=""), delimiter=separator)
         try:
             for row in rows:
                 if len(row) < 2 and not "".join(row).strip():

@@ -55,8 +55,7 @@ def without_packing(path: Path) -> Path:
 def needs(package: str) -> Any:
     """Return a module that tables need, or raise an error with the remedy."""
     name = package.partition(".")[0]
-    remedy = f'Reading tables needs {name}: pip install "skcalrank[files]"'
-    return check.installed(package, remedy)
+    return check.installed(package, f'Reading tables needs {name}: pip install "skcalrank[files]"')
 
 
 def refuse_pipe(path: Path) -> None:
@@ -251,8 +250,7 @@ def byte_lines(path: Path) -> Generator[tuple[int, bytes]]:
     """Yield the lines of a plain or compressed file, and their numbers from 1."""
     with closing(line_blocks(path)) as blocks:
         for block in blocks:
-            lines = block.content.removesuffix(b"\n").split(b"\n")
-            yield from enumerate(lines, block.first)
+            yield from enumerate(block.content.removesuffix(b"\n").split(b"\n"), block.first)
 
 
 def text_lines(path: Path) -> Generator[tuple[int, str]]:

@@ -76,7 +76,8 @@ def sample_comparisons(
     winner, loser = np.where(wins, first, second), np.where(wins, second, first)
     if queries.order is not None:
         winner, loser = queries.order[winner], queries.order[loser]
-    n_rows, n_items = len(y), None if len(y) == queries.n_rows else int(queries.sizes[0])
+    n_rows = len(y)  # type: ignore[arg-type]
+    n_items = None if n_rows == queries.n_rows else int(queries.sizes[0])
     weights, judgments = np.ones(n_comparisons), np.arange(n_comparisons)
     qid = None if qid is None else check_qid(qid, n_rows)
     target = PreferenceTarget(winner, loser, weights, judgments, n_rows, qid, n_items)
@@ -200,8 +201,7 @@ def _orders(
         start = queries.ptr[query[ids]]
         document = np.arange(sessions.n_rows) + sessions.repeat(start - sessions.ptr[:-1])
         # Sorting scores with Gumbel noise draws from the Plackett-Luce model.
-        noisy = scores[document] + rng.gumbel(size=sessions.n_rows)
-        keys = sessions.extend(noisy, np.negative)
+        keys = sessions.extend(scores[document] + rng.gumbel(size=sessions.n_rows), np.negative)
         for bucket in sessions.buckets():
             count, to = taken[ids][bucket.ids, None], ptr[:-1][ids][bucket.ids, None]
             order = np.argsort(bucket.pad(keys, np.inf), axis=1)[:, : count.max()]

@@ -227,8 +227,7 @@ def _parquet_schema(paths: list[Any], columns: Columns, partitions: list[str]) -
             refuse_twins(path, file.schema_arrow.names)
             if len(schemas) == 1:
                 _refuse_unknown(path, [*schemas[0].names, *partitions], columns)
-            first = paths[0], schemas[0].names
-            _refuse_others(first, path, file.schema_arrow.names, columns)
+            _refuse_others((paths[0], schemas[0].names), path, file.schema_arrow.names, columns)
     for name in columns.read_of(schemas[0].names):
         types = {schema.field(name).type: path for schema, path in zip(schemas, paths)}
         fields.append(pyarrow.field(name, _type_of_all(pyarrow, name, types, columns)))
@@ -417,8 +416,7 @@ def _numbers(frame: Any, names: list[str], dtype: Any, place: _Place) -> Floats:
             try:
                 to_float(value) if isinstance(value, str) else np.float64(value)
             except (ValueError, TypeError) as error:
-                is_bad = np.arange(len(column)) == row
-                place.refuse(is_bad, name, f"is not a number: {error}")
+                place.refuse(np.arange(len(column)) == row, name, f"is not a number: {error}")
     with np.errstate(over="ignore"):
         # pandas has several missing values; types of numpy have one, or none.
         of_numpy = all(isinstance(kind, np.dtype) for kind in frame[names].dtypes)

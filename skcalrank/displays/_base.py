@@ -72,8 +72,7 @@ def draw_intervals(
     (drawn,) = ax.plot(value, place, **points)
     known = np.isfinite(display.low) & np.isfinite(display.high)
     ends = place[known], np.asarray(display.low)[known], np.asarray(display.high)[known]
-    lines = styled(LineCollection, interval_kwargs, color=drawn.get_color())
-    intervals = ax.hlines(*ends, **lines)
+    intervals = ax.hlines(*ends, **styled(LineCollection, interval_kwargs, color=drawn.get_color()))
     if display.interval_name is not None:
         name_band(ax, intervals, display.interval_name)
     ax.set(yticks=place, yticklabels=list(map(literal, names)))

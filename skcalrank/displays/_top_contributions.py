@@ -152,8 +152,7 @@ class TopContributionsDisplay(Display):
             color = "white" if abs(value) > _DARK * largest else "black"
             options = {"color": color, "ha": "center", "va": "center", "size": "small"}
             number = f"{round(value / unit, 1) + 0.0:.1f}"  # no negative zero
-            text = self.ax_.text(column, row, number, **styled(Text, style, **options))
-            self.texts_.append(text)
+            self.texts_.append(self.ax_.text(column, row, number, **styled(Text, style, **options)))
 
     @classmethod
     def from_estimator(
@@ -255,8 +254,7 @@ class TopContributionsDisplay(Display):
             )
         names = explanation.labels if item_names is None else item_names
         names = np.arange(n_rows) if names is None else _item_names_of(names, n_rows)
-        totals = explanation.contributions.sum(axis=1)
-        best = np.argsort(-totals, kind="stable")[:k]
+        best = np.argsort(-explanation.contributions.sum(axis=1), kind="stable")[:k]
         display = cls(
             contributions=explanation.contributions[best],
             feature_names=explanation.feature_names,

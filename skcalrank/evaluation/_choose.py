@@ -141,8 +141,7 @@ def chosen_by_clicks(
 
 def scores_by(ranker: Any, X: Matrix, qid: ArrayLike) -> Floats:
     """Return the scores by a fitted ranker, which gets the qid if it takes one."""
-    scores: Floats = call_step(ranker, "predict", X, **handed_to(ranker, "predict", qid=qid))
-    return scores
+    return call_step(ranker, "predict", X, **handed_to(ranker, "predict", qid=qid))
 
 
 def _explained(scores: Floats, counts: Any, queries: Any, folds: Ints) -> Floats:

@@ -208,8 +208,7 @@ def click_ranker(
     models, facts = perplexities(sessions, theta), _facts(sessions)
     if better_model(models):
         estimate = estimate._replace(safety=replace(estimate.safety, holds=False))
-    name = measure.full_name
-    return ClickReport(ranker, choice, examined, estimate, name, models, facts)
+    return ClickReport(ranker, choice, examined, estimate, measure.full_name, models, facts)
 
 
 def _facts(sessions: ClickSessions) -> dict[str, int]:

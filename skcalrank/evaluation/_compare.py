@@ -179,8 +179,7 @@ def compare(
     with timed(verbose, "compare", "intervals and tests"):
         if judged is not None:
             return made_with_judge(*of_all, values, baseline, methods)
-        table = np.array([list(of.values()) for of in values])
-        return made(*of_all, table, baseline, methods)
+        return made(*of_all, np.array([list(of.values()) for of in values]), baseline, methods)
 
 
 def compare_values(

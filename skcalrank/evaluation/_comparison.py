@@ -333,8 +333,7 @@ class Comparison:
                 "rank_sets must be called on a comparison over queries, got one over folds. Call "
                 "it on compare(...) of scores on a test set."
             )
-        number = 0 if measure is None else self._number_of(measure)
-        values = self.values[:, number].T
+        values = self.values[:, 0 if measure is None else self._number_of(measure)].T
         return rank_values(
             values[~np.isnan(values).any(axis=1)], self.systems, "queries", self.confidence_level
         )

@@ -100,8 +100,7 @@ class JudgedTarget:
         if probability is not None:
             chances = _numbers_of_rows("judged_probability", probability, len(people))
             times = _times(queries.group(chances), is_judged)
-        target = CheckedTarget(judged, queries, (queries.n_rows,))
-        out = cls(people, target, is_judged, times)
+        out = cls(people, CheckedTarget(judged, queries, (queries.n_rows,)), is_judged, times)
         _check_number("y_true", int(out.is_human.sum()))
         return out
 

@@ -146,8 +146,7 @@ def _ordered(scores: dict[str, float], ties: str) -> tuple[list[str], list[int]]
             # trec_eval stored scores in single precision, in which more are equal, to version 9.
             with np.errstate(over="ignore"):
                 values = values.astype(np.float32)
-        pairs = sorted(zip(values.tolist(), scores), reverse=True)
-        documents = [document for _, document in pairs]
+        documents = [document for _, document in sorted(zip(values.tolist(), scores), reverse=True)]
     else:
         documents = sorted(scores, key=lambda document: -scores[document])
     places = list(range(len(documents)))

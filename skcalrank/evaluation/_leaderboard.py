@@ -114,8 +114,7 @@ class Leaderboard:
     @property
     def items(self) -> list[str]:
         """Names of the items, best first within a group; those without a score are last."""
-        names: list[str] = self.columns["item"].tolist()
-        return names
+        return self.columns["item"].tolist()
 
     @property
     def scores(self) -> Floats:

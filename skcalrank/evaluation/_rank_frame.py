@@ -110,8 +110,7 @@ def _ranked(model: Any, k: Any, *, X: Any, qid: Any, ids: Any) -> tuple[int, dic
         raise ValueError(f"ids must have one name for each of {n_rows} rows, got {names.shape}.")
     rows, place = top_rows(scores, queries, k)
     of_rows = np.asarray(queries.names)[queries.codes[rows]]
-    columns = {"qid": of_rows, "id": names[rows], "position": place, "score": values[rows]}
-    return n_rows, columns
+    return n_rows, {"qid": of_rows, "id": names[rows], "position": place, "score": values[rows]}
 
 
 def pandas_for(caller: str) -> Any:

@@ -135,8 +135,7 @@ def _of_file(path: Path, kind: Kind) -> Scores:
 def _of_frame(frame: Any, kind: Kind, name: str) -> Iterator[Row]:
     columns = kind.columns(frame.columns, name)
     *names, values = (np.asarray(frame[column]) for column in columns)
-    rows = zip(*map(_cells, names), values.tolist())
-    for at, cells in enumerate(rows, 1):
+    for at, cells in enumerate(zip(*map(_cells, names), values.tolist()), 1):
         yield entry(f"{name}, row {at}", columns, cells)
 
 

@@ -70,8 +70,7 @@ class Additive(NamedTuple):
             return self
         # Large integers are categories that a float does not hold.
         is_exact = isinstance(value, str) or (isinstance(value, int) and not self.constant)
-        term = value if is_exact else float(value) - self.constant
-        return self._replace(missing={feature: term})
+        return self._replace(missing={feature: value if is_exact else float(value) - self.constant})
 
     def log(self) -> Additive | None:
         """Return the signed logarithm; None where it is not a sum of this kind."""

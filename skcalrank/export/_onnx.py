@@ -130,8 +130,7 @@ def _converter(output_of: Callable[..., Any]) -> Callable[..., Any]:
     """Return a converter for skl2onnx: `output_of` writes a fitted estimator to a graph."""
 
     def convert(scope: Any, operator: Any, container: Any) -> None:
-        n_scores = operator.outputs[0].type.shape[1]
-        graph = Graph(operator.inputs[0], n_scores, container.target_opset)
+        graph = Graph(operator.inputs[0], operator.outputs[0].type.shape[1], container.target_opset)
         output = output_of(operator.raw_operator, graph)
         graph.op("Identity", output, output_names=operator.outputs[:1]).add_to(scope, container)
 

@@ -102,8 +102,7 @@ class Graph(NamedTuple):
         away = self.op("Where", missing, none, away)
         unit = self.op("Sqrt", mean_of_known(self.op("Mul", away, away)))
         size = self.op("Abs", self.op("Where", missing, none, values))
-        least_unit = self.times(self.along_rows("ReduceMax", size), least)
-        varies = self.op("Greater", unit, least_unit)
+        varies = self.op("Greater", unit, self.times(self.along_rows("ReduceMax", size), least))
         scaled = self.op("Div", away, self.op("Where", varies, unit, one))
         return self.op("Where", varies, scaled, none)
 

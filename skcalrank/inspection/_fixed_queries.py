@@ -88,8 +88,7 @@ class FixedQueries(RegressorMixin, BaseEstimator):
         n_rows, expected = num_samples(X), len(np.asarray(self.qid))
         if n_rows != expected:
             raise ValueError(f"X must have the {expected} rows of qid, got {n_rows} rows.")
-        scores: Floats = self.ranker.predict(X, self.qid)
-        return scores
+        return self.ranker.predict(X, self.qid)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the ranker is fitted."""

@@ -157,8 +157,7 @@ def _of_documents(
 ) -> Explanation:
     X, names = linear_rows(ranker, steps, X, rows, names, qid)
     values = X[np.flatnonzero(rows == first)[0]]
-    coef = np.ravel(ranker.coef_)
-    return Explanation(names, values, _other(X, said[1]), coef, 0.0, *said)
+    return Explanation(names, values, _other(X, said[1]), np.ravel(ranker.coef_), 0.0, *said)
 
 
 def _other(values: Floats, against: str) -> Floats:

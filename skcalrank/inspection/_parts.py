@@ -113,8 +113,7 @@ def linear_rows(
     X = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
     scores = ranker.surrogate_values(table)
     names = names_of(ranker, steps, names, X.shape[1])
-    coef = np.asarray(ranker.coef_)
-    linear = X @ coef.reshape(-1, X.shape[1]).T + ranker.intercept_
+    linear = X @ np.asarray(ranker.coef_).reshape(-1, X.shape[1]).T + ranker.intercept_
     _refuse_nonlinear(ranker, X, linear.reshape(scores.shape) - scores)
     return X, names
 

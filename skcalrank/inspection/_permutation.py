@@ -141,8 +141,7 @@ def query_permutation_importance(
 
     def values(rows: Any) -> Floats:
         scores = predict_with_queries(ranker, rows, qid)
-        out: Floats = measure_score(measure, y, scores, qid=qid, average=False)
-        return out
+        return measure_score(measure, y, scores, qid=qid, average=False)
 
     whole = values(X)
 

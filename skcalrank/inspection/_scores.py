@@ -46,8 +46,7 @@ class ScoreExplanation:
     @property
     def importances(self) -> Floats:
         """Mean absolute contribution of each feature, of shape (d,), in the unit of the score."""
-        sizes: Floats = np.abs(self.contributions).sum(axis=0)
-        return sizes / max(len(self.contributions), 1)
+        return np.abs(self.contributions).sum(axis=0) / max(len(self.contributions), 1)
 
     def to_frame(self) -> Any:
         """Return the contributions as a pandas DataFrame.

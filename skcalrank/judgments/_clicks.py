@@ -285,8 +285,7 @@ class ClickSessions(ClickTarget):
     # -- interface of targets ------------------------------------------------------
 
     def __repr__(self) -> str:
-        told = self._never_shown()
-        return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions{told})"
+        return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions{self._never_shown()})"
 
     def __getitem__(self, key: Any) -> ClickSessions:
         rows, shown, left = self._selected(key)

@@ -324,8 +324,7 @@ class PreferenceTarget(Judgments):
             names, first, second, won = Votes.read(frame, a, b, outcome, outcomes)
         r, row, n_rows = len(names), np.zeros(len(won), dtype=np.intp), 1
         if judge is not None:
-            judges = identifiers(frame, judge, "frame").codes
-            row, distinct = factorized(judges)
+            row, distinct = factorized(identifiers(frame, judge, "frame").codes)
             n_rows = len(distinct)
         of_votes = _weights(None if weight is None else frame[weight], len(row))
         # A tie is once a win of each, of half the weight.
@@ -674,8 +673,7 @@ class PreferenceTarget(Judgments):
                 "ties='average' or 'stable'."
             )
         # Any order violates exactly one of two opposite preferences of equal weight.
-        worse = net < 0 if breaking == "best" else net > 0
-        return np.where(net == 0, 0.5, worse)
+        return np.where(net == 0, 0.5, net < 0 if breaking == "best" else net > 0)
 
     def matrices(self) -> Iterator[Floats]:
         """Yield the dense (r, r) matrix ``y_ij`` of each query of r documents.

@@ -420,8 +420,7 @@ def variances(model: GramRidge, groups: Ints, n_groups: int) -> Floats:
         return model._variances
     gram, coef = model._moments.gram, np.ravel(model.coef_)
     own = csr_array((coef, (groups, np.arange(len(coef)))), shape=(n_groups, len(coef)))
-    out: Floats = own.multiply(own @ gram).sum(axis=1) / model._moments.total
-    return out
+    return own.multiply(own @ gram).sum(axis=1) / model._moments.total
 
 
 def refit(model: GramRidge, regressor: Any = None) -> Any:

@@ -370,8 +370,7 @@ class LossInParts(Loss):
     def derivatives(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
     ) -> tuple[Floats, Floats]:
-        results = ("documents", "documents")
-        return self._joined(self._derivatives, results, v, s, queries, weight)
+        return self._joined(self._derivatives, ("documents", "documents"), v, s, queries, weight)
 
     def _joined(
         self, method: Any, results: Any, v: Floats, s: Floats, queries: Queries, weight: Any

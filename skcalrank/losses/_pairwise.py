@@ -62,8 +62,7 @@ class PairwiseSquared(PairwiseLoss):
 
     def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         centered = self._centered(v, s, queries, weight)
-        squares = centered**2 if weight is None else weight * centered**2
-        return queries.sizes * queries.sum(squares)
+        return queries.sizes * queries.sum(centered**2 if weight is None else weight * centered**2)
 
     def _value_and_gradient(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None

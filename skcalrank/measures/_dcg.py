@@ -134,8 +134,7 @@ class NDCG(DCG):
 
     def undefined(self, y: Floats, queries: Queries) -> Bools:
         # Exponential and linear gains are 0 for grade 0 only.
-        gain = y if isinstance(self.gain, str) else gains(y, self.gain)
-        return queries.max(gain) == 0
+        return queries.max(y if isinstance(self.gain, str) else gains(y, self.gain)) == 0
 
     def targets(self, y: Floats, queries: Queries) -> Floats:
         highest = int(y.max(initial=0.0))

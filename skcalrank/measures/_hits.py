@@ -175,6 +175,5 @@ class RPrecision(IndependentMeasure, RelativeMeasure):
             if block.tied:
                 share = np.repeat(block.sum_of_runs(share) / block.run_length, block.run_length)
                 share = share.reshape(block.rows.shape)
-            first = block.positions <= relevant[block.ids, None]
-            hits[block.ids] = (share * first).sum(axis=1)
+            hits[block.ids] = (share * (block.positions <= relevant[block.ids, None])).sum(axis=1)
         return arrays.safe_divide(hits, relevant)

@@ -99,8 +99,7 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """Return ``y_i/|y|_1``, the diagonal of the pair targets (RAT13, Corollary 5)."""
-        relevant = queries.repeat(self._divisors(queries.sum(y)))
-        return arrays.safe_divide(y, relevant)
+        return arrays.safe_divide(y, queries.repeat(self._divisors(queries.sum(y))))
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
         queries = ranked.queries

@@ -112,8 +112,7 @@ def measure_score(
     1.0
     """
     policies, measures = RowPolicies.of(ties, empty, convention), _by_name([measure], convention)
-    values = evaluated(measures, y_true, y_score, policies, qid, sample_weight, average)
-    return values[measure]
+    return evaluated(measures, y_true, y_score, policies, qid, sample_weight, average)[measure]
 
 
 @overload

@@ -161,8 +161,7 @@ class RankingScorer:
         policies = RowPolicies(self.ties, self.empty)
         scores = predict_with_queries(estimator, X, qid)
         measures = {"": self.measure}
-        values = evaluated(measures, y, scores, policies, qid, sample_weight, caller=None)
-        return float(values[""])
+        return float(evaluated(measures, y, scores, policies, qid, sample_weight, caller=None)[""])
 
 
 def warn_of_queries(estimator: Any, X: Any, y: Any, qid: Any, caller: str) -> None:

@@ -87,8 +87,7 @@ def document_calibration_error(
     check.queries(qid, len(labels))
     weight = check.sample_weight(sample_weight, len(labels), Queries.equal(1, len(labels)))
     weight = np.ones(len(labels)) if weight is None else weight
-    bins = bins_of(values, n_bins)
-    return _distance(labels, values, bins, weight, weight.sum(), return_expected)
+    return _distance(labels, values, bins_of(values, n_bins), weight, weight.sum(), return_expected)
 
 
 def query_calibration_error(

@@ -214,8 +214,7 @@ def _over_subsets(net: Floats) -> Ints:
     # Loss of placing each document behind every set, computed bit by bit of the set.
     behind = np.zeros((r, 1 << r, n))
     for j in range(r):
-        column = net[:, :, j].T[:, None]
-        behind[:, 1 << j : 2 << j] = behind[:, : 1 << j] - column
+        behind[:, 1 << j : 2 << j] = behind[:, : 1 << j] - net[:, :, j].T[:, None]
     return best_chain(np.zeros((1 << r, n)), behind)
 
 

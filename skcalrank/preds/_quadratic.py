@@ -52,8 +52,7 @@ def _result(U: Floats, positions: Ints, bound: Floats, method: str, basis: Basis
 
 def _values_of_orders(U: Floats, basis: Basis) -> tuple[Ints, Floats]:
     """Return the positions in every order, and the value of each for every matrix."""
-    r = U.shape[1]
-    positions = np.array(list(permutations(range(1, r + 1))))
+    positions = np.array(list(permutations(range(1, U.shape[1] + 1))))
     cells = basis(positions).reshape(len(positions), -1)
     values = [u.reshape(len(u), -1) @ cells.T for u in parts(U, len(cells))]
     return positions, np.concatenate(values)

@@ -40,8 +40,7 @@ def sort_positions(u: ArrayLike) -> Ints:
     if u.ndim not in (1, 2):
         raise ValueError(f"u must have shape (r,) or (n, r), got {u.shape}.")
     stacked = np.atleast_2d(u)
-    queries = Queries.equal(*stacked.shape)
-    return positions(stacked.ravel(), queries).reshape(u.shape)
+    return positions(stacked.ravel(), Queries.equal(*stacked.shape)).reshape(u.shape)
 
 
 def _cost(r: int) -> float:

@@ -162,8 +162,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = check_feature_names_in(self, input_features)
-        first = np.searchsorted(self.features_, self.features_)
-        numbers = np.arange(len(self.features_)) - first
+        numbers = np.arange(len(self.features_)) - np.searchsorted(self.features_, self.features_)
         out = [f"{names[i]}_hinge{number}" for i, number in zip(self.features_, numbers)]
         return np.array(out, dtype=object)
 

@@ -221,8 +221,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
     def _filled(self, matrix: Floats, pick: slice = slice(None)) -> Floats:
         """Return numbers, with means in place of missing ones."""
         columns = self.numbers_[pick]
-        whole = len(columns) == matrix.shape[1]
-        numbers = matrix[:] if whole else matrix.take(columns, axis=1)
+        numbers = matrix[:] if len(columns) == matrix.shape[1] else matrix.take(columns, axis=1)
         numbers = numbers if numbers.dtype.kind == "f" else numbers.astype(float)
         missing = np.isnan(numbers)
         return np.where(missing, self.means_[pick], numbers) if missing.any() else numbers

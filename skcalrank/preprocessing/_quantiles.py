@@ -69,8 +69,7 @@ def _values_at(ranks: Ints, columns: Columns, known: _Counted) -> Floats:
     low, high = np.where(is_last, high, low), np.where(ranks == 0, low, high)
     before = np.zeros_like(ranks)  # number of values below the range
     while (searched := low < high).any():
-        edges = _edges(low[searched], high[searched])
-        part = partial(_counted, columns, searched, edges)
+        part = partial(_counted, columns, searched, _edges(low[searched], high[searched]))
         found: _Counted = workers_of_fit().total(part, _added)
         ends = before[searched][:, None] + np.cumsum(found.counts, axis=1)
         chosen = (ends <= ranks[searched][:, None]).sum(axis=1)

@@ -198,8 +198,7 @@ def _of_strings(name: Any, levels: Levels, max_categories: int) -> Column:
         covered = np.sort(levels.counts)[-max_categories:].sum() / levels.counts.sum()
         recurs = share <= _OF_TEXT and covered >= _COVERED
         if not recurs or len(texts) > _MOST_CODES:
-            has_codes = recurs and _are_names(texts)
-            codes = Category(name, levels, max_categories) if has_codes else None
+            codes = Category(name, levels, max_categories) if recurs and _are_names(texts) else None
             return Text(name, levels, codes)
     elif share > _OF_IDENTIFIERS and with_blanks < 1 - _WITH_BLANKS:
         warn(
@@ -259,8 +258,7 @@ def _are_names(texts: list[str]) -> bool:
 def _is_number(text: str) -> bool:
     """Return whether a text is what Python prints for the number that it stands for."""
     try:
-        number = float(text)
-        return str(number) == text or str(int(text)) == text
+        return str(float(text)) == text or str(int(text)) == text
     except ValueError:
         return False
 

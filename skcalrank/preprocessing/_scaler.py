@@ -177,8 +177,7 @@ def scaled_within(X: Array, queries: Queries, method: str) -> Floats:
     start, unit = statistics_of(values, queries, _BY_STATISTICS[method])
     if method != "standard":
         unit = unit - start
-    away = values - queries.repeat(start)
-    scaled = arrays.safe_divide(away, queries.repeat(unit))
+    scaled = arrays.safe_divide(values - queries.repeat(start), queries.repeat(unit))
     scaled[np.isnan(values)] = np.nan
     return queries.ungroup(scaled)
 

@@ -43,8 +43,7 @@ def level_of(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Decimal) and value.is_finite():
-        is_integer = value == value.to_integral_value()
-        return int(value) if is_integer else float(value)
+        return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:

@@ -135,6 +135,4 @@ def _directions(
     vectorizer.idf_ = idf
     weights = vectorizer.transform(texts)
     weights.data *= np.sqrt(counts).repeat(np.diff(weights.indptr))
-    reduced = TruncatedSVD(_N_DIRECTIONS, random_state=0).fit(weights)
-    directions: Floats = reduced.components_.T
-    return directions
+    return TruncatedSVD(_N_DIRECTIONS, random_state=0).fit(weights).components_.T

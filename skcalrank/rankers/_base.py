@@ -490,8 +490,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             # Labels made from judgments do not record which rows are missing.
             check.warn_of_cut_queries(y, type(self).__name__)
         target = CheckedTarget.of(labels, qid, queries)
-        values = target.evaluate({"score": measure}, scores, sample_weight=sample_weight)
-        return values["score"]
+        return target.evaluate({"score": measure}, scores, sample_weight=sample_weight)["score"]
 
     def _scored_by(self, y: Any) -> tuple[Measure, Any]:
         """Return the measure that compares predictions with y, and y as the measure reads it."""
@@ -564,8 +563,7 @@ class TargetRanker(BaseRanker):
         a constant, without bias where the targets have none.
         """
         check.refuse_judgments(targets)
-        plan = self._check_params(Call(of_targets=True))
-        return self._fit(plan, X, targets, qid, sample_weight)
+        return self._fit(self._check_params(Call(of_targets=True)), X, targets, qid, sample_weight)
 
     def _fit(self, plan: Any, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
         """Validate the arguments of a call, and fit to targets that are made of y, or are y."""

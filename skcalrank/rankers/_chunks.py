@@ -74,8 +74,7 @@ class FitInChunks:
 
     def moments_of(self, columns: Floats, queries: Queries, rows: slice) -> Moments:
         """Return the moments of the columns of some rows, which are whole queries."""
-        weight = None if self._weight is None else self._weight[rows]
-        chunk = Rows(columns, None, queries, weight)
+        chunk = Rows(columns, None, queries, None if self._weight is None else self._weight[rows])
         return moments_of(chunk, self._targets[rows, None], self._plan.loss, False)()
 
     def add(self, moments: Moments) -> None:

@@ -44,8 +44,7 @@ def door(ranker: Any, plan: Plan, X: Any, y: Any, qid: Any, sample_weight: Any) 
         rows = _as_counted(ranker, plan, rows, qid)
     check.warn_of_cut_queries(y, caller)
     X, table = ranker._as_scored(X, table)
-    items = None if n_items is None else check.item_names(y)
-    return replace(rows, X=X, table=table, items=items)
+    return replace(rows, X=X, table=table, items=None if n_items is None else check.item_names(y))
 
 
 def _features(ranker: Any, plan: Plan, X: Any, *y: None) -> Any:

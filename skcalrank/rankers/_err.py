@@ -129,8 +129,7 @@ class ERRRanker(ScoreRanker):
         grades = _grades(y, scale.max_grade)
         check.warn_of_cut_queries(y, type(self).__name__)
         # Grades given to score may have another scale than the one that represents clicks.
-        call = plan.call._replace(warns=False)
-        plan = replace(plan, measure=scale, scored=measure, call=call)
+        plan = replace(plan, measure=scale, scored=measure, call=plan.call._replace(warns=False))
         return super()._fit(plan, X, grades, qid, sample_weight)
 
     def _click_scale(self, measure: Any) -> ERR:

@@ -55,8 +55,7 @@ def _given(cv: Any, rows: Rows, qid: Any) -> Iterator[Any] | list[tuple[Any, Any
         )
     if not hasattr(cv, "split"):
         return cv
-    groups = None if qid is None else qid_array(qid)
-    return cv.split(rows.X, rows.in_order(rows.y), groups=groups)
+    return cv.split(rows.X, rows.in_order(rows.y), groups=None if qid is None else qid_array(qid))
 
 
 def _check_split(part: tuple[Any, Any], n_rows: int) -> Split:
@@ -157,8 +156,7 @@ def _totals(rows: Rows, splits: Any, measures: Any, plan: Plan, relative: Any) -
         moments = all_moments(plan.weighed(rows), measures, plan.loss, relative)
         return [moments(split.test) if len(split.test) else None for split in splits]
 
-    totals: list[Moments] = workers_of_fit().total(of_folds, _added)
-    return totals
+    return workers_of_fit().total(of_folds, _added)
 
 
 def _added(parts: Any) -> Any:
@@ -270,8 +268,7 @@ def _models(
     """Yield coefficients and levels for every penalty, computing some splits in parallel."""
 
     def solve(moments: Moments) -> tuple[Floats, Floats]:
-        scale = moments.penalty_scale() if relative else None
-        coefs = ridge_path(moments, alphas, scale=scale)
+        coefs = ridge_path(moments, alphas, scale=moments.penalty_scale() if relative else None)
         levels = (moments.level - moments.mean @ coefs).ravel()
         return coefs.transpose(1, 0, 2).reshape(len(moments.mean), -1), levels
 

@@ -94,8 +94,7 @@ class Front:
         """Return the values of a measure, or raise if the name is unknown."""
         if name not in self.axes:
             raise ValueError(f"measure must be one of {', '.join(self.axes)}, got {name!r}.")
-        values: Floats = self.values[:, self.axes.index(name)]
-        return values
+        return self.values[:, self.axes.index(name)]
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with weights, values, and whether a mix is efficient."""
@@ -103,8 +102,7 @@ class Front:
 
         weights = pd.DataFrame(self.weights, columns=self.label_names)
         values = pd.DataFrame(self.values, columns=self.axes)
-        parts = {"weight": weights, "value": values}
-        table = pd.concat(parts, axis=1)
+        table = pd.concat({"weight": weights, "value": values}, axis=1)
         table[("efficient", "")] = self.efficient
         return table
 
@@ -121,8 +119,7 @@ def efficient_rows(values: Floats) -> Bools:
 def mixes_of(mixes: Any, n_labels: int) -> Floats:
     """Return mixes as rows: the given ones, or all mixes on a grid of the given number of steps."""
     if not isinstance(mixes, Integral) or isinstance(mixes, bool):
-        weights: Floats = arrays.checked(mixes, "mixes")
-        return weights
+        return arrays.checked(mixes, "mixes")
     steps = int(mixes)
     bars = combinations(range(steps + n_labels - 1), n_labels - 1)
     rows: list[Floats] = []
@@ -132,8 +129,7 @@ def mixes_of(mixes: Any, n_labels: int) -> Floats:
                 f"mixes must give at most {_MOST:,} mixes, got {mixes} steps of {n_labels} labels: "
                 "pass fewer steps, such as mixes=10."
             )
-        ends = (-1, *bar, steps + n_labels - 1)
-        rows.append(np.diff(ends) - 1.0)
+        rows.append(np.diff((-1, *bar, steps + n_labels - 1)) - 1.0)
     if steps < 1:
         raise ValueError(f"mixes must be a number of steps >= 1, or an array, got {mixes!r}.")
     return np.array(rows)[::-1] / steps

@@ -152,8 +152,7 @@ class JudgmentRanker(BaseRanker):
 
     def _structure(self) -> tuple[Any, Any]:
         """Return the function that aggregates judgments, and its options."""
-        known = isinstance(self.structure, str)
-        function = STRUCTURES[self.structure] if known else self.structure
+        function = STRUCTURES[self.structure] if isinstance(self.structure, str) else self.structure
         return function, self.structure_options or {}
 
     def _targets_of_scores(self, ranker: BaseRanker, rows: Rows) -> Callable[..., Any]:

@@ -156,8 +156,7 @@ class LinearScorer(BaseRanker):
             shape = (rows.n_items, *shape)
         if self.warm_start and np.shape(vars(self).get("coef_", ())) == shape:
             start = self.coef_, self.intercept_
-        solved = self._solve(rows, start)
-        self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = solved
+        self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = self._solve(rows, start)
         self.record_ = self._record(plan, rows)
         return self
 

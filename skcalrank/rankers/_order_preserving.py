@@ -178,8 +178,7 @@ class OrderPreservingRanker(TargetScorer):
         unit = (rows.n_items or 1) if pairwise else 1
         alpha = self._alpha(rows) / (1 if relative else unit)
         ridge = gram_ridge(alpha, relative, fit_intercept=self.fit_intercept)
-        loss = "pairwise_squared" if pairwise else "squared"
-        ridge = fit_ridge(ridge, rows, targets, loss=loss)
+        ridge = fit_ridge(ridge, rows, targets, loss="pairwise_squared" if pairwise else "squared")
         scale = ridge.penalty_scale_ * (unit if relative else 1)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 

@@ -262,8 +262,7 @@ class PairRanker(ScoreRanker):
         return fit_known_outputs(fit, rows, targets)
 
     def _ridge(self, rows: Rows) -> Any:
-        alpha = penalty(self.alpha, seen_in(rows), rows.n_items)
-        return gram_ridge(alpha, self.alpha == AUTO)
+        return gram_ridge(penalty(self.alpha, seen_in(rows), rows.n_items), self.alpha == AUTO)
 
     def _fit_documents(self, plan: RegressionPlan, rows: Rows, values: Callable[..., Any]) -> Any:
         """Fit a model of pairs of documents."""
@@ -295,8 +294,7 @@ class PairRanker(ScoreRanker):
         """Units of `alpha_`, one per feature that is regressed on."""
         _ = self.alpha_
         model = getattr(self.estimator_, "regressor", self.estimator_)
-        scale: Floats = getattr(model, "penalty_scale_", np.ones(self.n_features_in_))
-        return scale
+        return getattr(model, "penalty_scale_", np.ones(self.n_features_in_))
 
     def surrogate_values(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
         """Return the surrogate values: scores of documents, or matrices of pairs.
@@ -415,8 +413,7 @@ class PairRanker(ScoreRanker):
     def _run(self, matrices: Any, turn: Floats, queries: Queries, note: Callable[..., Any]) -> None:
         """Run the map on stacks of queries of equal size, in processes if that pays."""
         pred = self._pred()
-        options = self._pred_options(pred)
-        solver = partial(solve_with_ties, pred, **options)
+        solver = partial(solve_with_ties, pred, **self._pred_options(pred))
         tasks = (
             (part, stack[start : start + step], turn[rows_of(queries, part)])
             for numbers, stack in stacks(matrices, queries.sizes)
@@ -443,8 +440,7 @@ class PairRanker(ScoreRanker):
             before, done = done, done + len(solved[0])
             for number in range(before + 1, done + 1) if self.verbose else ():
                 if number % step == 0 or number == n_queries:
-                    name = type(self).__name__
-                    say(f"[{name}] ranked {number}/{n_queries} queries")
+                    say(f"[{type(self).__name__}] ranked {number}/{n_queries} queries")
 
         return note
 
@@ -457,5 +453,4 @@ class PairRanker(ScoreRanker):
 def _of_items(values: Callable[..., Any], rows: Rows, first: Ints, second: Ints) -> Floats:
     """Return the values of pairs of items in each row, of shape (n_rows, n_pairs)."""
     start = np.arange(rows.n_rows)[:, None] * (rows.n_items or 1)
-    pairs: Floats = values((start + first).ravel(), (start + second).ravel())
-    return pairs.reshape(-1, len(first))
+    return values((start + first).ravel(), (start + second).ravel()).reshape(-1, len(first))

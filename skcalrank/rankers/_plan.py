@@ -156,8 +156,7 @@ class Plan:
         if not self.measure.positive_only:
             return rows.y
         queries = rows.queries
-        grades: Floats = rows.y + queries.repeat(np.maximum(queries.max(-rows.y), 0.0))
-        return grades
+        return rows.y + queries.repeat(np.maximum(queries.max(-rows.y), 0.0))
 
     def for_labels(self, rows: Rows) -> Self:
         """Return the plan with the scale of the labels of all workers, if the measure has none."""

@@ -265,8 +265,7 @@ def units_of(rows: Rows, loss: str) -> Units:
     if rows.n_items is None and loss != "squared":
         weight = within.weight()
     of_row = np.ones(n) if weight is None else weight
-    squares = workers_of_fit().total(lambda: within.squares(weight), sum)
-    return Units(squares, of_row, center)
+    return Units(workers_of_fit().total(lambda: within.squares(weight), sum), of_row, center)
 
 
 def names_of(queries: Queries) -> frozenset[Any]:

@@ -467,8 +467,7 @@ class ScoreRanker(TargetRanker):
     def penalty_scale_(self) -> Floats:
         """Units that ``alpha_`` is counted in, one per feature; only with ``estimator=None``."""
         _ = self.alpha_
-        scale: Floats = self.estimator_.penalty_scale_
-        return scale
+        return self.estimator_.penalty_scale_
 
     @property
     def coef_(self) -> Floats:

@@ -60,8 +60,7 @@ class RankerAround(BaseRanker):
         return isinstance(self.ranker, FrozenEstimator)
 
     def _measure(self) -> Measure:
-        inner = ranker_in(self._given())
-        return measure_of(inner) or get_measure("ndcg@10")
+        return measure_of(ranker_in(self._given())) or get_measure("ndcg@10")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -107,8 +106,7 @@ class RankerAround(BaseRanker):
         """Return the score of each row by a ranker that was not fitted to its fold."""
         scores = np.empty(rows.n_rows)
         for test in tests:
-            fitted = self._fitted_to(rows.take(~test))
-            scores[test] = ranker_scores(fitted, rows.take(test))
+            scores[test] = ranker_scores(self._fitted_to(rows.take(~test)), rows.take(test))
         return scores
 
     def _scores(self, rows: Rows) -> Floats:

@@ -270,8 +270,7 @@ class CalibratedRankerCV(RankerAround):
                 columns, self.map_ = other
                 self.level_ = self._fitted_level(rows, targets)
         if self.method == "isotonic":
-            logits = self.map_.logits(columns)[counted]
-            steps = isotonic(logits, aims[counted], weight[counted])
+            steps = isotonic(self.map_.logits(columns)[counted], aims[counted], weight[counted])
             self.map_ = replace(self.map_, isotonic=steps)
         return rows, self.map_.values(columns, judged.scores, rows.queries)
 
@@ -349,8 +348,7 @@ class CalibratedRankerCV(RankerAround):
     def _scores(self, rows: Rows) -> Floats:
         scores = rows.queries.group(super()._scores(rows))
         level = None if self.level_ is None else self._level_of(self.level_, rows)
-        columns = covariates(scores, rows.queries, level)
-        values = self.map_.values(columns, scores, rows.queries)
+        values = self.map_.values(covariates(scores, rows.queries, level), scores, rows.queries)
         return rows.queries.ungroup(self.unit_ * values)
 
     @available_if(lambda self: self.target == "relevant")

@@ -299,8 +299,7 @@ class GuaranteedCutoff(RankerAround):
             else:
                 level, zeros = self.relevance_level, np.zeros(rows.n_rows)
                 shares = self._shares(Judged(rows.queries, rows.y, zeros, level))
-                matters = rows.queries.max(shares) > 0
-                mask = rows.held_out(_HALF, seed, informative=matters)[0]
+                mask = rows.held_out(_HALF, seed, informative=rows.queries.max(shares) > 0)[0]
                 self.ranker_ = self._fitted_to(rows.take(~mask))
                 rows = rows.take(mask)
             scores = ranker_scores(self.ranker_, rows)
@@ -368,8 +367,7 @@ class GuaranteedCutoff(RankerAround):
         places = np.unique(np.geomspace(1, len(candidates), _CANDIDATES).astype(int)) - 1
         candidates = candidates[places]
         tuned = p_value(self._wrong(tuning, candidates), tuning.queries.n_queries, self.alpha)
-        losses = self._wrong(judged, candidates)
-        threshold = safe_threshold(promise, candidates, tuned, losses, n)
+        threshold = safe_threshold(promise, candidates, tuned, self._wrong(judged, candidates), n)
         if threshold == np.inf:
             warn(
                 f"No threshold promises that at most alpha={self.alpha:g} of what is kept is "
@@ -446,8 +444,7 @@ class GuaranteedCutoff(RankerAround):
             thresholds = np.array([thresholds[name] for name in names])[codes]
         elif groups is not None:
             raise ValueError("groups must be None, because fit had none: leave them out.")
-        kept: Bools = self._values_of(rows, scores) >= thresholds
-        return kept
+        return self._values_of(rows, scores) >= thresholds
 
     def _rows_of_queries(self, X: Any, qid: Any, method: str) -> Rows:
         """Validate rows for a method that reads the queries, if the rule does."""

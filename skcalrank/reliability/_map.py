@@ -91,8 +91,7 @@ class QueryMap:
 
     def logits(self, columns: Floats) -> Floats:
         """Return the logits of covariates."""
-        logits: Floats = _design(columns, self.center, self.scale) @ self.coef
-        return logits
+        return _design(columns, self.center, self.scale) @ self.coef
 
     def values(self, columns: Floats, scores: Floats, queries: Queries) -> Floats:
         """Return values in (0, 1) in the order of the scores of each query."""

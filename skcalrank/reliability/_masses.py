@@ -106,8 +106,7 @@ def _best(judged: Judged) -> Floats:
 def _highest(which: Floats, judged: Judged) -> Floats:
     """Return a mask of the documents with the highest score among those of a mask."""
     among, queries = np.where(which > 0, judged.scores, -np.inf), judged.queries
-    highest: Floats = which * (among == queries.repeat(queries.max(among)))
-    return highest
+    return which * (among == queries.repeat(queries.max(among)))
 
 
 #: Losses of mass by name.

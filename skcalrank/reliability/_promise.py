@@ -58,14 +58,12 @@ class Promise:
 
     def holds(self, loss: ArrayLike, n: int) -> bool:
         """Return whether a mean loss over n queries is so low that the promise can be made."""
-        p = p_value(loss, n, self.alpha)
-        return bool(p <= 1 - (self.confidence_level or 0.0) + _ROUNDING)
+        return bool(p_value(loss, n, self.alpha) <= 1 - (self.confidence_level or 0.0) + _ROUNDING)
 
     def threshold(self, values: Floats, masses: Floats, n: int) -> float:
         """Return the largest value such that documents of it and above keep enough mass."""
         order = np.argsort(-values, kind="stable")
-        kept = np.cumsum(masses[order])
-        place = np.searchsorted(kept, self.least_kept(n) * (1 - _ROUNDING))
+        place = np.searchsorted(np.cumsum(masses[order]), self.least_kept(n) * (1 - _ROUNDING))
         return float(values[order[min(int(place), len(order) - 1)]])
 
 
@@ -76,8 +74,7 @@ def p_value(loss: ArrayLike, n: int, alpha: float) -> Floats:
         entropy = np.where(mean > 0, mean * np.log(mean / alpha), 0.0)
     entropy = entropy + (1 - mean) * np.log((1 - mean) / (1 - alpha))
     bentkus = np.e * binom.cdf(np.ceil(n * mean - _ROUNDING), n, alpha)
-    smaller: Floats = np.minimum(np.exp(-n * entropy), np.minimum(bentkus, 1.0))
-    return smaller
+    return np.minimum(np.exp(-n * entropy), np.minimum(bentkus, 1.0))
 
 
 def safe_threshold(

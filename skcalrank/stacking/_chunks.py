@@ -25,8 +25,7 @@ def fitted_together(members: list[tuple[str, Any]], rows: Rows) -> list[int]:
     """Return the numbers of the rankers that one pass over rows of several queries can fit."""
     n_rows = workers_of_fit().reduce(rows.n_rows, sum)
     numbers = [k for k, (_, ranker) in enumerate(members) if _fits_in_chunks(ranker, rows, n_rows)]
-    limits = {members[k][1].steps[0][1].max_categories for k in numbers}
-    return numbers if len(limits) == 1 else []
+    return numbers if len({members[k][1].steps[0][1].max_categories for k in numbers}) == 1 else []
 
 
 def _fits_in_chunks(ranker: Any, rows: Rows, n_rows: int) -> bool:

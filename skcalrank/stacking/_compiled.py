@@ -67,8 +67,7 @@ class CompiledScorer:
     @property
     def reads_queries(self) -> bool:
         """Whether a score depends on the other documents of the query."""
-        is_scaled = any(view.kind == "scaled" for view in self.views)
-        return self.by_query or self.in_query or is_scaled
+        return self.by_query or self.in_query or any(view.kind == "scaled" for view in self.views)
 
     def members(self, matrix: Floats, queries: Queries, n_jobs: Sequence[int | None]) -> Floats:
         """Return the scores of the members, of shape (n_members, n_rows)."""
@@ -169,8 +168,7 @@ class CompiledScorer:
         places = np.minimum(places, self.last - 2)
         places = np.where(codes < 0, self.last - 1, places)
         places = np.where(missing, self.last, places)
-        levels: Floats = self.table[places]
-        return levels
+        return self.table[places]
 
 
 class Block:
@@ -294,8 +292,7 @@ def _levels_of(indicators: Any, coef: Floats) -> Floats:
     codes = np.append(np.arange(max(indicators.n_levels + indicators.has_rare, 1)), [-1, np.nan])
     matrix = np.zeros((len(codes), indicators.column + 1))
     matrix[:, indicators.column] = codes
-    levels: Floats = indicators.of(matrix) @ coef
-    return levels
+    return indicators.of(matrix) @ coef
 
 
 def _plain(values: Floats) -> list[float | None]:

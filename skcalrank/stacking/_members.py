@@ -140,8 +140,7 @@ def _is_rounding(ranker: Any, spread: float, held_out: Bools, plan: Plan) -> boo
         return False  # so many queries teach something
     rows, scores = plan.rows.take(held_out), np.empty(0)
     if isinstance(ranker, LinearView):  # its scores have the unit of the targets
-        targets = plan.targets[held_out]
-        of_targets = rows.queries.spread(targets, rows.weight)
+        of_targets = rows.queries.spread(plan.targets[held_out], rows.weight)
         if spread < _NO_REGRESSION * of_targets:
             return True
     if rows.table is None and not rows.X.shape[1]:

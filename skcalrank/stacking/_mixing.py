@@ -148,8 +148,7 @@ def _with_sample(plan: Plan, sampled: Bools) -> Plan:
     """Return a plan with that of some of its rows, whose features are read."""
     rows, folds = plan.rows.take(sampled), plan.folds[sampled]
     X = plan.X.take(rows.numbers)
-    table = tables.EncodedTable(X, plan.X.encoder, X)
-    rows = replace(rows, X=X, table=table, numbers=None)
+    rows = replace(rows, X=X, table=tables.EncodedTable(X, plan.X.encoder, X), numbers=None)
     splits = [(folds < 0, folds >= 0)]
     targets = plan.targets[sampled]
     sample = plan._replace(rows=rows, targets=targets, folds=folds, splits=splits, X=X)

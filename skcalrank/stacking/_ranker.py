@@ -266,8 +266,7 @@ class StackingRanker(TableReader, _BaseComposition):
         return linear_views(self.measure) if self.rankers is None else self.rankers
 
     def _why_unread(self) -> str | None:
-        members = self._checked_members()
-        if any(reads_encoded(ranker) for _, ranker in members):
+        if any(reads_encoded(ranker) for _, ranker in self._checked_members()):
             return None
         return "none of the rankers reads tables"
 

@@ -71,8 +71,7 @@ def kind_of(curve: Any) -> str | None:
         return "scaled"
     if type(curve) is QuantileHinges:
         return "hinges"
-    is_log = type(curve) is FunctionTransformer and curve.func is signed_log1p
-    return "logs" if is_log else None
+    return "logs" if type(curve) is FunctionTransformer and curve.func is signed_log1p else None
 
 
 # What stands for the encoder of a stack in a ranker that is stored.

@@ -29,8 +29,7 @@ class ClassMeans:
         self.outputs: list[tuple[Floats, Any]] = []
         for target in targets.T:
             values, codes = np.unique(target, return_inverse=True)
-            several = len(values) > 1
-            fitted = fit_rows(clone(classifier), X, codes, weight) if several else None
+            fitted = fit_rows(clone(classifier), X, codes, weight) if len(values) > 1 else None
             self.outputs.append((values, fitted))
 
     def predict(self, X: Any) -> Floats:

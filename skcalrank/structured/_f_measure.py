@@ -68,8 +68,7 @@ class FMeasure(Factors):
     empty: Literal["one", "zero"] = "one"
 
     def __post_init__(self) -> None:
-        weight = self.beta_weight
-        check.number("beta_weight", weight, "> 0")
+        check.number("beta_weight", self.beta_weight, "> 0")
         check.option("empty", self.empty, _EMPTY)
 
     def alpha(self, y: Array) -> Floats:
@@ -286,8 +285,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
         score : ndarray of shape (n, s + 1)
             Of the best sets of 0 to s labels.
         """
-        means = self._all_means(X)
-        return self._factors.best_of_sizes(means)
+        return self._factors.best_of_sizes(self._all_means(X))
 
     def _all_means(self, X: Matrix) -> Floats:
         """Return the means of all targets, which are 0 for those that no row has."""

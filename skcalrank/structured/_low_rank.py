@@ -257,8 +257,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         check_consistent_length(predictions, y)
         rows = _numbers_of(y, self.classes_, self.classes_)
         losses = (self.alpha_ @ self.beta_.T + self._offset[:, None])[rows, predictions]
-        weight = check.sample_weight(sample_weight, len(y))
-        return -float(np.average(losses, weights=weight))
+        return -float(np.average(losses, weights=check.sample_weight(sample_weight, len(y))))
 
 
 def _numbers_of(y: Array, classes: Array, named: ArrayLike) -> Ints:
@@ -267,5 +266,4 @@ def _numbers_of(y: Array, classes: Array, named: ArrayLike) -> Ints:
     if len(unknown):
         raise ValueError(f"y must hold classes={named!r} only, got {unknown.tolist()[0]!r}.")
     order = np.argsort(classes)
-    numbers: Ints = order[np.searchsorted(classes[order], y)]
-    return numbers
+    return order[np.searchsorted(classes[order], y)]

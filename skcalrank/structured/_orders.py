@@ -75,8 +75,7 @@ class OrderHamming(Factors):
         last = (y[:, None, :] <= y[:, :, None]).sum(axis=2)
         place = np.arange(y.shape[1])
         inside = (place >= before[..., None]) & (place < last[..., None])
-        share = inside / np.maximum(inside.sum(axis=2, keepdims=True), 1)
-        return np.reshape(share, (len(y), -1))
+        return np.reshape(inside / np.maximum(inside.sum(axis=2, keepdims=True), 1), (len(y), -1))
 
     def beta(self, t: Array) -> Floats:
         return -self.alpha(t)

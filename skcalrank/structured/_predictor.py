@@ -308,8 +308,7 @@ class StructuredPredictor(LeastSquaresDecisions):
             beta, name = self._factors.beta(predictions), "beta(predictions)"
             beta = _vectors(beta, len(y), name, alpha.shape[1])
             losses = np.einsum("nd,nd->n", alpha, beta)
-        weight = check.sample_weight(sample_weight, len(y))
-        return -float(np.average(losses, weights=weight))
+        return -float(np.average(losses, weights=check.sample_weight(sample_weight, len(y))))
 
 
 def _labels(y: ArrayLike) -> Array:
@@ -327,8 +326,7 @@ def _distinct(labels: Array) -> tuple[Array, Ints]:
     if labels.ndim == 2 and labels.dtype.kind == "O":
         raise ValueError("y of shape (n, s) must have a numeric or string dtype, got object.")
     arrays.refuse_missing(labels, "y")
-    axis = 0 if labels.ndim == 2 else None
-    values, codes = np.unique(labels, axis=axis, return_inverse=True)
+    values, codes = np.unique(labels, axis=0 if labels.ndim == 2 else None, return_inverse=True)
     return values, codes.reshape(-1)
 
 

@@ -68,5 +68,4 @@ def get_factors(factors: str | Factors | tuple[Any, Any]) -> Factors:
     name, _, cutoff = factors.partition("@")
     has_cutoff = name == "hit" and cutoff.isdecimal()
     check.option("factors", name if has_cutoff else factors, FACTORS)
-    made: Factors = FACTORS[name](int(cutoff)) if has_cutoff else FACTORS[name]()
-    return made
+    return FACTORS[name](int(cutoff)) if has_cutoff else FACTORS[name]()

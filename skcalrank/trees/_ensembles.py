@@ -54,8 +54,7 @@ def _parts_of_trees(model: Any, X: Floats) -> Floats:
             "value": factor * tree.value[:, 0, 0],
             "count": tree.weighted_n_node_samples,
         }
-        forest = Forest.of_nodes(np.zeros(1, dtype=np.intp), nodes)
-        out += Paths(forest, X.shape[1]).parts(X)
+        out += Paths(Forest.of_nodes(np.zeros(1, dtype=np.intp), nodes), X.shape[1]).parts(X)
     out[:, -1] += level
     return out
 

@@ -82,8 +82,7 @@ class Histograms:
             "value": nodes["value"],
             "count": nodes["count"].astype(np.intp),
         }
-        codes = _codes(trees, nodes, sizes)
-        self.forest = Forest.of_nodes(roots, of_forest, codes, in_order=True)
+        self.forest = Forest.of_nodes(roots, of_forest, _codes(trees, nodes, sizes), in_order=True)
         try:
             self.forest.constant = float(_private(model, "level").item())
         except AttributeError:

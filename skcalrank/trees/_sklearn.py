@@ -65,8 +65,7 @@ class _GrowingHistograms(Growing):
         """Fit the next trees to Newton steps from the present scores."""
         trees = self._model.predict(self._X) if self._n_rounds else np.zeros(len(self._X))
         start = self._starts[0]
-        scores = trees if start is None else trees + start
-        gradient, curvature = self._objective(scores)
+        gradient, curvature = self._objective(trees if start is None else trees + start)
         self._model.set_params(max_iter=self._n_rounds + _ROUNDS)
         self._model.fit(self._X, trees - gradient / curvature, sample_weight=self._drawn(curvature))
         if self._valid_X is not None:
