@@ -249,8 +249,7 @@ def train_test_query_split(
     # By convention the second array is y; if it is a matrix, it is in the label-ranking form.
     second = arrays[1] if len(arrays) > 1 else None
     carrier = next((array for array in arrays if check.carried_qid(array) is not None), second)
-    if test_size is None and train_size is None:
-        test_size = 0.25
+    test_size = 0.25 if test_size is None and train_size is None else test_size
     splitter = QueryShuffleSplit(
         1, test_size=test_size, train_size=train_size, random_state=random_state
     )

@@ -103,8 +103,7 @@ def _coefficients(ranker: Any, n_shown: int) -> str:
 def _names_before_last(ranker: Any) -> list[str]:
     """Return the names, or numbers, of the features of the ranker in a pipeline; [] if unknown."""
     names = getattr(ranker, "feature_names_in_", None)
-    if names is None:
-        names = np.arange(1, getattr(ranker, "n_features_in_", 0) + 1)
+    names = np.arange(1, getattr(ranker, "n_features_in_", 0) + 1) if names is None else names
     names = np.array([str(name) for name in names], dtype=object)
     if ranker_in(ranker) is not ranker:
         try:

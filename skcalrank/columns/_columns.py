@@ -88,9 +88,7 @@ def column_names(X: Any) -> list[Any] | None:
     if hasattr(X, "columns"):
         # To iterate over an Index of pandas takes ten times as long.
         return X.columns.tolist() if hasattr(X.columns, "tolist") else list(X.columns)
-    if is_records(X):
-        return list(dict.fromkeys(name for row in X for name in row))
-    return None
+    return list(dict.fromkeys(name for row in X for name in row)) if is_records(X) else None
 
 
 def is_records(X: Any) -> bool:
@@ -222,9 +220,7 @@ def _of_polars(series: Any) -> Values:
         return series.to_numpy()
     if dtype.is_numeric() or kind == "Boolean":
         numbers = series.cast(sys.modules["polars"].Float64).to_numpy()
-        if kind == "Boolean":
-            return numbers
-        return _exact(numbers, series.to_list, series.n_unique)
+        return numbers if kind == "Boolean" else _exact(numbers, series.to_list, series.n_unique)
     if kind.startswith(("Date", "Duration")):
         return series.to_numpy()
     if len(series) > FEW and kind in ("String", "Utf8"):

@@ -247,9 +247,7 @@ def _cut_queries(y: Any) -> Array:
 
 def queries(qid: ArrayLike | None, n_rows: int) -> Queries:
     """Group ``n_rows`` rows by `qid`; if None, all rows are one query."""
-    if qid is None:
-        return Queries.equal(1, n_rows)
-    return Queries.from_qid(check_qid(qid, n_rows))
+    return Queries.equal(1, n_rows) if qid is None else Queries.from_qid(check_qid(qid, n_rows))
 
 
 def of_one_query(qid: Any, X: Any) -> Any:
@@ -279,8 +277,7 @@ def target(
     y = one_form(labels(y, name, unranked=unranked), qid, name)
     if y.ndim != 1:
         return y.ravel(), Queries.equal(*y.shape)
-    if known is None or known.n_rows != len(y):
-        known = queries(qid, len(y))
+    known = queries(qid, len(y)) if known is None or known.n_rows != len(y) else known
     return known.group(y), known
 
 

@@ -186,8 +186,7 @@ def _typed(column: Any, codes: bool) -> Any:
         if found is None:
             texts = compute.utf8_trim_whitespace(column)
             found = _cast(texts, kinds)
-        if found is None:
-            found = _numbers(column.to_pylist())
+        found = _numbers(column.to_pylist()) if found is None else found
     if found is None:
         found = _cast(column, ["bool"])
     elif codes and types.is_integer(found.type):

@@ -285,8 +285,7 @@ class Comparison:
             )
         check.number("difference", difference, "!= 0")
         check.share("power", power)
-        if confidence_level is None:
-            confidence_level = self.confidence_level
+        confidence_level = self.confidence_level if confidence_level is None else confidence_level
         check.share("confidence_level", confidence_level)
         level = 1 - confidence_level
         size, corrections = (abs(difference), power, level), self.corrections or {}

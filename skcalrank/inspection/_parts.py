@@ -139,8 +139,7 @@ def names_of(ranker: Any, steps: list[Any], names: Any, n_features: int) -> Arra
     for step in steps:
         # Functions as steps do not have names of features.
         names = getattr(step, "get_feature_names_out", lambda _: None)(names)
-    if names is None:
-        names = [f"x{k}" for k in range(n_features)]
+    names = [f"x{k}" for k in range(n_features)] if names is None else names
     names = np.asarray(names, dtype=object)
     if names.shape != (n_features,):
         raise ValueError(f"feature_names must have {n_features} names, got shape {names.shape}.")

@@ -149,8 +149,7 @@ class PreferenceTarget(Judgments):
                 "winner_rows and loser_rows must have the same length, got "
                 f"{len(winner)} and {len(loser)} entries."
             )
-        if judgment is None:
-            judgment = np.arange(len(winner))
+        judgment = np.arange(len(winner)) if judgment is None else judgment
         judgment = np.array(arrays.as_array(judgment, "judgment"))
         weight = _weights(weight, len(winner))
         if len(judgment) != len(winner):

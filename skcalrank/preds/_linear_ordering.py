@@ -203,8 +203,7 @@ def _branching_pair(problem: _Problem, program: Relaxation, y: Floats) -> Any:
     """Return the pair that is least decided, or of several such the one of most net preference."""
     open_pairs = program.low < program.high
     free = np.flatnonzero(open_pairs & (np.abs(y) < 1.0 - _UNIT))
-    if not len(free):
-        free = np.flatnonzero(open_pairs)
+    free = np.flatnonzero(open_pairs) if not len(free) else free
     if not len(free):
         return None
     return free[np.lexsort((-np.abs(problem.gain[free]), np.round(np.abs(y[free]), 3)))[0]]

@@ -329,8 +329,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             X = self._checked(X, reset=False)
         if self.is_sparse_:
             return X
-        if issparse(X):
-            X = X.toarray()  # columns were read, and some left out
+        X = X.toarray() if issparse(X) else X
         if names is None or names == self.names_:
             few = tables.few_numbers(X) if self._are_numbers else None
             X = X if few is None else few

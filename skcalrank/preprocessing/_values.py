@@ -40,8 +40,7 @@ def iter_present(values: Values) -> Iterator[Any]:
 
 def level_of(value: Any) -> Any:
     """Return the level of a value: 1, 1.0 and True are one, and so are a date and its text."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, Decimal) and value.is_finite():
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):

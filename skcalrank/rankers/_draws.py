@@ -132,8 +132,7 @@ def descend(
     lengths: Any = None
     last = descent.n_updates + n_updates
     for batch in batches:
-        if lengths is None:
-            lengths = step_lengths(batch, rows, penalty, step)
+        lengths = step_lengths(batch, rows, penalty, step) if lengths is None else lengths
         descent.update(rows.X[batch.rows], batch.slope, lengths or (lambda _: 0.0), penalty)
         done = descent.n_updates
         if verbose and (done % _PRINT_EVERY == 0 or done == last):

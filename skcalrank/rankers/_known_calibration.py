@@ -140,9 +140,7 @@ def of_trees(ranker: Any, plan: Any) -> Calibration:
 
 def calibration(ranker: Any, theorem: str, plan: Any) -> Calibration:
     """Return what is known of a ranker, by the name of the rule of its class."""
-    if theorem in _WHATEVER:
-        return _WHATEVER[theorem]
-    return _THEOREMS[theorem](ranker, plan)
+    return _WHATEVER[theorem] if theorem in _WHATEVER else _THEOREMS[theorem](ranker, plan)
 
 
 def of_judgments(ranker: Any, plan: Any) -> Calibration:

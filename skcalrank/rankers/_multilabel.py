@@ -357,8 +357,7 @@ class MultiLabelRanker(BaseRanker):
         check.row_order(X=X, y=y, qid=qid)
         check.qid_beside(y, qid)
         names = self.label_names_
-        if measures is None:
-            measures = dict(zip(names, zip(names, self.measures_)))
+        measures = dict(zip(names, zip(names, self.measures_))) if measures is None else measures
         weights = np.array([self._shares(mix) for mix in mixes_of(mixes, len(names))])
         rows = self._check_rows(X, y.qid, "score")
         check.warn_of_changed_queries(self.record_.sizes, y, rows.queries, "front")

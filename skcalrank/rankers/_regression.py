@@ -231,9 +231,7 @@ def fit_ridge(model: GramRidge, rows: Rows, targets: Floats, *, loss: str) -> An
 def fit_wide(model: GramRidge, rows: Rows, targets: Floats, *, loss: str) -> Any:
     """Fit a `Ridge` with the penalty of a model, without a d x d matrix."""
     (n, d), alpha = rows.X.shape, cast("float", model.alpha)
-    squares = np.ones(d)
-    if model.penalty_scale is not None:
-        squares = units_of(rows, loss).squares
+    squares = units_of(rows, loss).squares if model.penalty_scale is not None else np.ones(d)
     unit = np.sqrt(np.where(squares > 0.0, squares, 1.0)).astype(rows.X.dtype)
     ridge = Ridge(alpha, fit_intercept=model.fit_intercept)
     of_documents = rows.n_items is None and loss == "pairwise_squared"

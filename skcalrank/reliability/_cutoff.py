@@ -410,9 +410,7 @@ class GuaranteedCutoff(RankerAround):
 
     def _shares(self, judged: Judged) -> Floats:
         """Return the shares of the documents in what counts."""
-        if self._loss_name() in OTHERS:
-            return judged.relevance
-        return shares_of(self.loss)(judged)
+        return judged.relevance if self._loss_name() in OTHERS else shares_of(self.loss)(judged)
 
     # -- what was fitted --------------------------------------------------------------
 

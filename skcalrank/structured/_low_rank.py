@@ -216,9 +216,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
             where the second class is predicted.
         """
         loss = self.expected_loss(X)
-        if len(self.classes_) == 2 and loss.shape[1] == 2:
-            return loss[:, 0] - loss[:, 1]
-        return -loss
+        return loss[:, 0] - loss[:, 1] if len(self.classes_) == 2 and loss.shape[1] == 2 else -loss
 
     def predict(self, X: Matrix) -> Array:
         """Return the prediction of least expected loss for each row.
