@@ -1,14 +1,12 @@
 """Distribution of the labels of a few documents, under which expectations are finite sums."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..columns import arrays
-from ..columns.types import ArrayLike, Floats, Ints, Seed
+from ..columns.types import ArrayLike, Floats, Ints, Seed, Self
 from ..data import TIES, Queries, Ranked, check
 from ..losses import Loss
 from ..measures import Measure, get_measure
@@ -106,7 +104,7 @@ class LabelDistribution:
         n_grades: int = 2,
         preferences: bool = False,
         random_state: Seed = None,
-    ) -> LabelDistribution:
+    ) -> Self:
         """Draw a distribution on few outcomes, with probabilities in hundredths.
 
         Parameters

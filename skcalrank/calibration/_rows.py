@@ -1,7 +1,5 @@
 """Queries that share rows, for what a regressor of single rows can attain."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..columns import arrays
-from ..columns.types import Array, ArrayLike, Floats
+from ..columns.types import Array, ArrayLike, Floats, Self
 from ..data import Queries
 from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
@@ -94,7 +92,7 @@ class SharedRows:
     @classmethod
     def independent(
         cls, documents: ArrayLike, relevance: ArrayLike, probabilities: ArrayLike | None = None
-    ) -> SharedRows:
+    ) -> Self:
         """Make queries whose documents are relevant independently of each other.
 
         Parameters

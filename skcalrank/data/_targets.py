@@ -1,14 +1,12 @@
 """Targets that carry the query of each row through slicing and splitting."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..columns import arrays, index_of, row_order
-from ..columns.types import Array, ArrayLike, Ints
+from ..columns.types import Array, ArrayLike, Ints, Self
 from ._exceptions import MissingQidError
 from ._queries import Queries, check_qid, join_qids
 
@@ -27,13 +25,13 @@ class Origin(NamedTuple):
     total: int
 
     @classmethod
-    def of(cls, queries: Queries) -> Origin:
+    def of(cls, queries: Queries) -> Self:
         """Return the origin of the rows of complete queries."""
         place = np.arange(queries.n_rows) - queries.repeat(queries.ptr[:-1])
         size = queries.ungroup(queries.repeat(queries.sizes))
         return cls(queries.ungroup(place), size, queries.n_rows)
 
-    def rows(self, rows: Ints) -> Origin:
+    def rows(self, rows: Ints) -> Self:
         """Return the origin of the selected rows."""
         return self._replace(place=self.place[rows], size=self.size[rows])
 
@@ -166,7 +164,7 @@ class RankingTarget(Target, np.ndarray):
     RankingTarget([2, 1], qid=['a', 'b'])
     """
 
-    def __new__(cls, y: ArrayLike, qid: ArrayLike) -> RankingTarget:
+    def __new__(cls, y: ArrayLike, qid: ArrayLike) -> Self:
         row_order(y=y, qid=qid)
         values = arrays.as_array(y, "y")
         arrays.refuse_rounding(y, "y")
@@ -305,7 +303,7 @@ class Judgments(Target, ABC):
     leads_rows = True
 
     @abstractmethod
-    def __getitem__(self, key: Any) -> Judgments:
+    def __getitem__(self, key: Any) -> Self:
         """Select rows."""
 
     @abstractmethod

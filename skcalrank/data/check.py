@@ -1,7 +1,5 @@
 """Checks of arguments: ``check.option(...)``, ``check.target(y, qid)``."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Iterable
 from importlib import import_module
@@ -18,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from ..columns import arrays, tables
 from ..columns import index_of as index_of
 from ..columns import row_order as row_order
-from ..columns.types import Array, ArrayLike, Floats
+from ..columns.types import Array, ArrayLike, Floats, Self
 from . import limits
 from ._exceptions import (
     CutQueriesWarning,
@@ -621,7 +619,7 @@ class Reads(NamedTuple):
     records: bool = False
 
     @classmethod
-    def of(cls, estimator: Any, *, tables: bool = False) -> Reads:
+    def of(cls, estimator: Any, *, tables: bool = False) -> Self:
         """Return what the input tags of an estimator say."""
         tags = get_tags(estimator).input_tags
         return cls(tags.sparse, tags.allow_nan, tables)

@@ -1,13 +1,11 @@
 """Plots of comparisons: intervals of means and differences, and differences per query."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..columns.types import Axes, Floats
+from ..columns.types import Axes, Floats, Self
 from ..data import check
 from ._base import Display, draw_intervals, literal, spanned, styled
 
@@ -82,7 +80,7 @@ class ComparisonDisplay(Display):
         name: str | None = None,
         point_kwargs: dict[str, Any] | None = None,
         interval_kwargs: dict[str, Any] | None = None,
-    ) -> ComparisonDisplay:
+    ) -> Self:
         """Plot values and intervals.
 
         Parameters
@@ -124,7 +122,7 @@ class ComparisonDisplay(Display):
         name: str | None = None,
         point_kwargs: dict[str, Any] | None = None,
         interval_kwargs: dict[str, Any] | None = None,
-    ) -> ComparisonDisplay:
+    ) -> Self:
         """Plot means or mean differences of a comparison.
 
         Parameters
@@ -238,7 +236,7 @@ class QueryDifferenceDisplay(Display):
         name: str | None = None,
         bar_kwargs: dict[str, Any] | None = None,
         mean_kwargs: dict[str, Any] | None = None,
-    ) -> QueryDifferenceDisplay:
+    ) -> Self:
         """Plot a bar for each query.
 
         Parameters
@@ -285,7 +283,7 @@ class QueryDifferenceDisplay(Display):
         name: str | None = None,
         bar_kwargs: dict[str, Any] | None = None,
         mean_kwargs: dict[str, Any] | None = None,
-    ) -> QueryDifferenceDisplay:
+    ) -> Self:
         """Plot the differences of two systems of a comparison.
 
         Parameters

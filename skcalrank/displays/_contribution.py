@@ -1,12 +1,10 @@
 """Plot of the contributions of features to the order of two documents."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 from ..columns import texts
-from ..columns.types import ArrayLike, Axes, Estimator, Matrix
+from ..columns.types import ArrayLike, Axes, Estimator, Matrix, Self
 from ..data import check
 from ..inspection import Explanation, explain_order
 from ._base import Display, literal, styled
@@ -59,7 +57,7 @@ class ContributionDisplay(Display):
         name: str | None = None,
         n_features: int = 10,
         bar_kwargs: dict[str, Any] | None = None,
-    ) -> ContributionDisplay:
+    ) -> Self:
         """Plot the bars.
 
         Parameters
@@ -121,7 +119,7 @@ class ContributionDisplay(Display):
         name: str | None = None,
         n_features: int = 10,
         bar_kwargs: dict[str, Any] | None = None,
-    ) -> ContributionDisplay:
+    ) -> Self:
         """Explain the order of two documents by a fitted ranker, and plot it.
 
         Parameters
@@ -152,7 +150,7 @@ class ContributionDisplay(Display):
         name: str | None = None,
         n_features: int = 10,
         bar_kwargs: dict[str, Any] | None = None,
-    ) -> ContributionDisplay:
+    ) -> Self:
         """Plot an explanation.
 
         Parameters

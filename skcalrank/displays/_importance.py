@@ -1,14 +1,12 @@
 """Plot of the importances of features."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..columns import texts
-from ..columns.types import ArrayLike, Axes, Estimator, Floats, Matrix
+from ..columns.types import ArrayLike, Axes, Estimator, Floats, Matrix, Self
 from ..data import check
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, literal, styled
@@ -66,7 +64,7 @@ class ImportanceDisplay(Display):
         name: str | None = None,
         n_features: int = 20,
         bar_kwargs: dict[str, Any] | None = None,
-    ) -> ImportanceDisplay:
+    ) -> Self:
         """Plot the bars.
 
         Parameters
@@ -108,7 +106,7 @@ class ImportanceDisplay(Display):
         name: str | None = None,
         n_features: int = 20,
         bar_kwargs: dict[str, Any] | None = None,
-    ) -> ImportanceDisplay:
+    ) -> Self:
         """Compute the contributions of the features to the scores of rows, and plot their means.
 
         Parameters
@@ -140,7 +138,7 @@ class ImportanceDisplay(Display):
         name: str | None = None,
         n_features: int = 20,
         bar_kwargs: dict[str, Any] | None = None,
-    ) -> ImportanceDisplay:
+    ) -> Self:
         """Plot the means of contributions.
 
         Parameters

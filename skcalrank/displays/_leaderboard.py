@@ -1,13 +1,11 @@
 """Plot of a leaderboard: scores with intervals, and the sets of ranks beside them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..columns.types import Axes, Floats
+from ..columns.types import Axes, Floats, Self
 from ._base import Display, draw_intervals, literal
 
 
@@ -76,7 +74,7 @@ class LeaderboardDisplay(Display):
         name: str | None = None,
         point_kwargs: dict[str, Any] | None = None,
         interval_kwargs: dict[str, Any] | None = None,
-    ) -> LeaderboardDisplay:
+    ) -> Self:
         """Plot scores, intervals and rank sets.
 
         Parameters
@@ -114,7 +112,7 @@ class LeaderboardDisplay(Display):
         name: str | None = None,
         point_kwargs: dict[str, Any] | None = None,
         interval_kwargs: dict[str, Any] | None = None,
-    ) -> LeaderboardDisplay:
+    ) -> Self:
         """Plot a leaderboard; items without a score are left out.
 
         Parameters

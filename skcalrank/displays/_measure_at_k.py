@@ -1,14 +1,12 @@
 """Plot of a measure against its cutoff."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
 
-from ..columns.types import ArrayLike, Axes, Estimator, Floats, Ints, Labels, Matrix
+from ..columns.types import ArrayLike, Axes, Estimator, Floats, Ints, Labels, Matrix, Self
 from ..data import check
 from ..judgments import PreferenceTarget
 from ..measures import MEASURES, Measure, get_measure
@@ -84,7 +82,7 @@ class MeasureAtKDisplay(Display):
         band: float = 1.0,
         curve_kwargs: dict[str, Any] | None = None,
         band_kwargs: dict[str, Any] | None = None,
-    ) -> MeasureAtKDisplay:
+    ) -> Self:
         """Plot the curve.
 
         Parameters
@@ -150,7 +148,7 @@ class MeasureAtKDisplay(Display):
         band: float = 1.0,
         curve_kwargs: dict[str, Any] | None = None,
         band_kwargs: dict[str, Any] | None = None,
-    ) -> MeasureAtKDisplay:
+    ) -> Self:
         """Plot a measure of a fitted estimator against its cutoff.
 
         Parameters
@@ -200,7 +198,7 @@ class MeasureAtKDisplay(Display):
         band: float = 1.0,
         curve_kwargs: dict[str, Any] | None = None,
         band_kwargs: dict[str, Any] | None = None,
-    ) -> MeasureAtKDisplay:
+    ) -> Self:
         """Plot a measure of given scores against its cutoff.
 
         Parameters

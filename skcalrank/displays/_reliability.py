@@ -1,14 +1,12 @@
 """Plots of values with a unit against what is observed, and of what cut-offs lose."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..columns.types import ArrayLike, Axes, Estimator, Floats, Labels, Matrix, Seed
+from ..columns.types import ArrayLike, Axes, Estimator, Floats, Labels, Matrix, Seed, Self
 from ..data import Queries, check
 from ..metrics import Bins, checked_values, predict_with_queries
 from ..rankers import ranker_in
@@ -84,7 +82,7 @@ class ReliabilityDisplay(Display):
         name: str | None = None,
         curve_kwargs: dict[str, Any] | None = None,
         interval_kwargs: dict[str, Any] | None = None,
-    ) -> ReliabilityDisplay:
+    ) -> Self:
         """Plot the curves.
 
         Parameters
@@ -133,7 +131,7 @@ class ReliabilityDisplay(Display):
         name: str | None = None,
         curve_kwargs: dict[str, Any] | None = None,
         interval_kwargs: dict[str, Any] | None = None,
-    ) -> ReliabilityDisplay:
+    ) -> Self:
         """Plot the values of a fitted estimator, such as a CalibratedRankerCV.
 
         Parameters
@@ -186,7 +184,7 @@ class ReliabilityDisplay(Display):
         name: str | None = None,
         curve_kwargs: dict[str, Any] | None = None,
         interval_kwargs: dict[str, Any] | None = None,
-    ) -> ReliabilityDisplay:
+    ) -> Self:
         """Plot given values.
 
         Parameters
@@ -281,7 +279,7 @@ class CutoffDisplay(Display):
         name: str | None = None,
         loss_kwargs: dict[str, Any] | None = None,
         kept_kwargs: dict[str, Any] | None = None,
-    ) -> CutoffDisplay:
+    ) -> Self:
         """Plot the curves.
 
         Parameters
@@ -324,7 +322,7 @@ class CutoffDisplay(Display):
         name: str | None = None,
         loss_kwargs: dict[str, Any] | None = None,
         kept_kwargs: dict[str, Any] | None = None,
-    ) -> CutoffDisplay:
+    ) -> Self:
         """Plot a fitted cut-off on further queries.
 
         For every value of `alpha` a threshold is calibrated on a random half of the queries, and

@@ -1,7 +1,5 @@
 """Plot of the contributions of features to the best scores of a query."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +8,7 @@ from scipy.sparse import issparse
 
 from ..columns import tables, texts
 from ..columns.arrays import num_samples
-from ..columns.types import Array, ArrayLike, Axes, Estimator, Floats, Ints, Matrix
+from ..columns.types import Array, ArrayLike, Axes, Estimator, Floats, Ints, Matrix, Self
 from ..data import check, plain
 from ..inspection import ScoreExplanation, explain_scores
 from ._base import Display, literal, styled
@@ -85,7 +83,7 @@ class TopContributionsDisplay(Display):
         colorbar: bool = True,
         im_kwargs: dict[str, Any] | None = None,
         text_kwargs: dict[str, Any] | None = None,
-    ) -> TopContributionsDisplay:
+    ) -> Self:
         """Plot the heat map.
 
         Parameters
@@ -171,7 +169,7 @@ class TopContributionsDisplay(Display):
         colorbar: bool = True,
         im_kwargs: dict[str, Any] | None = None,
         text_kwargs: dict[str, Any] | None = None,
-    ) -> TopContributionsDisplay:
+    ) -> Self:
         """Explain the best documents of a query by a fitted ranker, and plot the contributions.
 
         Parameters
@@ -221,7 +219,7 @@ class TopContributionsDisplay(Display):
         colorbar: bool = True,
         im_kwargs: dict[str, Any] | None = None,
         text_kwargs: dict[str, Any] | None = None,
-    ) -> TopContributionsDisplay:
+    ) -> Self:
         """Plot the contributions to the best scores of one query.
 
         Parameters

@@ -1,7 +1,5 @@
 """Plot of a measure against the rounds of boosting."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..columns.types import Axes, Estimator, Floats
+from ..columns.types import Axes, Estimator, Floats, Self
 from ..data import inside
 from ._base import Display, draw_line, literal
 
@@ -73,7 +71,7 @@ class TrainingCurveDisplay(Display):
         name: str | None = None,
         curve_kwargs: dict[str, Any] | None = None,
         mark_kwargs: dict[str, Any] | None = None,
-    ) -> TrainingCurveDisplay:
+    ) -> Self:
         """Plot the curves.
 
         Parameters
@@ -113,7 +111,7 @@ class TrainingCurveDisplay(Display):
         name: str | None = None,
         curve_kwargs: dict[str, Any] | None = None,
         mark_kwargs: dict[str, Any] | None = None,
-    ) -> TrainingCurveDisplay:
+    ) -> Self:
         """Plot the curves of a fitted ranker.
 
         Parameters

@@ -1,7 +1,5 @@
 """Votes as the rows of a regression, in groups of items that can be compared."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from typing import Any, NamedTuple
@@ -10,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
-from ..columns.types import Floats, Ints
+from ..columns.types import Floats, Ints, Self
 from ..datasets import Columns, needs, table_files
 from ..judgments import Votes, finite_numbers, identifiers
 from ._strengths import Regression
@@ -62,7 +60,7 @@ class Ballots(NamedTuple):
         order_effect: bool,
         cluster: str | None,
         weight: str | None,
-    ) -> Ballots:
+    ) -> Self:
         """Read the columns of items and outcome (`words`), of covariates, cluster and weight.
 
         The order effect is a covariate of 1 behind the others.

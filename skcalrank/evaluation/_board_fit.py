@@ -1,14 +1,12 @@
 """Fit of a leaderboard: scores and coefficients in logits, how they vary, what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from ..columns.types import Array, Bools, Floats, Ints
+from ..columns.types import Array, Bools, Floats, Ints, Self
 from ..data import warn
 from ._ballots import TIES, Ballots
 from ._rank_sets import LEAST_FREEDOM, told_apart
@@ -48,7 +46,7 @@ class BoardFit(NamedTuple):
     @classmethod
     def of(
         cls, ballots: Ballots, has_ties: bool, anchor: str | None, rng: np.random.Generator
-    ) -> BoardFit:
+    ) -> Self:
         """Fit a model of votes."""
         if not ballots.n_groups:
             raise ValueError(

@@ -1,7 +1,5 @@
 """Impressions of a log, and the relevances that are estimated from their clicks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +9,7 @@ from scipy import stats
 
 from ..aggregation import PropensityEstimate, fit_propensities
 from ..columns import arrays, hash_names
-from ..columns.types import Floats, Ints
+from ..columns.types import Floats, Ints, Self
 from ..data import Queries, check, warn
 from ..judgments import ClickSessions, PositionModel, check_probabilities, refuse_clicks_alone
 from ..measures import Measure, get_measure
@@ -69,7 +67,7 @@ class ClickLogEstimate:
         estimator: str = "ratio",
         prior: Any = None,
         clip: float = 0.0,
-    ) -> ClickLogEstimate:
+    ) -> Self:
         """Return the estimate of validated arguments of `offline_evaluate`."""
         check.option("estimator", estimator, ESTIMATORS)
         if (prior is not None) != (estimator == "dr"):

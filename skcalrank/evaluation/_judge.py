@@ -1,7 +1,5 @@
 """Comparison by labels of people on some queries and of a judge, such as a model, on all."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -11,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from ..columns import arrays
-from ..columns.types import Bools, Floats
+from ..columns.types import Bools, Floats, Self
 from ..data import Queries, Ranked, check, warn
 from ..judgments import PreferenceTarget
 from ..measures import Measure
@@ -50,7 +48,7 @@ class JudgedValues:
             )
 
     @classmethod
-    def of_runs(cls, human: Any, queries: Any, judge: Any, of_judge: Any) -> JudgedValues:
+    def of_runs(cls, human: Any, queries: Any, judge: Any, of_judge: Any) -> Self:
         """Return the values of runs by people and by a judge, and of which queries they are."""
         places = {query: number for number, query in enumerate(queries)}
         is_human = np.array([query in places for query in of_judge])
@@ -79,7 +77,7 @@ class JudgedTarget:
     times: Floats | None
 
     @classmethod
-    def of(cls, y_true: Any, judge: Any, probability: Any, qid: Any) -> JudgedTarget:
+    def of(cls, y_true: Any, judge: Any, probability: Any, qid: Any) -> Self:
         """Validate labels of people, NaN where there are none, and of a judge."""
         if isinstance(y_true, PreferenceTarget) or np.ndim(y_true) != 1:
             raise ValueError(

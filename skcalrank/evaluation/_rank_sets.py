@@ -1,13 +1,11 @@
 """Rank sets: places that hold for all items at once, from pairs that are told apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from ..columns.types import Bools, Floats, Ints
+from ..columns.types import Bools, Floats, Ints, Self
 
 # Share of the errors that buys bounds of all differences, the first of two steps.
 _FIRST_STEP = 0.1
@@ -115,7 +113,7 @@ class Ranks(NamedTuple):
         group: Ints,
         known: Bools,
         apart: Callable[[Ints], Bools] | None,
-    ) -> Ranks:
+    ) -> Self:
         """Return the ranks of items with scores, from who of some items of a group is above whom.
 
         Items whose error is not known may have any rank.

@@ -1,7 +1,5 @@
 """Means over queries of which people judged some and a judge all: the regression estimator."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, replace
@@ -11,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from ..columns import arrays
-from ..columns.types import Bools, Floats, Ints
+from ..columns.types import Bools, Floats, Ints, Self
 from ._statistics import Moments, effect_sizes, power_of_t
 
 # Fewer values of people leave fewer than two degrees of freedom beside a slope.
@@ -77,7 +75,7 @@ class RegressionMeans:
     n_judged: int
 
     @classmethod
-    def of(cls, human: Floats, alone: Floats, judge: Floats, is_human: Bools) -> RegressionMeans:
+    def of(cls, human: Floats, alone: Floats, judge: Floats, is_human: Bools) -> Self:
         """Return the estimates for human values (m, n) and judge's values (m, N) of the queries.
 
         Human values are regressed on the judge's, centered at their mean over all queries, and the

@@ -1,7 +1,5 @@
 """Means over queries, their intervals, and tests of differences."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from scipy import stats
 from scipy.special import nctdtr, ndtr, ndtri
 
 from ..columns import arrays, is_missing
-from ..columns.types import Array, Floats, Ints, Seed
+from ..columns.types import Array, Floats, Ints, Seed, Self
 from ..data import check
 from ._resampling import (
     bootstrap_t,
@@ -215,7 +213,7 @@ class Moments:
     size: Ints
 
     @classmethod
-    def of(cls, columns: Floats, shares: Any = 1.0) -> Moments:
+    def of(cls, columns: Floats, shares: Any = 1.0) -> Self:
         """Return the moments of columns of shape (n_columns, n_queries), with NaN for undefined.
 
         A column of a tail has its share of the values, others 1.

@@ -1,14 +1,12 @@
 """Clicks and impressions of documents at positions, as a target that is sliced by rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ..columns import arrays, index_of, row_order, tables
-from ..columns.types import Array, ArrayLike, Ints
+from ..columns.types import Array, ArrayLike, Ints, Self
 from ..data import check_own_qid
 from ._click_log import ClickLog, identifiers, tell_lost
 from ._clicks import ClickSessions, ClickTarget, warn_of_clicks_alone
@@ -110,7 +108,7 @@ class ClickCounts(ClickTarget):
         warn_of_clicks_alone(self)
 
     @classmethod
-    def unchecked(cls, qid: Array, document: Array | None, *counts: Ints) -> ClickCounts:
+    def unchecked(cls, qid: Array, document: Array | None, *counts: Ints) -> Self:
         """Return click counts built from the arrays of the attributes, without validation.
 
         Parameters
@@ -139,7 +137,7 @@ class ClickCounts(ClickTarget):
         position: str,
         clicked: str,
         rows: Any = None,
-    ) -> ClickCounts:
+    ) -> Self:
         """Count the clicks of a log that is read in chunks.
 
         Memory is that of a chunk and of the counts: it grows with the number of distinct queries,
@@ -215,7 +213,7 @@ class ClickCounts(ClickTarget):
             f"{self.clicks.sum()} clicks{self._never_shown()})"
         )
 
-    def __getitem__(self, key: Any) -> ClickCounts:
+    def __getitem__(self, key: Any) -> Self:
         rows, shown, left = self._selected(key)
         others = self.position[left], self.impressions[left], self.clicks[left]
         return self._sliced(self.unchecked(self.qid[rows], None, shown, *others), rows)

@@ -1,7 +1,5 @@
 """Tables of click logs, read into numbers of rows, positions and clicks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Number
 from typing import Any, NamedTuple
@@ -10,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from ..columns import arrays, tables
-from ..columns.types import Array, Bools, Ints
+from ..columns.types import Array, Bools, Ints, Self
 from ..data import check_own_qid, warn
 
 # Integers in a range of up to so many numbers for each row are counted instead of sorted.
@@ -42,7 +40,7 @@ class ClickLog(NamedTuple):
     @classmethod
     def read(
         cls, frame: Any, columns: Sequence[str], rows: Any = None, session: str | None = None
-    ) -> ClickLog:
+    ) -> Self:
         """Read the columns of query, document, position and click, and of the session if named."""
         query, document, position, clicked = columns
         q = identifiers(frame, query, "frame")

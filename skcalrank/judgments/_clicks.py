@@ -1,14 +1,12 @@
 """Click sessions, as a target that is sliced by rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ..columns import arrays, index_of
-from ..columns.types import Array, ArrayLike, Bools, Floats, Ints
+from ..columns.types import Array, ArrayLike, Bools, Floats, Ints, Self
 from ..data import Judgments, check_own_qid, chosen_rows, plain, warn
 from ._click_log import ClickLog
 
@@ -164,7 +162,7 @@ class ClickSessions(ClickTarget):
         clicked: Bools,
         position: Ints | None = None,
         last_click: Ints | None = None,
-    ) -> ClickSessions:
+    ) -> Self:
         """Return click sessions built from the arrays of the attributes, without validation.
 
         Parameters
@@ -194,7 +192,7 @@ class ClickSessions(ClickTarget):
         position: str,
         clicked: str,
         rows: Any = None,
-    ) -> ClickSessions:
+    ) -> Self:
         """Make click sessions of the table of a log, which has a row for each document shown.
 
         Parameters
@@ -287,7 +285,7 @@ class ClickSessions(ClickTarget):
     def __repr__(self) -> str:
         return f"ClickSessions({len(self)} rows, {self.n_sessions} sessions{self._never_shown()})"
 
-    def __getitem__(self, key: Any) -> ClickSessions:
+    def __getitem__(self, key: Any) -> Self:
         rows, shown, left = self._selected(key)
         sizes = np.bincount(self._session_of_shown[left], minlength=self.n_sessions)
         sessions = self.unchecked(
@@ -303,7 +301,7 @@ class ClickSessions(ClickTarget):
     def _arrays(self) -> tuple[Array, ...]:
         return self.shown_rows, self.ptr, self.position, self.clicked, self.last_click
 
-    def renumbered(self, qid: Array, shown_rows: Ints) -> ClickSessions:
+    def renumbered(self, qid: Array, shown_rows: Ints) -> Self:
         """Return the same sessions of rows with other numbers and queries.
 
         Parameters
@@ -321,7 +319,7 @@ class ClickSessions(ClickTarget):
             qid, shown_rows, self.ptr, self.clicked, self.position, self.last_click
         )
 
-    def choose(self, sessions: Ints) -> ClickSessions:
+    def choose(self, sessions: Ints) -> Self:
         """Return some of the sessions, of the same rows.
 
         Parameters

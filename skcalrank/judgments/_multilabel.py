@@ -1,14 +1,12 @@
 """A target with several labels of each document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..columns import index_of, row_order
-from ..columns.types import Array, ArrayLike, Floats, Ints
+from ..columns.types import Array, ArrayLike, Floats, Ints, Self
 from ..data import Judgments, Origin, check, check_qid, chosen_rows
 
 
@@ -94,7 +92,7 @@ class MultiLabelTarget(Judgments):
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, key: Any) -> MultiLabelTarget:
+    def __getitem__(self, key: Any) -> Self:
         rows = chosen_rows(key, len(self), "MultiLabelTarget")
         target = object.__new__(type(self))
         target.labels, target.qid, target.names = self.labels[rows], self.qid[rows], self.names

@@ -1,7 +1,5 @@
 """Measures that model a user who reads from the top: AP, reciprocal rank, hit rate and ERR."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -9,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..columns import arrays
-from ..columns.types import Floats, Ints
+from ..columns.types import Floats, Ints, Self
 from ..data import Block, Queries, Ranked, check
 from ._base import Measure, PairMeasure
 from ._families import Discount, Gain, discounts, gains
@@ -339,7 +337,7 @@ class ERR(GainMeasure):
         # Who sets the highest grade has grades.
         return not self.is_scaled
 
-    def scaled_to(self, y: Floats) -> ERR:
+    def scaled_to(self, y: Floats) -> Self:
         if self.is_scaled:
             return self
         highest = float(np.max(self.labels(y), initial=0.0))

@@ -1,14 +1,12 @@
 """How far values with a unit are from what is observed: over documents, and over queries."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
 
 from ..columns import arrays
-from ..columns.types import ArrayLike, Floats, Ints
+from ..columns.types import ArrayLike, Floats, Ints, Self
 from ..data import Queries, check
 
 # Draws of labels for the error that perfect probabilities would have.
@@ -194,7 +192,7 @@ class Bins(NamedTuple):
     counts: Ints
 
     @classmethod
-    def of(cls, labels: Floats, values: Floats, n_bins: int, queries: Ints) -> Bins:
+    def of(cls, labels: Floats, values: Floats, n_bins: int, queries: Ints) -> Self:
         """Bin observations, those with the same number in `queries` being of one query.
 
         The interval is Wilson's, in units of the range of the labels, for the number of independent

@@ -1,7 +1,5 @@
 """Values of measures for labels, queries and scores that are checked: one path for all callers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from ..columns import arrays
-from ..columns.types import ArrayLike, Bools, Floats, Labels
+from ..columns.types import ArrayLike, Bools, Floats, Labels, Self
 from ..data import TIES, Queries, Ranked, check, each, warn
 from ..judgments import PreferenceTarget, RankedItems
 from ..measures import Measure, get_convention, warn_unless_grades
@@ -36,7 +34,7 @@ class RowPolicies:
         check.option("empty", self.empty, EMPTY)
 
     @classmethod
-    def of(cls, ties: str | None, empty: str | None, convention: str | None = None) -> RowPolicies:
+    def of(cls, ties: str | None, empty: str | None, convention: str | None = None) -> Self:
         """Return policies that are given, those of a convention, or else the defaults."""
         others: Any = cls if convention is None else get_convention(convention)
         return cls(others.ties if ties is None else ties, others.empty if empty is None else empty)
@@ -58,7 +56,7 @@ class CheckedTarget:
     @classmethod
     def of(
         cls, y_true: Labels, qid: ArrayLike | None = None, queries: Queries | None = None
-    ) -> CheckedTarget:
+    ) -> Self:
         """Validate relevances or preferences in memory, whose `queries` may have been validated."""
         check.warn_of_cut_queries(y_true, "The metric")
         if isinstance(y_true, PreferenceTarget):

@@ -1,14 +1,12 @@
 """Prediction maps as objects: the problem, the solver, its guarantee and its cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..columns.types import ArrayLike, Floats, Ints
+from ..columns.types import ArrayLike, Floats, Ints, Self
 from ..data import check
 from ._objectives import OBJECTIVES
 from ._rounding import without_rounding
@@ -92,7 +90,7 @@ class Pred:
     @classmethod
     def from_positions(
         cls, function: Callable[..., Any], objective: str, *, name: str | None = None, **facts: Any
-    ) -> Pred:
+    ) -> Self:
         """Make a prediction map from a function that returns positions only.
 
         For objectives of pairs, value and bound are computed from the positions.

@@ -1,7 +1,5 @@
 """Quadratic assignments of documents to positions: all orders, local search, and a bound."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import permutations
 from typing import Any, NamedTuple
@@ -9,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..columns.types import Floats, Ints
+from ..columns.types import Floats, Ints, Self
 from ._rounding import without_rounding
 from ._stacks import PredResult, order_to_positions, parts, total
 
@@ -81,7 +79,7 @@ class _Flow(NamedTuple):
     weights: Floats
     table: Floats
 
-    def moved(self, order: Ints) -> _Flow:
+    def moved(self, order: Ints) -> Self:
         """Return the weights of the documents at the positions."""
         rows = np.arange(len(order))[:, None, None]
         return self._replace(weights=self.weights[rows, order[:, :, None], order[:, None]])

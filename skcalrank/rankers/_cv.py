@@ -1,7 +1,5 @@
 """Ranker whose ridge penalty is chosen by cross-validation of the measure, in closed form."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -204,7 +202,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         y: Labels,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-    ) -> LeastSquaresRankerCV:
+    ) -> Self:
         """Choose the penalty by cross-validation, then fit to all rows with it.
 
         Parameters

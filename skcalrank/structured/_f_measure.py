@@ -1,7 +1,5 @@
 """Sets of labels of largest expected F-measure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,7 +8,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_consistent_length
 
 from ..columns import PART_CELLS, arrays
-from ..columns.types import Array, ArrayLike, Bools, Estimator, Floats, Ints, Matrix
+from ..columns.types import Array, ArrayLike, Bools, Estimator, Floats, Ints, Matrix, Self
 from ..data import check, fitting, limits
 from ._decisions import LeastSquaresDecisions
 from ._factors import Factors
@@ -225,9 +223,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
         return tags
 
     @fitting
-    def fit(
-        self, X: Matrix, y: ArrayLike | Matrix, sample_weight: ArrayLike | None = None
-    ) -> FMeasureClassifier:
+    def fit(self, X: Matrix, y: ArrayLike | Matrix, sample_weight: ArrayLike | None = None) -> Self:
         """Regress the labels together with their number.
 
         Parameters

@@ -1,7 +1,5 @@
 """Classifier for any loss matrix of finite rank (RAT13, Theorem 3)."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..columns import arrays
-from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix, Self
 from ..data import check, fitting, limits, refuse_lazy
 from ._decisions import LeastSquaresDecisions, factorize
 
@@ -104,9 +102,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         self.estimator = estimator
 
     @fitting
-    def fit(
-        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> LowRankLossClassifier:
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Factorize the loss matrix and fit the regressor.
 
         Parameters

@@ -1,7 +1,5 @@
 """Predictions of any kind for any loss: RAT13, Theorem 3, and losses between observed labels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -10,7 +8,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ..columns import arrays
-from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
+from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix, Self
 from ..data import check, fitting, limits
 from ._decisions import LeastSquaresDecisions, factorize
 from ._factors import Factors
@@ -134,9 +132,7 @@ class StructuredPredictor(LeastSquaresDecisions):
         return tags
 
     @fitting
-    def fit(
-        self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> StructuredPredictor:
+    def fit(self, X: Matrix, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Regress the vectors of the labels.
 
         Parameters

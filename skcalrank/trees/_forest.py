@@ -1,7 +1,5 @@
 """Boosted trees of every library as arrays, and their scores without the library."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -191,7 +189,7 @@ class Forests:
             "does not have the numbers of rows of their leaves."
         )
 
-    def written(self) -> Forests:
+    def written(self) -> Self:
         """Return the trees as arrays, which these are."""
         return self
 
