@@ -138,8 +138,7 @@ def _compared(aims: Floats, ends: dict[str, dict[str, Floats]]) -> tuple[str, st
             Cell(f"{mean:.3f}", marks=" *" * (row == best)) for row, mean in enumerate(means)
         ]
         gains.append(_estimate(*summary(values[best] - values[ridge])))
-    table = Table.of_columns([*AIMS, "random order", "best possible"], columns)
-    return table.to_text(width()), (
+    return Table.of_columns([*AIMS, "random order", "best possible"], columns).to_text(width()), (
         f"* is the best of its column. Gain over Ridge on the grades: {gains[0]}, {gains[1]} and "
         f"{gains[2]}, the mean difference over queries, ± its standard error."
     )

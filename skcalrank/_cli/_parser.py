@@ -71,9 +71,8 @@ def _line(kind: str, message: Any) -> str:
 
 def parse(argv: list[str]) -> argparse.Namespace:
     """Parse words of the command line; ``run`` is the function of the command."""
-    as_module = Path(sys.argv[0]).name == "__main__.py"
     parser = _Parser(
-        prog="python -m skcalrank" if as_module else "skcalrank",
+        prog="python -m skcalrank" if Path(sys.argv[0]).name == "__main__.py" else "skcalrank",
         description="Learning to rank with surrogate losses that are proved consistent for\n"
         "the measure that you name.",
         epilog=_EXAMPLES,

@@ -265,8 +265,7 @@ def _estimate(mean: float, error: float) -> str:
 
 def _number(value: float, decimals: int) -> str:
     """Format a number without the zero before the point and the sign of zero."""
-    text = f"{round(float(value), decimals) + 0.0:.{decimals}f}"
-    return re.sub(r"^(-?)0\.", r"\1.", text)
+    return re.sub(r"^(-?)0\.", r"\1.", f"{round(float(value), decimals) + 0.0:.{decimals}f}")
 
 
 def _p(p: float) -> str:

@@ -152,8 +152,7 @@ class _Operator:
 
         def multiply(grams: Floats) -> Floats:
             stacked = grams.reshape(-1, d)
-            left = (stacked @ W).reshape(-1, d, d).transpose(1, 0, 2).reshape(d, -1)
-            return left @ stacked
+            return (stacked @ W).reshape(-1, d, d).transpose(1, 0, 2).reshape(d, -1) @ stacked
 
         each(multiply, self.blocks(), lambda product: np.add(out, product, out=out))
         if self.excluded is not None:

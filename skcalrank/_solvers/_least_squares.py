@@ -112,8 +112,7 @@ def fit_regressor(
     """
     if method == "fit" and _squares_features(regressor, X):
         columns = targets.reshape(len(targets), -1).astype(float, copy=False)
-        moments = pooled_moments(X, columns, sample_weight)
-        return fit_pooled(regressor, moments, targets.ndim == 1)
+        return fit_pooled(regressor, pooled_moments(X, columns, sample_weight), targets.ndim == 1)
     return fit_rows(regressor, X, targets, sample_weight, look_over(regressor, rows), method=method)
 
 

@@ -356,8 +356,7 @@ class _Rows:
         """Return the sums of squares of the features of these rows, about the means."""
         X, n = self.X, self.X.shape[0]
         if issparse(X):
-            squares = np.asarray(X.multiply(X).sum(axis=0), dtype=float).ravel()
-            return squares - n * self.mean**2
+            return np.asarray(X.multiply(X).sum(axis=0), dtype=float).ravel() - n * self.mean**2
         step = max(1, CACHE_CELLS // self.d)
         blocks = (X[start : start + step] - self.mean for start in range(0, n, step))
         return sum((np.square(block).sum(axis=0) for block in blocks), np.zeros(self.d))

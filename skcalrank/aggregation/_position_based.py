@@ -234,8 +234,7 @@ def _mapped(ranker: Any, X: Any, sessions: Any, answered: Floats, e: Floats) -> 
             f"X must have a row for each of {len(e)} documents, which the ranker prior scores, got "
             f"scores of shape {scores.shape}."
         )
-    place = np.argsort(np.argsort(queries.hashes))
-    fold = (place % _N_FOLDS)[queries.codes]
+    fold = (np.argsort(np.argsort(queries.hashes)) % _N_FOLDS)[queries.codes]
     target, out = arrays.safe_divide(answered, e), np.zeros(len(scores))
     for number in range(_N_FOLDS):
         here, others = fold == number, (fold != number) & (e > 0)

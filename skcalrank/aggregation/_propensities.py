@@ -311,8 +311,7 @@ def _by_documents(log: Counts) -> tuple[Ints, str]:
     """Return the part of each position, joined by documents, and what does not join parts."""
     was_shown, was_clicked = (log.impressions > 0).astype(float), (log.clicks > 0).astype(float)
     # From a position to another if a document was shown there and clicked here.
-    joined = was_shown.T @ was_clicked
-    part = connected_components(joined, directed=True, connection="strong")[1]
+    part = connected_components(was_shown.T @ was_clicked, directed=True, connection="strong")[1]
     return part, "no clicks on documents shown at both compare in both directions"
 
 

@@ -176,8 +176,7 @@ def _split(ranker: Any, rows: Rows, mask: Bools) -> tuple[Rows, dict[str, Rows]]
             "both to train on and to stop early on. Pass more rows, or set "
             "validation_fraction=None and n_estimators."
         )
-    train = rows.take(~mask)
-    return train, {"validation": rows.take(mask).of_all()} if fraction else {}
+    return rows.take(~mask), {"validation": rows.take(mask).of_all()} if fraction else {}
 
 
 def sums(values: list[tuple[Any, ...]]) -> list[Any]:

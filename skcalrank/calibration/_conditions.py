@@ -49,8 +49,7 @@ def _square(matrix: Any, name: str, tol: float) -> Floats:
 def _holds(margin: float, scale: float, tol: float, strict: bool = False) -> Condition:
     """Return the condition that the margin is non-negative, or positive if `strict`."""
     limit = tol * max(scale, np.finfo(float).tiny)
-    holds = margin > limit if strict else margin >= -limit
-    return Condition(bool(holds), float(margin))
+    return Condition(bool(margin > limit if strict else margin >= -limit), float(margin))
 
 
 def reinforce_condition(u: ArrayLike, *, tol: float = 1e-10) -> Condition:

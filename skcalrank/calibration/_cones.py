@@ -27,8 +27,7 @@ def sorted_cones(positions: Ints) -> Floats:
     The first document scores 0, and each step is the decrease to the next one. The matrices have
     shape (n, r - 1, r).
     """
-    steps = np.arange(1, positions.shape[1])
-    return -1.0 * (steps[:, None] < positions[:, None, :])
+    return -1.0 * (np.arange(1, positions.shape[1])[:, None] < positions[:, None, :])
 
 
 def minimize_smooth(

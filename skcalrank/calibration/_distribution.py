@@ -276,8 +276,7 @@ class LabelDistribution:
         queries = Queries.equal(*positions.shape)
         labels = measure.labels(np.tile(y, len(positions)))
         ranked = Ranked(-positions.ravel().astype(float), queries)
-        undefined = measure.undefined(labels, queries)
-        return np.where(undefined, 0.0, measure.evaluate(labels, ranked))
+        return np.where(measure.undefined(labels, queries), 0.0, measure.evaluate(labels, ranked))
 
     def value(
         self, measure: str | Measure, scores: ArrayLike, *, ties: str = "average"

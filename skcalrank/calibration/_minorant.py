@@ -54,8 +54,7 @@ class _Program:
     """Program of one predicted order and a better one."""
 
     def __init__(self, family: Family, cone: Floats, gain: Floats) -> None:
-        targets = family.targets.reshape(len(gain), -1)
-        self.gain, self.moves = gain, cone @ targets.T
+        self.gain, self.moves = gain, cone @ family.targets.reshape(len(gain), -1).T
         self.size = cone @ cone.T / (4.0 * family.scale)
         self.y, self.upper = np.zeros(len(cone)), float(gain.max())
 

@@ -296,8 +296,7 @@ class NumericalRisk(ConditionalRisk):
             hessian = (ahead - gradient[:, None]) / width[:, :, None]
         hessian = np.nan_to_num(hessian + hessian.transpose(0, 2, 1), posinf=0.0, neginf=0.0) / 2
         size, axes = np.linalg.eigh(hessian)
-        bent = np.einsum("nik,nk,njk->nij", axes, np.abs(size), axes)
-        return np.nan_to_num(gradient), bent
+        return np.nan_to_num(gradient), np.einsum("nik,nk,njk->nij", axes, np.abs(size), axes)
 
     def _search(self, basis: Floats, lowest: Floats, start: Floats) -> Floats:
         """Return steps found from values alone, for a loss with corners."""

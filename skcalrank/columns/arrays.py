@@ -60,8 +60,7 @@ def safe_divide(numerator: ArrayLike, denominator: ArrayLike, otherwise: float =
 def along_rows(values: Array, columns: Ints) -> Array:
     """Return ``np.take_along_axis(values, columns, axis=1)``, several times faster."""
     n, width = values.shape
-    first = np.arange(0, n * width, max(width, 1))[:, None]
-    return values.ravel().take(columns + first)
+    return values.ravel().take(columns + np.arange(0, n * width, max(width, 1))[:, None])
 
 
 def run_starts(*keys: Array) -> Ints:

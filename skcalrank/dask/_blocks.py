@@ -39,10 +39,9 @@ class Partitions(NamedTuple):
 
         task = delayed(partial(_on_block, function, of or self.names))
         common = [delayed(value, traverse=False) for value in shared]
-        blocks = zip(self.frames, self.others, strict=True)
         return [
             task(number, frames, *common, **{n: others[n] for n in of or others if n in others})
-            for number, (frames, others) in enumerate(blocks)
+            for number, (frames, others) in enumerate(zip(self.frames, self.others, strict=True))
         ]
 
     def whole(self) -> list[Any]:

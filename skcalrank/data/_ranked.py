@@ -245,8 +245,7 @@ def _runs(keys: Floats, sizes: Ints) -> Ints | None:
     np.not_equal(keys[:, 1:], keys[:, :-1], out=new[:, 1:])
     runs = np.flatnonzero(new)
     # Missing documents share a key, which does not count as a tie.
-    missing = np.maximum(keys.shape[1] - sizes - 1, 0).sum()
-    return None if new.size - len(runs) == missing else runs
+    return None if new.size - len(runs) == np.maximum(keys.shape[1] - sizes - 1, 0).sum() else runs
 
 
 def positions(scores: Floats, queries: Queries) -> Ints:

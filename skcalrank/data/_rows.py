@@ -154,8 +154,7 @@ class Rows:
         """Return the rows of all workers, sorted by the names of queries."""
         if workers_of_fit().size == 1:
             return self
-        bare = replace(self, table=None, numbers=None)
-        rows: Rows = workers_of_fit().reduce(bare, Rows.joined)
+        rows: Rows = workers_of_fit().reduce(replace(self, table=None, numbers=None), Rows.joined)
         return replace(rows, named=self.named).by_names()
 
     def shared(self) -> Rows:

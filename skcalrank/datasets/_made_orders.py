@@ -209,10 +209,9 @@ def make_label_ranking(
     orders, probabilities = make(rng, n_types, n_orders, n_items)
     types = rng.randint(n_types, size=n_samples)
     above = np.cumsum(probabilities, axis=1)[types, :-1]
-    shown = (rng.uniform(size=(n_samples, 1)) >= above).sum(axis=1)
     return LabelRankingData(
         features[types],
-        orders[types, shown].astype(float),
+        orders[types, (rng.uniform(size=(n_samples, 1)) >= above).sum(axis=1)].astype(float),
         item_names=[f"item {i}" for i in range(n_items)],
         feature_names=[f"feature {i}" for i in range(n_features)],
         description="Instances that order the same items, by a known conditional distribution.",

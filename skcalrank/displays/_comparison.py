@@ -255,8 +255,7 @@ class QueryDifferenceDisplay(Display):
         display : QueryDifferenceDisplay
         """
         better, worse = (self.difference > 0).sum(), (self.difference < 0).sum()
-        equal = len(self.difference) - better - worse
-        counts = f"{better} better, {equal} equal, {worse} worse"
+        counts = f"{better} better, {len(self.difference) - better - worse} equal, {worse} worse"
         ax = self._open(ax, [self.difference], name, self.name, counts)
         from matplotlib.lines import Line2D
         from matplotlib.patches import Rectangle

@@ -153,12 +153,11 @@ class ClickLogEstimate:
         )
         missing = 1 - float(np.nanmean(shares))
         if missing > _MISSING:
-            length = int(self.sessions.position.max())
             warn(
                 f"The lists of sessions are shorter than what {measure.full_name} counts: they "
                 f"lack {missing:.2g} of its weight. A candidate that ranks all rows gets credit "
                 "below their ends, and compares too well with what was shown. Use a cutoff that "
-                f"all lists reach; the longest has {length} documents."
+                f"all lists reach; the longest has {int(self.sessions.position.max())} documents."
             )
         return weight
 

@@ -71,8 +71,7 @@ class JudgedRun:
         """Return the value of a measure on each query."""
         y = np.maximum(self._relevance, 0.0)
         warn_unless_grades([measure], y)
-        scaled = measure.scaled_to(self._highest)
-        labels = MeasuredLabels(scaled, y, self.queries)
+        labels = MeasuredLabels(measure.scaled_to(self._highest), y, self.queries)
         with np.errstate(invalid="ignore"):
             values = labels.values(self._ranked, empty)
         values[(self._lengths == 0) & ~labels.undefined] = 0.0

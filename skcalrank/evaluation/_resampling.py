@@ -54,10 +54,9 @@ def _blocks(n_resamples: int, n: int, random_state: Seed) -> list[_Block]:
         random_state = int(random_state.randint(2**31))
     step = max(1, _BLOCK_CELLS // n)
     starts = range(0, n_resamples, step)
-    seeds = np.random.SeedSequence(random_state).spawn(len(starts))
     return [
         _Block(slice(start, min(start + step, n_resamples)), np.random.default_rng(seed))
-        for start, seed in zip(starts, seeds)
+        for start, seed in zip(starts, np.random.SeedSequence(random_state).spawn(len(starts)))
     ]
 
 

@@ -162,8 +162,7 @@ class Regression:
         if self.has_ties:
             columns.append(self.weight * law.covariance)
             beside = columns[-1] @ self.covariates
-            of_ties = self.weight @ law.tie_variance
-            corner = np.block([[corner, beside[:, None]], [beside, of_ties]])
+            corner = np.block([[corner, beside[:, None]], [beside, self.weight @ law.tie_variance]])
         border = np.array(list(map(self.between_items, columns))).reshape(len(columns), n).T
         items: Any
         if n <= MOST_DENSE:

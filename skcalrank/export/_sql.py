@@ -94,5 +94,4 @@ def to_sql(
             "qid must be the name of the column with the query, because scores depend on the "
             "other documents of the query, got None: pass qid='...'."
         )
-    returned = [*([] if qid is None else [qid]), *keep]
-    return Statement(document, quote).of(table, qid, returned)
+    return Statement(document, quote).of(table, qid, [*([] if qid is None else [qid]), *keep])

@@ -79,8 +79,7 @@ class Expression:
 
     def case(self, column: dict[str, Any], values: list[str]) -> str:
         """Return the value of a level; the last values are of an unseen and of a missing one."""
-        kinds = {isinstance(level, str) for level in [*column["levels"], *column["rare"]]}
-        if len(kinds) > 1:
+        if len({isinstance(level, str) for level in [*column["levels"], *column["rare"]]}) > 1:
             raise ValueError(
                 f"Column {column['name']!r} has levels of text and of numbers, and a column of a "
                 "database has one type: convert it to text before fit, or use to_json."

@@ -291,5 +291,4 @@ def tell_lost(count: str, share: float, query: str, document: str) -> None:
 def _renamed(ids: tables.Coded, by: tables.Coded) -> Ints:
     """Return the codes that identifiers have in another column, -1 where it lacks them."""
     code = {level: number for number, level in enumerate(by.listed())}
-    renamed = [code.get(level, -1) for level in ids.listed()]
-    return np.asarray(renamed, dtype=np.intp)[ids.codes]
+    return np.asarray([code.get(level, -1) for level in ids.listed()], dtype=np.intp)[ids.codes]

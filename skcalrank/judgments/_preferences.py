@@ -332,10 +332,9 @@ class PreferenceTarget(Judgments):
         swapped = won < 0.5
         swapped = np.append(swapped, np.ones(len(tied), dtype=bool))
         winners = np.where(swapped, second[votes], first[votes])
-        losers = first[votes] + second[votes] - winners
         out = cls(
             row[votes] * r + winners,
-            row[votes] * r + losers,
+            row[votes] * r + (first[votes] + second[votes] - winners),
             np.where(won[votes] == 0.5, 0.5, 1.0) * of_votes[votes],
             votes,
             n_rows,

@@ -81,8 +81,7 @@ class PairwiseDisagreement(PairMeasure):
             gap = np.maximum(y[..., :, None] - y[..., None, :], 0.0)
         if not self.normalize:
             return gap
-        total = gap.sum(axis=(-1, -2), keepdims=True)
-        return arrays.safe_divide(gap, total)
+        return arrays.safe_divide(gap, gap.sum(axis=(-1, -2), keepdims=True))
 
     def pair_basis(self, positions: Ints) -> Floats:
         return -1.0 * (positions[..., :, None] > positions[..., None, :])

@@ -88,8 +88,7 @@ class AveragePrecision(RelativeMeasure, CutoffMeasure, PairMeasure):
 
     def pair_targets(self, y: Floats) -> Floats:
         relevant = self._divisors(y.sum(axis=-1))[..., None, None]
-        products = np.tril(y[..., :, None] * y[..., None, :])
-        return arrays.safe_divide(products, relevant)
+        return arrays.safe_divide(np.tril(y[..., :, None] * y[..., None, :]), relevant)
 
     def pair_basis(self, positions: Ints) -> Floats:
         last = np.maximum(positions[..., :, None], positions[..., None, :])

@@ -246,5 +246,4 @@ def _seem_swapped(y: Any, y_score: Any) -> bool:
         return False
     grades = np.unique(np.asarray(y_score, dtype=float))
     are_grades = 1 < len(grades) <= _FEW and grades[0] == 0 and (grades % 1 == 0).all()
-    are_scores = (y < 0).any() or (y % 1 != 0).any() or len(np.unique(y)) > _FEW
-    return bool(are_grades and are_scores)
+    return bool(are_grades and ((y < 0).any() or (y % 1 != 0).any() or len(np.unique(y)) > _FEW))

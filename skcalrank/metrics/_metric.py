@@ -151,6 +151,5 @@ def _docstring(described: Callable[..., Any], measure: type[Any], y_true: str) -
 
 def _entry(option: str, of_measure: str) -> str:
     """Return the entry of an option in the docstring of the measure."""
-    pattern = rf"^{option} : .*\n(?:    .*\n)*"
-    entry = re.search(pattern, f"{of_measure}\n", flags=re.MULTILINE)
+    entry = re.search(rf"^{option} : .*\n(?:    .*\n)*", f"{of_measure}\n", flags=re.MULTILINE)
     return entry[0] if entry else f"{option}\n"

@@ -118,8 +118,7 @@ class OrderSearch:
         """Let an order descend, and keep it if it is better than the worst or there is room."""
         order = descend(self.net, order)
         loss = contradicted(self.net, order)
-        equal = np.flatnonzero(self.losses == loss)
-        if any(np.array_equal(order, self.orders[i]) for i in equal):
+        if any(np.array_equal(order, self.orders[i]) for i in np.flatnonzero(self.losses == loss)):
             return
         if len(self.orders) < _ORDERS:
             self.orders.append(order)

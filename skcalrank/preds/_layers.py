@@ -140,8 +140,7 @@ def _grown(layer: _Layer, weights: Floats, shares: Floats, k: int, enough: float
     row, column = np.nonzero(bound > enough)
     order = np.empty((len(row), size + 1), dtype=layer.order.dtype)
     order[:, :-1], order[:, -1] = layer.order[row], left[row, column]
-    value = layer.value[row] + gains[row, column] / (size + 1)
-    return _Layer(order, value, bound[row, column])
+    return _Layer(order, layer.value[row] + gains[row, column] / (size + 1), bound[row, column])
 
 
 def bound_of_rest(gains: Floats, shares: Floats, size: int, k: int) -> Floats:

@@ -71,5 +71,4 @@ def _by_size(r: int) -> Sequence[Ints]:
     size = np.zeros(1 << r, dtype=np.int8)
     for j in range(r):
         size[1 << j : 2 << j] = size[: 1 << j] + 1
-    order = np.argsort(size, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(size))[:-1])[1:]
+    return np.split(np.argsort(size, kind="stable"), np.cumsum(np.bincount(size))[:-1])[1:]

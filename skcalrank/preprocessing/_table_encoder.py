@@ -367,8 +367,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             out = joined(parts, self._sizes, tables.n_rows_of(X))
         infinite = np.isinf(out)
         if infinite.any():
-            number = int(infinite.any(axis=0).argmax())
-            name = self.names_[self.sources_[number]]
+            name = self.names_[self.sources_[int(infinite.any(axis=0).argmax())]]
             raise ValueError(f"Input X contains infinity in column {name!r}.")
         return out
 

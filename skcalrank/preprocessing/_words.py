@@ -70,8 +70,7 @@ class Words:
         by_number = sorted(number, key=lambda word: (-number[word], word))
         kept = [word for word in by_number[:_MAX_WORDS] if number[word] >= _MIN_TEXTS]
         rows = {word: row for row, word in enumerate(kept)}
-        n_texts = np.array([number[word] for word in kept])
-        idf = np.log((1 + counts.sum()) / (1 + n_texts)) + 1
+        idf = np.log((1 + counts.sum()) / (1 + np.array([number[word] for word in kept]))) + 1
         if len(rows) <= _N_FLAGS:
             return cls(rows, len(rows), idf, np.empty((len(rows), 0)), by_letters)
         return cls(rows, _N_FLAGS, idf, _directions(texts, counts, rows, idf), by_letters)

@@ -74,8 +74,7 @@ def _check_split(part: tuple[Any, Any], n_rows: int) -> Split:
     used = np.zeros(n_rows, dtype=bool)
     used[train] = used[test] = True
     # Holding the training rows of every split would take more memory than X.
-    complement = len(train) + len(test) == n_rows and used.all()
-    return Split(test, None if complement else train)
+    return Split(test, None if len(train) + len(test) == n_rows and used.all() else train)
 
 
 def _warn_of_cuts(splits: list[Split], rows: Rows) -> None:
@@ -137,8 +136,7 @@ def training_moments(
         trained = (plan.weighed(rows.take(_training_rows(split, rows))) for split in splits)
         return moments(), (all_moments(part, measures, plan.loss, relative)() for part in trained)
     by_fold = np.argsort(fold, kind="stable")
-    bounds = np.searchsorted(fold[by_fold], np.arange(len(splits)))
-    never, *parts = np.split(by_fold, bounds)
+    never, *parts = np.split(by_fold, np.searchsorted(fold[by_fold], np.arange(len(splits))))
     outside = moments(never) if len(never) else None
     return _trained(_outside(parts, lambda numbers: moments(np.concatenate(numbers)), outside))
 

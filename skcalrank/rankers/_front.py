@@ -111,8 +111,7 @@ def efficient_rows(values: Floats) -> Bools:
     """Return the rows to which no other row is equal or better in all columns and better in one."""
     efficient = np.ones(len(values), dtype=bool)
     for number, row in enumerate(values):
-        as_good = (values >= row).all(axis=1)
-        efficient[number] = not (as_good & (values > row).any(axis=1)).any()
+        efficient[number] = not ((values >= row).all(axis=1) & (values > row).any(axis=1)).any()
     return efficient
 
 

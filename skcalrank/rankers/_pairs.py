@@ -390,8 +390,7 @@ def _score_matrices(score: Callable[..., Any], rows: Rows, measure: Any) -> Floa
     if isinstance(rows.y, PreferenceTarget):
         matrices = rows.y.matrices()
     else:
-        per_query = np.split(rows.y, queries.ptr[1:-1])
-        matrices = (measure.pair_targets(labels) for labels in per_query)
+        matrices = (measure.pair_targets(labels) for labels in np.split(rows.y, queries.ptr[1:-1]))
     out = [np.asarray(score(matrix), dtype=float) for matrix in matrices]
     for query, (values, size) in enumerate(zip(out, queries.sizes)):
         if values.shape != (size,) or not np.isfinite(values).all():

@@ -200,13 +200,12 @@ class RegressionPlan(Plan):
         regressor = params.get("estimator")
         plan = super().of(params, **settings)
         loss = effective_loss(plan.loss, regressor)
-        squares = plan.on_documents and loss == "squared"
         return replace(
             plan,
             loss=loss,
             alpha=plan.alpha if regressor is None else None,
             regressor=regressor,
-            sums_over="documents" if squares else "pairs",
+            sums_over="documents" if plan.on_documents and loss == "squared" else "pairs",
             closed_form=regressor is None or fits_in_closed_form(regressor),
         )
 

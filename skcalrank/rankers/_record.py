@@ -223,12 +223,11 @@ class FitRecord:
 def _of_several(records: list[FitRecord]) -> FitRecord:
     """Return the record of one fit to the different queries of equal records."""
     known = [record.missing for record in records if record.missing is not None]
-    missing = tuple(sorted(set().union(*known))) if len(known) == len(records) else None
     return replace(
         records[0],
         seen=reduce(Seen.add, [record.seen for record in records]),
         varied=any(record.varied for record in records),
-        missing=missing,
+        missing=tuple(sorted(set().union(*known))) if len(known) == len(records) else None,
         hashes=np.unique(np.concatenate([record.hashes for record in records])),
     )
 

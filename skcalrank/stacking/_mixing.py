@@ -105,8 +105,7 @@ def make_plan(
             "hold some out for the weights of the mixture. Pass more queries, or fit one ranker "
             "alone."
         )
-    starts = np.cumsum([0, *counts[:-1]])
-    of_member = [(int(start), n) for start, n in zip(starts, counts)]
+    of_member = [(int(start), n) for start, n in zip(np.cumsum([0, *counts[:-1]]), counts)]
     splits = [(folds < 0, folds >= 0)]
     X = given.X if streamed is None else streamed
     plan = Plan(rows, targets, folds, of_member, splits, evals, of_targets, X, together)

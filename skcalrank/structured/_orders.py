@@ -119,8 +119,7 @@ class RPrecisionLoss(Factors):
 
     def beta(self, t: Array) -> Floats:
         t = checked_positions(t)
-        within = t[:, :, None] <= np.arange(1, t.shape[1] + 1)
-        return -1.0 * np.reshape(within, (len(t), -1))
+        return -1.0 * np.reshape(t[:, :, None] <= np.arange(1, t.shape[1] + 1), (len(t), -1))
 
     def argmin(self, u: Floats) -> Ints:
         """Return the positions of the best assignment for each row of means."""

@@ -132,8 +132,7 @@ def _kept(values: Floats, n_bins: int) -> Floats:
     distinct = np.unique(values)
     if len(distinct) <= n_bins:
         return distinct
-    places = np.linspace(0, len(values) - 1, n_bins).round().astype(int)
-    return np.unique(values[places])
+    return np.unique(values[np.linspace(0, len(values) - 1, n_bins).round().astype(int)])
 
 
 class ScikitLearn(Engine):
