@@ -653,7 +653,8 @@ def count(name: str, value: Any, what: str = "", *, least: float = 1, most: floa
 
     `what` is put into the message: what the integer means, or what is valid besides integers.
     """
-    if not _is_integer(value) or not least <= value <= most:
+    is_integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_integer or not least <= value <= most:
         span = f">= {least}" if most == np.inf else f"from {least} to {most}"
         what = what and f", {what}"
         raise ValueError(f"{name} must be an integer {span}{what}, got {value!r}.")
@@ -690,10 +691,6 @@ def time_limit(seconds: float | None) -> None:
     """Raise ValueError unless a time limit is None or a positive number of seconds."""
     if seconds is not None:
         number("time_limit", seconds, "> 0", "or None", is_finite=False)
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def installed(module: str, remedy: str) -> Any:

@@ -1,45 +1,41 @@
 """Ranking data from a table, with the columns as they are."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypedDict, overload
 
 import numpy as np
 
 from ..columns import tables
+from ..columns.types import Unpack
 from ..data import check
 from ._container import RankingData
 from ._csv_files import Columns
 from ._table_files import read_table
 
 
+class _Options(TypedDict, total=False):
+    """What the overloads of the function below have in common, for type checkers."""
+
+    qid: str
+    label: str | None
+    document: str
+    features: Iterable[str] | None
+    columns: Iterable[str] | None
+    kinds: str
+    sep: str | None
+    encoding: str | None
+
+
 @overload
 def load_table(
-    source: Any,
-    *,
-    qid: str = ...,
-    label: str | None = ...,
-    document: str = ...,
-    features: Iterable[str] | None = ...,
-    columns: Iterable[str] | None = ...,
-    kinds: str = ...,
-    sep: str | None = ...,
-    encoding: str | None = ...,
-    chunk_rows: None = ...,
+    source: Any, *, chunk_rows: None = ..., **options: Unpack[_Options]
 ) -> RankingData: ...
 @overload
 def load_table(
-    source: Any,
-    *,
-    qid: str = ...,
-    label: str | None = ...,
-    document: str = ...,
-    features: Iterable[str] | None = ...,
-    columns: Iterable[str] | None = ...,
-    kinds: str = ...,
-    sep: str | None = ...,
-    encoding: str | None = ...,
-    chunk_rows: int,
+    source: Any, *, chunk_rows: int, **options: Unpack[_Options]
 ) -> Iterator[RankingData]: ...
 def load_table(
     source: Any,

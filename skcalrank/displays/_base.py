@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..columns import texts
+from ..columns.types import Axes, Floats, Self
 from ..data import check
 
 
@@ -40,6 +41,66 @@ class Display:
         return ax
 
 
+class IntervalDisplay(Display):
+    """Base class of displays of values with intervals, from top to bottom, with a name for each."""
+
+    low: Floats
+    high: Floats
+    interval_name: str | None
+
+    def _drawn(self) -> tuple[list[str], Floats]:
+        """Return the names and the values."""
+        raise NotImplementedError
+
+    def _label(self, ax: Any) -> None:
+        """Name the axis of the values, and draw what is beside them."""
+        raise NotImplementedError
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        point_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
+        """Plot values and intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to plot on. If None, new axes are made.
+        name : str, default=None
+            Title. If None, the title of the display.
+        point_kwargs : dict, default=None
+            Style of the values, for matplotlib's ``plot``.
+        interval_kwargs : dict, default=None
+            Style of the intervals, for matplotlib's ``hlines``.
+
+        Returns
+        -------
+        display : ComparisonDisplay or LeaderboardDisplay
+        """
+        names, value = self._drawn()
+        ax = self._open(ax, [value], name, self.name)
+        from matplotlib.collections import LineCollection
+        from matplotlib.lines import Line2D
+
+        place = np.arange(len(names))
+        points = styled(Line2D, point_kwargs, marker="o", linestyle="none", color="C0")
+        (self.points_,) = ax.plot(value, place, **points)
+        known = np.isfinite(self.low) & np.isfinite(self.high)
+        ends = place[known], np.asarray(self.low)[known], np.asarray(self.high)[known]
+        lines = styled(LineCollection, interval_kwargs, color=self.points_.get_color())
+        self.intervals_ = ax.hlines(*ends, **lines)
+        if self.interval_name is not None:
+            name_band(ax, self.intervals_, self.interval_name)
+        ax.set(yticks=place, yticklabels=list(map(literal, names)))
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        self._label(ax)
+        return self
+
+
 def literal(name: Any) -> str:
     """Return a name to draw as it is, although matplotlib reads mathematics between dollars."""
     from matplotlib import rcParams
@@ -54,30 +115,6 @@ def styled(artist: type, style: dict[str, Any] | None, **defaults: Any) -> dict[
     from matplotlib.cbook import normalize_kwargs
 
     return defaults | normalize_kwargs(style or {}, artist)
-
-
-def draw_intervals(
-    display: Any,
-    names: list[str],
-    value: Any,
-    point_kwargs: dict[str, Any] | None,
-    interval_kwargs: dict[str, Any] | None,
-) -> tuple[Any, Any]:
-    """Return new points and intervals of a display, from top to bottom, with a name for each."""
-    from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
-
-    ax, place = display.ax_, np.arange(len(names))
-    points = styled(Line2D, point_kwargs, marker="o", linestyle="none", color="C0")
-    (drawn,) = ax.plot(value, place, **points)
-    known = np.isfinite(display.low) & np.isfinite(display.high)
-    ends = place[known], np.asarray(display.low)[known], np.asarray(display.high)[known]
-    intervals = ax.hlines(*ends, **styled(LineCollection, interval_kwargs, color=drawn.get_color()))
-    if display.interval_name is not None:
-        name_band(ax, intervals, display.interval_name)
-    ax.set(yticks=place, yticklabels=list(map(literal, names)))
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    return drawn, intervals
 
 
 def name_band(ax: Any, band: Any, text: str) -> None:

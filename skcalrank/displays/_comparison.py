@@ -7,7 +7,7 @@ import numpy as np
 
 from ..columns.types import Axes, Floats, Self
 from ..data import check
-from ._base import Display, draw_intervals, literal, spanned, styled
+from ._base import Display, IntervalDisplay, literal, spanned, styled
 
 
 def _measure_of(comparison: Any, measure: str | None) -> str:
@@ -17,7 +17,7 @@ def _measure_of(comparison: Any, measure: str | None) -> str:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ComparisonDisplay(Display):
+class ComparisonDisplay(IntervalDisplay):
     """Plot of the means of systems, or of mean differences to a baseline, with intervals.
 
     Use :meth:`from_comparison` to make a display.
@@ -73,35 +73,10 @@ class ComparisonDisplay(Display):
     interval_name: str | None = None
     name: str | None = None
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        name: str | None = None,
-        point_kwargs: dict[str, Any] | None = None,
-        interval_kwargs: dict[str, Any] | None = None,
-    ) -> Self:
-        """Plot values and intervals.
+    def _drawn(self) -> tuple[list[str], Floats]:
+        return self.systems, self.value
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to plot on. If None, new axes are made.
-        name : str, default=None
-            Title. If None, the title of the display.
-        point_kwargs : dict, default=None
-            Style of the values, for matplotlib's ``plot``.
-        interval_kwargs : dict, default=None
-            Style of the intervals, for matplotlib's ``hlines``.
-
-        Returns
-        -------
-        display : ComparisonDisplay
-        """
-        ax = self._open(ax, [self.value], name, self.name)
-        self.points_, self.intervals_ = draw_intervals(
-            self, self.systems, self.value, point_kwargs, interval_kwargs
-        )
+    def _label(self, ax: Any) -> None:
         self.zero_ = None
         if self.baseline is not None:
             self.zero_ = ax.axvline(0, color="0.6", linewidth=1, zorder=0)
@@ -109,7 +84,6 @@ class ComparisonDisplay(Display):
         if self.baseline is not None:
             of_what = f"{of_what}, difference to {self.baseline}"
         ax.set_xlabel(literal(of_what))
-        return self
 
     @classmethod
     def from_comparison(

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from ..columns.types import Axes, Floats, Self
-from ._base import Display, draw_intervals, literal
+from ._base import IntervalDisplay, literal
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LeaderboardDisplay(Display):
+class LeaderboardDisplay(IntervalDisplay):
     """Plot of the scores of a leaderboard with intervals, and rank sets in the margin.
 
     Use :meth:`from_leaderboard` to make a display. Overlapping intervals do not say that ranks are
@@ -67,41 +67,15 @@ class LeaderboardDisplay(Display):
     interval_name: str | None = None
     name: str | None = None
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        name: str | None = None,
-        point_kwargs: dict[str, Any] | None = None,
-        interval_kwargs: dict[str, Any] | None = None,
-    ) -> Self:
-        """Plot scores, intervals and rank sets.
+    def _drawn(self) -> tuple[list[str], Floats]:
+        return self.items, self.score
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to plot on. If None, new axes are made.
-        name : str, default=None
-            Title. If None, the title of the display.
-        point_kwargs : dict, default=None
-            Style of the values, for matplotlib's ``plot``.
-        interval_kwargs : dict, default=None
-            Style of the intervals, for matplotlib's ``hlines``.
-
-        Returns
-        -------
-        display : LeaderboardDisplay
-        """
-        ax = self._open(ax, [self.score], name, self.name)
-        self.points_, self.intervals_ = draw_intervals(
-            self, self.items, self.score, point_kwargs, interval_kwargs
-        )
+    def _label(self, ax: Any) -> None:
         ax.set_xlabel(literal(self.score_name))
         self.ranks_ = [
             ax.text(1.01, place, text, va="center", transform=ax.get_yaxis_transform())
             for place, text in enumerate(self.rank_sets or [])
         ]
-        return self
 
     @classmethod
     def from_leaderboard(

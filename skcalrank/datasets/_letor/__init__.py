@@ -1,13 +1,16 @@
 """Files in the format of LETOR, MSLR-WEB and svmlight."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import overload
+from typing import TypedDict, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ...columns.types import Unpack
 from ...data import check
 from .._container import RankingData
 from ._arrow import Form
@@ -15,25 +18,22 @@ from ._chunks import group_file, read_chunks
 from ._lines import document_of, is_row
 
 
+class _Options(TypedDict, total=False):
+    """What the overloads of the function below have in common, for type checkers."""
+
+    n_features: int | None
+    dtype: DTypeLike
+    sparse: bool
+    zero_based: bool | str
+
+
 @overload
 def load_letor(
-    path: str | Path,
-    *,
-    n_features: int | None = ...,
-    dtype: DTypeLike = ...,
-    sparse: bool = ...,
-    zero_based: bool | str = ...,
-    chunk_rows: None = ...,
+    path: str | Path, *, chunk_rows: None = ..., **options: Unpack[_Options]
 ) -> RankingData: ...
 @overload
 def load_letor(
-    path: str | Path,
-    *,
-    n_features: int | None = ...,
-    dtype: DTypeLike = ...,
-    sparse: bool = ...,
-    zero_based: bool | str = ...,
-    chunk_rows: int,
+    path: str | Path, *, chunk_rows: int, **options: Unpack[_Options]
 ) -> Iterator[RankingData]: ...
 def load_letor(
     path: str | Path,
