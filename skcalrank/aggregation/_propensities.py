@@ -445,8 +445,7 @@ def _by_turns(log: Counts) -> tuple[Floats, Floats, Ints]:
     grams, sums = log.grams(), np.asarray(log.clicks.T @ log.X)
 
     def of_groups(theta: Floats) -> tuple[Floats, Floats, Floats]:
-        gram = np.tensordot(theta**2, grams, 1)
-        w = np.linalg.lstsq(gram, theta @ sums, rcond=1e-10)[0]
+        w = np.linalg.lstsq(np.tensordot(theta**2, grams, 1), theta @ sums, rcond=1e-10)[0]
         return w, grams @ w, np.einsum("kij,i,j->k", grams, w, w)
 
     def step(theta: Floats) -> Floats:

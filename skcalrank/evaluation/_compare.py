@@ -383,8 +383,7 @@ def _refuse_other_queries(place: str, names: Any, queries: Array) -> None:
 
 
 def _warn_of_other_queries(values: Floats, systems: list[str], measures: list[str]) -> None:
-    defined = ~np.isnan(values)
-    for measure, of_measure in zip(measures, defined.transpose(1, 0, 2)):
+    for measure, of_measure in zip(measures, (~np.isnan(values)).transpose(1, 0, 2)):
         other = (of_measure != of_measure[0]).any(1)
         if other.any():
             warn(

@@ -86,8 +86,7 @@ def bootstrap_t(values: Floats, n_resamples: int, random_state: Seed) -> Floats:
     out = np.empty((n_columns, n_resamples))
 
     def resample(block: _Block) -> None:
-        counts = block.counts(n)
-        mean, square = np.split((counts @ powers).T / n, 2)
+        mean, square = np.split((block.counts(n) @ powers).T / n, 2)
         variance = square - mean**2
         error = np.sqrt(np.where(variance > _ROUNDING, variance, 0.0) / (n - 1))
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -50,8 +50,7 @@ def _refuse_without(ranker: Any, *attributes: str) -> None:
 
 def _refuse_nonlinear(ranker: Any, X: Any, gaps: Floats) -> None:
     """Raise if scores differ from those by coefficients by so much."""
-    scale = 1.0 + np.abs(X).max() * np.abs(ranker.coef_).sum()
-    if np.abs(gaps).max() > _TOLERANCE * scale:
+    if np.abs(gaps).max() > _TOLERANCE * (1.0 + np.abs(X).max() * np.abs(ranker.coef_).sum()):
         raise ValueError(
             f"ranker must have a score that is linear in X, got {type(ranker).__name__}, whose "
             "scores differ from X @ coef_ + intercept_."

@@ -67,8 +67,7 @@ def _pairs(labels: Floats, block: Block) -> tuple[Floats, Floats]:
         ranks, tied = _best_of_runs(ranks, block)
     lost, equal = _ascents(ranks)
     sizes, missing = block.sizes[:, 0], labels.shape[1] - block.sizes[:, 0]
-    total = _n_pairs(sizes) + _n_pairs(missing) - equal
-    return total, lost + tied / 2
+    return _n_pairs(sizes) + _n_pairs(missing) - equal, lost + tied / 2
 
 
 def _n_pairs(n: Array) -> Floats:

@@ -76,8 +76,7 @@ def rerank_diverse(
     queries = check.queries(qid, len(values))
     s, x = queries.group(values), queries.group(features)
     last = int(queries.sizes.max()) if k is None else min(k, int(queries.sizes.max()))
-    chosen = _chosen(s, x, queries, float(score_weight), last)
-    return queries.ungroup(positions(chosen, queries))
+    return queries.ungroup(positions(_chosen(s, x, queries, float(score_weight), last), queries))
 
 
 def _chosen(s: Floats, x: Floats, queries: Queries, weight: float, k: int) -> Floats:

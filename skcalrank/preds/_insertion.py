@@ -68,8 +68,7 @@ def descend(net: Floats, order: Ints) -> Ints:
         if not len(movable):
             return order
         movable = movable[np.argsort(-gain[movable], kind="stable")]
-        gaps = before[:, movable].argmin(axis=0)
-        _move(net, order, before, movable, place[movable], gaps)
+        _move(net, order, before, movable, place[movable], before[:, movable].argmin(axis=0))
         place[order] = documents
 
 

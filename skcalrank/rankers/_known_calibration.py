@@ -91,8 +91,7 @@ def of_regression(ranker: Any, plan: Any) -> Calibration:
         return under("means of score_function agree with every majority (RAT13, Theorem 6)")
     calibration = of_score_targets(ranker, plan)
     # In the label-ranking form a row is a query.
-    is_whole = hasattr(ranker, "record_") and ranker.n_items_ is not None
-    if plan.loss == "centered" and not is_whole:
+    if plan.loss == "centered" and not (hasattr(ranker, "record_") and ranker.n_items_ is not None):
         return narrowed(calibration, "each row carries its whole query, as loss='centered' needs")
     return calibration
 

@@ -313,8 +313,7 @@ class CalibratedRankerCV(RankerAround):
         weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
         labels = (targets > 0).astype(int)
         if ((targets > 0) & (targets < 1)).any():
-            twice = np.tile(np.arange(rows.n_rows), 2)
-            X, labels = X[twice], np.repeat([0, 1], rows.n_rows)
+            X, labels = X[np.tile(np.arange(rows.n_rows), 2)], np.repeat([0, 1], rows.n_rows)
             weight = np.append((1 - targets) * weight, targets * weight)
             X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
         if len(np.unique(labels)) < 2:

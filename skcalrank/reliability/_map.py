@@ -118,8 +118,7 @@ def _log_loss(logits: Floats, targets: Floats, weight: Floats) -> Any:
 def _softplus(logits: Floats) -> tuple[Floats, Floats]:
     """Return log(1 + exp(x)) and its derivative; three times as fast as logaddexp and expit."""
     small = np.exp(-np.abs(logits))
-    values = np.maximum(logits, 0) + np.log1p(small)
-    return values, np.where(logits > 0, 1.0, small) / (1 + small)
+    return np.maximum(logits, 0) + np.log1p(small), np.where(logits > 0, 1.0, small) / (1 + small)
 
 
 def _minimizer(
