@@ -70,7 +70,9 @@ def test_no_import_from_above_nor_of_siblings_that_only_rankers_join():
         if LEVEL_OF[room] == LEVEL_OF[other] == LEVEL_OF["measures"] and room != other
     }
     assert (arrows - below) | siblings == LISTED_ABOVE
-    judging = [path.name for path in (ROOT / "data").glob("*.py") if "judgments" in rooms_read(path)]
+    judging = [
+        path.name for path in (ROOT / "data").glob("*.py") if "judgments" in rooms_read(path)
+    ]
     assert judging == ["__init__.py"]
 
 
