@@ -102,7 +102,8 @@ def test_rankers_that_are_the_same_but_for_a_factor_share_alike(data, dtype, nor
     same = [("one", DCGRanker()), ("again", DCGRanker()), ("tenfold", Tenfold())]
     stack = StackingRanker(same, normalize=normalize).fit(X, y, qid)
     assert stack.weights_[0] > 0
-    np.testing.assert_allclose(stack.weights_, stack.weights_[0], rtol=1e-6)
+    # What rounding leaves of the differences is divided by a small penalty.
+    np.testing.assert_allclose(stack.weights_, stack.weights_[0], rtol=1e-5)
     alone = StackingRanker(same[:1], normalize=normalize).fit(X, y, qid)
     np.testing.assert_allclose(stack.predict(X, qid), alone.predict(X, qid), rtol=1e-4, atol=1e-4)
 
