@@ -76,6 +76,7 @@ class ContributionDisplay(Display):
         display : ContributionDisplay
         """
         check.count("n_features", n_features)
+        self._check_support("plot")
         order = self.explanation
         title = literal(f"{order.first} against {order.second}: {order.total:+.3g}")
         ax = self._open(ax, [order.contributions], name, self.name, title)

@@ -61,6 +61,7 @@ _SIZED = {("NdArrayNode", "numpy.bytes_"), ("NdArrayNode", "numpy.void")}
 # Classes whose state is a tuple; that of others is a dict of attributes.
 _WITH_TUPLES = re.compile(
     r"sklearn\.\w+\._(dist_metrics\.\w+(Distance|Metric)|(kd|ball)_tree\.\w+Tree)\d*"
+    r"|scipy\.interpolate\._bsplines\.BSpline"
 )
 
 # Most words in the pool of a random generator and outputs of a tree, and characters that describe

@@ -249,7 +249,7 @@ def failed(engine, failing, *how, limit):
 @pytest.mark.product
 @every_library
 @pytest.mark.parametrize("failing", [0, 1])
-@pytest.mark.parametrize("n", [1, 7, 10, 11, 12, 13, 14, 25])
+@pytest.mark.parametrize("n", [1, 7, 10, 11, 12, 13, 14, 20])
 def test_a_worker_that_fails_ends_the_training_of_all(engine, n, failing):
     # Nobody waits until the time limit.
     message = failed(engine, failing, n, limit=300)

@@ -235,7 +235,9 @@ def test_rows_are_transformed_as_in_memory(estimator, rng):
     assert single.dtype == single.compute().dtype
 
 
-@pytest.mark.filterwarnings("ignore:Column 'e' of X orders all documents by their labels")
+@pytest.mark.filterwarnings(
+    "ignore:Column 'e(_in_query)?' of X orders all documents by their labels"
+)
 @pytest.mark.product
 @every_transformer
 @pytest.mark.parametrize("columns", [list("abcdef"), ["f"]], ids="-".join)

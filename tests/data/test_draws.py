@@ -122,7 +122,7 @@ def test_fractions_of_seconds_count():
     pd = imported("pandas")
     same = [moment, moment.astype("M8[ns]"), moment.item(), *([pd.Timestamp(moment)] if pd else [])]
     assert len(set(hash_names(same).tolist())) == 1
-    finer = [moment.astype("M8[ns]") + np.timedelta64(1), moment.astype("M8[s]")]
+    finer = [moment.astype("M8[ns]") + np.timedelta64(1, "ns"), moment.astype("M8[s]")]
     assert len(set(hash_names([moment, *finer]).tolist())) == 3
     if pd:
         assert hash_names([pd.Timestamp(finer[0])]) == hash_names(finer[:1])

@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
@@ -73,5 +74,10 @@ def forge(path, state, *, name="junk_", protocol=None, **files):
         attributes["key_types"]["content"].append(attributes["key_types"]["content"][0])
     attributes["content"][name] = state
     schema["protocol"] = schema["protocol"] if protocol is None else protocol
-    contents["schema.json"] = json.dumps(schema).encode()
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)
+    try:
+        contents["schema.json"] = json.dumps(schema).encode()
+    finally:
+        sys.setrecursionlimit(limit)
     write(path, contents | {key.replace("_", "."): value for key, value in files.items()})

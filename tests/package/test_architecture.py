@@ -8,6 +8,7 @@ import importlib
 import inspect
 import re
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 from sources import (
@@ -31,6 +32,8 @@ from skcalrank.losses import LOSSES, PREFERENCE_LOSSES
 from skcalrank.measures import MEASURES
 from skcalrank.testing import all_rankers
 from skcalrank.trees import ENGINES, LIBRARIES
+
+TOP = Path(__file__).parents[2]  # installed, the package is not beside its tests
 
 
 def parsed(code):
@@ -270,19 +273,21 @@ OF_OTHERS = {"FutureWarning", "_name", "every_case", "iloc", "x0", "x1"}
 
 
 def test_contributing_and_the_paper_name_what_exists():
-    top = ROOT.parent
-    sources = [*FILES, *(top / "tests" / "helpers").glob("*.py")]
+    folders = (ROOT, ROOT.parent, TOP)
+    sources = [*FILES, *(TOP / "tests" / "helpers").glob("*.py")]
     names = {name for path in sources for name in names_of(ast.parse(path.read_text()))}
-    names |= {part for path in sources for part in path.relative_to(top).with_suffix("").parts}
+    names |= {part for path in FILES for part in path.relative_to(ROOT.parent).parts}
+    names |= {path.name for path in sources}
+    names |= {name.removesuffix(".py") for name in names}
     for file, least in (("CONTRIBUTING.md", 200), ("paper/paper.md", 10)):
-        told = set(code_in((top / file).read_text()))
+        told = set(code_in((TOP / file).read_text()))
         assert len(told) >= least
         missing = told - names - OF_OTHERS
-        assert {n for n in missing if not any((one / n).exists() for one in (ROOT, top))} == set()
+        assert {n for n in missing if not any((one / n).exists() for one in folders)} == set()
 
 
 def test_private_names_of_sklearn_have_one_file_and_a_row_in_contributing():
-    rows = (ROOT.parent / "CONTRIBUTING.md").read_text().partition("private in scikit-learn")[2]
+    rows = (TOP / "CONTRIBUTING.md").read_text().partition("private in scikit-learn")[2]
     table = re.findall(r"^\| `(\w+)` \| `([\w/.]+)` \| \S", rows, flags=re.M)
     files = private_in_sklearn()
     assert {"_safe_indexing", "TreePredictor"} <= set(files)

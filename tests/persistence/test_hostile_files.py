@@ -238,7 +238,7 @@ DAMAGED = {
     "a file that is not there": (array(file="../../../etc/passwd"), ""),
 }
 DEEP = number(1)
-for _ in range(330):
+for _ in range(600):  # Python 3.12 and later have no frames of comprehensions
     DEEP = listed([DEEP])
 DAMAGED["deep"] = (DEEP, "recursion")
 

@@ -239,7 +239,7 @@ def test_constant_weight_changes_nothing(ranker, data):
 
 @every_ranker
 def test_weight_zero_drops_the_error_of_a_row(ranker, data, rng):
-    if ranker_id(ranker).endswith("bregman_kl"):
+    if ranker_id(ranker).endswith(("bregman_kl", "softmax")):
         pytest.skip("has no term of one document alone")
     if isinstance(ranker, (BoostedRanker, StackingRanker)):
         pytest.skip("draws bins of features from all rows")
