@@ -5,6 +5,7 @@ import warnings
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from . import _options as options
 from . import _rankers as choices
 from . import _report as reports
 from ._columns import about_columns, of_table, text_columns
-from ._text import say
+from ._text import printed_as, say, width
 
 # What to do where one file cannot be divided into folds.
 _INSTEAD = "give TRAIN and TEST"
@@ -49,9 +50,11 @@ def add_options(parser: Any) -> None:
     options.add_count(parser, "--folds N", text, lowest=2, default=5)
     text = "model files that fit wrote"
     options.add(parser, "--models FILE", text, nargs="+", default=[])
-    text = "files with one score per line and row of TEST"
+    text = "files with one score per line and row of TEST, or columns of TEST, if it is a table"
     options.add(parser, "--scores FILE", text, nargs="+", default=[])
     options.add_tests(parser)
+    text = "write lines of progress to stderr; a terminal shows it in one line without this option"
+    options.add(parser, "--verbose", text, action="store_true")
     options.add_relevance_level(parser)
     options.add_policies(parser, options.OF_ROWS)
     options.add_transform(parser)
@@ -82,14 +85,14 @@ def run(args: Namespace) -> str:
             comparison = _cross_validated(rankers, test, measures, args)
     else:
         with _columns_told_once():
-            scores, seconds = _fitted(rankers, train, test)
+            scores, seconds = _fitted(rankers, train, test, args.verbose)
         for ranker in rankers.values():
             files.warn_of_training_queries(ranker, "the rankers were", test.qid, path)
         names = reports.names_of(systems, rankers)
         for name, model in zip(names, args.models):
             rankers[name], *_, scores[name] = files.score_rows(model, path, args)
         for name, file in zip(names[len(args.models) :], args.scores):
-            scores[name] = files.read_scores(file, len(test.y), path)
+            scores[name] = files.read_scores(file, len(test.y), path, args)
         policies = {"qid": test.qid, "empty": args.empty}
         comparison, notes = reports.tested(compare, test.y, scores, measures, args=args, **policies)
     ends = reports.references(test, measures, args.empty)
@@ -253,21 +256,30 @@ def _columns_told_once() -> Iterator[None]:
 
 def _cross_validated(rankers: Any, data: RankingData, measures: Any, args: Namespace) -> Comparison:
     choices.check_folds(args.folds, data.qid, _INSTEAD)
-    say(f"fitting {len(rankers)} rankers in {args.folds} folds")
-    policies = {"cv": args.folds, "baseline": args.baseline, "empty": args.empty}
-    comparison = cross_compare(rankers, data.X, data.y, data.qid, measures, **policies)
+    say(f"fitting {len(rankers)} rankers in {args.folds} folds", verbose=args.verbose)
+    policies = {"baseline": args.baseline, "pairs": args.pairs, "empty": args.empty}
+    done = count(1)
+
+    def tell(line: str) -> None:
+        line = line.replace("[cross_compare]", f"{next(done)}/{len(rankers) * args.folds}", 1)
+        # Of a line that the terminal breaks, only the end would be replaced.
+        say(line if args.verbose else line[: width() - 1], verbose=args.verbose)
+
+    with printed_as(tell), choices.threads_for(data.X):
+        comparison = cross_compare(rankers, *data, measures, cv=args.folds, verbose=1, **policies)
     say("")
     return comparison
 
 
-def _fitted(rankers: dict[str, Any], train: RankingData, test: RankingData) -> tuple[Any, ...]:
+def _fitted(rankers: Any, train: Any, test: Any, verbose: bool) -> tuple[Any, ...]:
     """Fit the rankers to one file; return their scores of the other, and the seconds of fit."""
     scores, seconds = {}, {}
     for number, (name, ranker) in enumerate(rankers.items(), 1):
-        say(f"fitting {number}/{len(rankers)} {name}")
-        start = time.perf_counter()
-        ranker.fit(*train)
-        seconds[name] = time.perf_counter() - start
-        scores[name] = predict_with_queries(ranker, test.X, test.qid)
+        say(f"fitting {number}/{len(rankers)} {name}", verbose=verbose)
+        with choices.threads_for(train.X):
+            start = time.perf_counter()
+            ranker.fit(*train)
+            seconds[name] = time.perf_counter() - start
+            scores[name] = predict_with_queries(ranker, test.X, test.qid)
     say("")
     return scores, seconds

@@ -31,7 +31,7 @@ def add_options(parser: Any) -> None:
     )
     text = "model file, and labelled rows, which may be a table in several files"
     options.add(parser, "files MODEL FILE", text, nargs="*")
-    text = "file with one score per line, in place of MODEL"
+    text = "file with one score per line, or column of FILE with scores, in place of MODEL"
     options.add(parser, "--scores SCORES", text)
     options.add(parser, "--qrels QRELS", "TREC judgments for the run")
     options.add(parser, "--run RUN", "TREC run", dest="run_file")
@@ -94,7 +94,7 @@ def _of_file(args: Namespace) -> tuple[list[int | str], dict[str, Floats], str]:
         _, y, qid, scores = score_rows(model, paths, args)
     else:
         y, qid = read_labels(args.files, args)
-        scores = read_scores(args.scores, len(y), ", ".join(args.files))
+        scores = read_scores(args.scores, len(y), args.files, args)
     say("")
     values = evaluate(y, scores, measures, qid=qid, empty=args.empty, average=False)
     queries: Any = check.queries(qid, len(y))

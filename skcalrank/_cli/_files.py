@@ -263,17 +263,29 @@ def read_labels(path: str | list[str], args: Namespace) -> tuple[Floats, Array]:
     return y, qid
 
 
-def read_scores(path: Any, n_rows: int, file: str) -> Floats:
-    """Read the scores of a file, one for each row of another file."""
+def read_scores(path: str, n_rows: int, file: str | list[str], args: Namespace) -> Floats:
+    """Read the scores of a file, one for each row of another, or of a column of the other."""
+    if not Path(path).exists() and datasets.table_files(file) is not None:
+        return _column(path, file, args)
     with reading(path, "expected one score per line"):
         lines = ((n, line) for n, line in datasets.text_lines(Path(path)) if line.strip())
         scores = [_score(number, line) for number, line in islice(lines, n_rows + 1)]
     if len(scores) != n_rows:
         count = "more" if len(scores) > n_rows else len(scores)
         raise ValueError(
-            f"{path} must hold a score for each of the {n_rows} rows of {file}, got {count}"
+            f"{path} must hold {n_rows} scores, one per row of {name_of_table(file)}, got {count}"
         )
     return np.array(scores)
+
+
+def _column(name: str, file: str | list[str], args: Namespace) -> Floats:
+    """Read a column of a table that holds scores."""
+    chosen = datasets.Columns(features=[name], chosen_by="--scores, or give a file of this name")
+    scores = np.concatenate([data.X[name] for data, _ in Reader(file, args, chosen=chosen)])
+    if len(wrong := np.flatnonzero(~np.isfinite(scores))):
+        place = f"{name_of_table(file)}, column {name!r}, row {wrong[0] + 1}"
+        raise ValueError(f"{place}: scores must be finite, got {scores[wrong[0]]}")
+    return scores
 
 
 def _score(number: int, line: str) -> float:

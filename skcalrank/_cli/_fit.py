@@ -105,7 +105,9 @@ def _check_paths(args: Namespace) -> None:
 
 def _fitted(ranker: Any, args: Namespace) -> tuple[Any, int, int]:
     """Return the fitted ranker, and the numbers of rows and queries."""
-    in_chunks = _takes_chunks(ranker)
+    if args.calibrate and args.chunk_rows is not None:
+        raise ValueError("--calibrate needs all rows at once, leave --chunk-rows out")
+    in_chunks = _takes_chunks(ranker) and not args.calibrate
     # It reads chunks several times, and learns less from them than from all rows at once.
     several = args.chunk_rows is not None and hasattr(ranker, "fit_chunks")
     if args.chunk_rows is not None and not (in_chunks or several):
@@ -114,10 +116,6 @@ def _fitted(ranker: Any, args: Namespace) -> tuple[Any, int, int]:
             "without --alphas and without +REGRESSOR, auto, and err with --max-grade, can be "
             "fitted in chunks."
         )
-    if args.calibrate and args.chunk_rows is not None:
-        raise ValueError("--calibrate needs all rows at once, leave --chunk-rows out")
-    if args.calibrate:
-        in_chunks = several = False
     settings = {"whole": not (in_chunks or several), "n_features": args.n_features}
     settings |= {"of_any_kind": True, "in_chunks": several}
     reader = Reader(args.train, args, rankers=[ranker], **settings)
@@ -144,7 +142,8 @@ def _fitted(ranker: Any, args: Namespace) -> tuple[Any, int, int]:
     for chunk in chunks():
         if args.alphas is not None:
             choices.check_folds(args.folds, chunk[2], "give --alpha")
-        (ranker.partial_fit if in_chunks else ranker.fit)(*chunk)
+        with choices.threads_for(chunk[0]):
+            (ranker.partial_fit if in_chunks else ranker.fit)(*chunk)
     return ranker, sum(rows.values()), len(rows)
 
 

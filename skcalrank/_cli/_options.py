@@ -8,7 +8,7 @@ from typing import Any
 
 from ..columns import WHOLE_BYTES
 from ..datasets import TABLES
-from ..evaluation import TESTS
+from ..evaluation import PAIRS, TESTS
 from ..metrics import EMPTY, get_scorer_names
 from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS, TRANSFORMS
 
@@ -148,6 +148,8 @@ def add_complete(parser: Any) -> None:
 def add_tests(parser: Any) -> None:
     """Add the options of tests and reports."""
     add(parser, "--baseline NAME", "system that all others are compared with; default: the first")
+    text = "test every system against the baseline, or all pairs; default: baseline"
+    add(parser, "--pairs", text, choices=PAIRS, default="baseline")
     add(
         parser,
         "--test",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn import preprocessing
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from threadpoolctl import threadpool_limits
 
 from .. import ExternalRanker, TabularRanker
 from ..columns.types import Array, Floats
@@ -19,7 +20,7 @@ from ..pipeline import QueryPipeline
 from ..preprocessing import QueryScaler, signed_log1p
 from ..rankers import RANKERS as CLASSES
 from ..rankers import BaseRanker, calibration_of, measure_of
-from ..trees import LIBRARIES
+from ..trees import LIBRARIES, threads
 
 
 def _place(make: Callable[..., Any]) -> tuple[bool, int]:
@@ -97,6 +98,14 @@ def make_ranker(name: str, relevance_level: float = 1, gain: str = "exponential"
         ranker.set_params(k=int(match[2]))
     options = {"relevance_level": relevance_level, "gain": gain}
     return ranker.set_params(**{name: options[name] for name in options.keys() & params.keys()})
+
+
+def threads_for(X: Any) -> Any:
+    """Return a context in which OpenMP starts as many threads as a table is large enough for.
+
+    On small tables threads mostly wait for each other, and take the time of other programs.
+    """
+    return threadpool_limits(threads(None, X.size), "openmp")
 
 
 def take_missing(labels: Floats) -> tuple[str, str]:

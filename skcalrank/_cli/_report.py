@@ -104,7 +104,8 @@ def tested(
     """Compare values or scores, and return the warnings of the library as notes."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        comparison = compare(*values, baseline=args.baseline, test=args.test, **policies)
+        policies |= {"baseline": args.baseline, "test": args.test, "pairs": args.pairs}
+        comparison = compare(*values, **policies)
     return comparison, [str(warning.message) for warning in caught]
 
 
@@ -148,9 +149,12 @@ def _about_test(comparison: Comparison) -> str:
     if not comparison.differences:
         return ""
     sample = "queries that count" if comparison.fold_values is None else "folds"
+    marks = f"+ and - better and worse than {texts.line(comparison.baseline)}"
+    if any(row.other != comparison.baseline for row in comparison.differences):
+        marks = "Letters name the systems that a system is better than"
     return (
-        f"+ and - better and worse than {texts.line(comparison.baseline)} at p < .05: "
-        f"{comparison.test_title}, over the {sample}. Level: the test shows no difference."
+        f"{marks} at p < .05: {comparison.test_title}, over the {sample}. "
+        "Level: the test shows no difference."
     )
 
 
@@ -177,14 +181,18 @@ def _conclusion(comparison: Comparison, measure: str) -> str:
         if row.measure == measure and len(others) == 1 and not np.isnan(row.p_adjusted):
             (other,) = others
             # Means of folds, or over queries on which both are defined, may be in another order.
-            sign = (
-                "behind" if (row.difference < 0) == (row.system == other) else "ahead by the test"
-            )
+            is_lower = (row.difference < 0) == (row.system == other)
+            sign = "behind" if is_lower else "ahead by the test"
             is_level = row.p_adjusted >= 1 - comparison.confidence_level
             tested.setdefault(_LEVEL if is_level else sign, {})[other] = row.p_adjusted
     head = f"{_joined(best)} {'has' if len(best) == 1 else 'have'} the highest {measure}"
-    found = ", ".join(_verdict(how, p) for how, p in tested.items())
-    return texts.line("; ".join(filter(None, [head, found]))) + "."
+    found = [head, ", ".join(_verdict(how, p) for how, p in tested.items())]
+    pairs = ({row.system, row.other} for row in comparison.differences)
+    met = set(best).union(*(pair for pair in pairs if pair & {*best}))
+    others = [name for name in comparison.systems if name not in met]
+    if others:
+        found.append(f"no test compares {_joined(best)} with {_joined(others)} (--pairs all does)")
+    return texts.line("; ".join(filter(None, found))) + "."
 
 
 def _verdict(how: str, p: dict[str, float]) -> str:
@@ -227,7 +235,7 @@ def _differences(comparison: Comparison) -> str:
 def _table(compared: Compared) -> str:
     """Return a table of measures by systems; marks of calibration and of the test are in it."""
     comparison = compared.comparison
-    _, signs = names_and_marks(comparison)
+    heads, signs = names_and_marks(comparison)
     rows = dict(zip(comparison.systems, comparison.values))
     rows |= {name: list(values.values()) for name, values in compared.references.items()}
     more = {"fit seconds": compared.seconds} if compared.seconds else {}
@@ -241,7 +249,9 @@ def _table(compared: Compared) -> str:
         cells = [Cell(_estimate(*summary(v)), marks=mark) for v, mark in zip(values, marks)]
         cells += [Cell(f"{of[name]:#.3g}" if name in of else "") for of in more.values()]
         shares = of_systems(comparison).values()
-        columns[name] = cells + [Cell(_estimate(of[name], np.nan)) for of in shares]
+        columns[heads.get(name, name)] = cells + [
+            Cell(_estimate(of[name], np.nan)) for of in shares
+        ]
     names = [*comparison.measures, *more, *of_systems(comparison)]
     return Table.of_columns(names, columns).to_text(width())
 

@@ -1,15 +1,36 @@
 """Text on a terminal: progress, and prose as wide as the terminal."""
 
+import io
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 
-def say(text: str) -> None:
-    """Replace the line of progress on a terminal; write nothing in a pipe."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        print(f"\r\x1b[K{printable(text)}", end="", file=sys.stderr, flush=True)
+def say(text: str, *, verbose: bool = False) -> None:
+    """Replace the line of progress on a terminal, and write nothing in a pipe.
+
+    If `verbose`, write a line that stays, wherever.
+    """
+    if sys.stderr is not None and (verbose or sys.stderr.isatty()):
+        start, end = ("", "\n") if verbose else ("\r\x1b[K", "")
+        print(start + printable(text), end=end, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def printed_as(tell: Callable[[str], None]) -> Iterator[None]:
+    """Tell what is printed line by line, in place of the standard output."""
+
+    class Lines(io.StringIO):
+        def write(self, text: str) -> int:
+            if text:
+                tell(text.rstrip("\n"))
+            return len(text)
+
+    with redirect_stdout(Lines()):
+        yield
 
 
 def printable(text: Any) -> str:

@@ -21,7 +21,7 @@ from ._rank_frame import rank_frame, top_rows
 from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run, to_qrels, to_run
 from ._run_sources import Qrels, Run
-from ._statistics import TESTS, Methods
+from ._statistics import PAIRS, TESTS, Methods
 from ._table import Cell, Table
 
 __all__ = [

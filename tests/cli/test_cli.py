@@ -1,10 +1,12 @@
 """The command line prints what a direct computation gives, and says what is wrong."""
 
 import gzip
+import re
 import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from boosting_cases import NEEDS_LIGHTGBM
 from cases import holds_generator
 from commands import fail, run, table, write_letor
 from scipy.stats import ttest_rel
+from sklearn.linear_model import Ridge
+from threadpoolctl import threadpool_limits
 
 import skcalrank
 from skcalrank import (
@@ -25,7 +29,8 @@ from skcalrank import (
     load_letor,
 )
 from skcalrank._cli import main
-from skcalrank._cli._rankers import RANKERS, calibration_mark, make_measure, make_ranker
+from skcalrank._cli._rankers import RANKERS, REGRESSORS, calibration_mark, make_measure, make_ranker
+from skcalrank.data import openmp_threads
 from skcalrank.evaluation import Table
 from skcalrank.measures import MEASURES as ALL_MEASURES
 from skcalrank.metrics import evaluate, measure_score
@@ -225,17 +230,72 @@ def test_bad_file(capsys, files, tmp_path, content, words, suffix):
 # -- what a person sees ------------------------------------------------------------
 
 
-def test_progress_on_a_terminal_only(capsys, monkeypatch, files):
-    argv = ["compare", files[0], "--rankers", "ndcg", "dcg", "--measures", "ndcg"]
-    assert main(argv) == 0
-    piped = capsys.readouterr()
+def progress(capsys, *argv):
+    """The table that a comparison prints, without seconds, and the lines of its progress."""
+    assert main(["compare", *argv, "--rankers", "ndcg", "dcg", "--measures", "ndcg@10"]) == 0
+    out, err = capsys.readouterr()
+    return re.sub("fit seconds.*", "", out), err
+
+
+def test_progress_on_a_terminal_or_where_it_is_asked_for(capsys, monkeypatch, files):
+    monkeypatch.setenv("COLUMNS", "60")
+    # Programs that call the command may take what is on stderr for a fault.
+    piped, nothing = progress(capsys, files[0])
+    assert nothing == ""
+    asked, lines = progress(capsys, files[0], "--verbose")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert main(argv) == 0
-    seen = capsys.readouterr()
-    assert piped.err == ""
-    assert piped.out == seen.out
-    assert "fitting 2 rankers in 5 folds" in seen.err
-    assert seen.err.endswith("\r\x1b[K")
+    seen, line = progress(capsys, files[0])
+    assert asked == piped == seen
+    first, *fits = lines.splitlines()
+    assert first == "fitting 2 rankers in 5 folds"
+    names = [f"{name}, split {number} of 5" for name in ("ndcg", "dcg") for number in range(1, 6)]
+    assert [fit.partition(", ndcg@10=0.")[0] for fit in fits] == [
+        f"{done}/10 {name}" for done, name in enumerate(names, 1)
+    ]
+    assert all(re.search(r", total= +[0-9.]+s$", fit) for fit in fits)
+    shown = line.split("\r\x1b[K")
+    assert shown[-1] == ""
+    assert all(
+        any(text.startswith(f"{done}/10 {name}") for text in shown)
+        for done, name in enumerate(names, 1)
+    )
+    # A longer line would stay on the screen.
+    assert max(len(text) for text in shown if "split" in text) < 60
+
+
+def test_progress_of_fits_to_one_file(capsys, files):
+    piped, nothing = progress(capsys, *files)
+    asked, lines = progress(capsys, *files, "--verbose")
+    assert nothing == ""
+    assert lines.splitlines() == ["fitting 1/2 ndcg", "fitting 2/2 dcg"]
+    assert asked == piped
+
+
+class Counted(Ridge):
+    """Ridge regression that notes how many threads OpenMP would start in its fit."""
+
+    found: ClassVar[list[int]] = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.found.append(openmp_threads())
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("cells", [1.0, 1e9])
+def test_small_tables_take_one_thread(capsys, files, tmp_path, monkeypatch, cells):
+    pytest.importorskip("skops")
+    monkeypatch.setattr("skcalrank.trees._engine._CELLS", cells)
+    monkeypatch.setitem(REGRESSORS, "trees", Counted)
+    monkeypatch.setattr("skcalrank._cli._fit.save_model", lambda *_, **__: None)
+    argv = ["--rankers", "ndcg+trees", "--measures", "ndcg@10"]
+    with threadpool_limits(2, "openmp"):
+        most = openmp_threads()
+        Counted.found.clear()
+        run(capsys, "compare", files[0], *argv)
+        run(capsys, "compare", *files, *argv)
+        run(capsys, "fit", files[0], "--ranker", "ndcg+trees", "--model", str(tmp_path / "m"))
+    assert len(Counted.found) >= 7
+    assert {*Counted.found} == {most if cells == 1 else 1}
 
 
 def test_table_is_cut_to_the_width():

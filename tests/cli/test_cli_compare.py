@@ -143,6 +143,58 @@ def test_reports(capsys, path, systems, tmp_path):
     assert 3 * 24 < height < 3 * 24 + 108
 
 
+def test_all_pairs(capsys, path, systems):
+    found, test, argv = systems
+    argv = [*argv, "--measures", "spearman", "--pairs", "all"]
+    out = run(capsys, "compare", path("test.txt"), *argv)
+    result = compare(test.y, found, ["spearman"], qid=test.qid, pairs="all")
+    assert len(result.differences) == 3
+    for row in result.differences:
+        assert f"spearman, {row.system} - {row.other}: " in out
+    said = " ".join(out.split())
+    assert "better than at p < .05: paired t-test, Holm-corrected for 3 tests" in said
+    assert "+ and -" not in said
+    heads, rows = table(out)
+    assert " ".join(heads[0][:6]) == "a a b b c other"
+    better = {
+        pair: row.p_adjusted < 0.05
+        for row in result.differences
+        for pair in [(row.system, row.other)[:: 1 if row.difference > 0 else -1]]
+    }
+    for name, cell in zip(found, rows["spearman"]):
+        letters = [at for at, other in zip("abc", found) if better.get((name, other))]
+        assert cell.lstrip(".0123456789±-").lstrip("*") == "".join(letters)
+    assert any(better.values())
+    argv = ["--rankers", "ndcg", "spearman", "map", "--pairs", "all", "--measures", "ndcg@10"]
+    out = run(capsys, "compare", path("train.txt"), *argv)
+    assert "ndcg@10, map - spearman: " in out
+
+
+def test_scores_in_columns_of_the_table(capsys, path, systems, frames, tmp_path):
+    found, _, argv = systems
+    frame = frames["test"].assign(bm25=found["other"], linear=found["a"], shop="x")
+    frame.loc[3, "gap"] = 1.0
+    file = str(tmp_path / "board.csv")
+    frame.to_csv(file, index=False)
+    measures = ["--measures", *MEASURES]
+    out = run(capsys, "compare", file, *COLUMNS, "--scores", "bm25", argv[-1], "linear", *measures)
+    heads, rows = table(out)
+    assert heads[0][:3] == ["bm25", "other", "linear"]
+    # The file beside them holds what the first column does.
+    assert all(row[0] == row[1] for row in rows.values())
+    direct = table(run(capsys, "compare", path("test.txt"), *argv, *measures))[1]
+    cells = [[row[place].rstrip("*+-") for row in direct.values()] for place in (2, 0)]
+    assert cells == [[row[place].rstrip("*+-") for row in rows.values()] for place in (0, 2)]
+    told = run(capsys, "evaluate", "--scores", "bm25", file, *COLUMNS, *measures)
+    assert told == run(capsys, "evaluate", "--scores", argv[-1], path("test.txt"), *measures)
+    for name, words in {
+        "bm26": "has no column 'bm26' (did you mean 'bm25'?)",
+        "shop": "'shop'",
+        "gap": f"{file}, column 'gap', row 1: scores must be finite, got nan",
+    }.items():
+        assert words in fail(capsys, "compare", file, *COLUMNS, "--scores", name)
+
+
 def test_a_report_of_one_system_has_no_differences(capsys, path, systems, tmp_path):
     name = str(tmp_path / "one.md")
     argv = [*systems[2][-2:], "--measures", "spearman", "--report", name]
@@ -245,8 +297,9 @@ def test_differences_of_many_measures_are_in_the_report(capsys, path, systems):
     assert "\nThose of the other measures are in a --report.\n" in out
 
 
-def values_of(**systems):
-    return compare_values({name: {"m": np.array(values)} for name, values in systems.items()})
+def values_of(pairs="baseline", **systems):
+    values = {name: {"m": np.array(values)} for name, values in systems.items()}
+    return compare_values(values, pairs=pairs)
 
 
 def test_conclusions():
@@ -264,8 +317,17 @@ def test_conclusions():
         "e is behind (p < .001)."
     )
     result = values_of(b=x, a=x + 0.2 + noise, c=x + noise / 2)
-    # The pair of a and c was not tested.
-    assert conclusions(result) == "a has the highest m; b is behind (p < .001)."
+    assert conclusions(result) == (
+        "a has the highest m; b is behind (p < .001); no test compares a with c (--pairs all does)."
+    )
+    with pytest.warns(UserWarning, match="by the same number"):
+        told = conclusions(values_of(b=x, a=x + 0.25, c=x + noise / 2))
+    assert told == "a has the highest m; no test compares a with c (--pairs all does)."
+    values = {"b": x, "a": x + 0.2 + noise, "c": x + noise / 2, "d": x - noise}
+    told = conclusions(values_of(**values))
+    assert told.endswith("; no test compares a with c and d (--pairs all does).")
+    told = conclusions(values_of(**values, pairs="all"))
+    assert told == "a has the highest m; b, c and d are behind (p < .001)."
     with pytest.warns(UserWarning, match="equal on every query"):
         result = values_of(a=x, b=x, c=x - 0.2 + noise)
     assert conclusions(result) == "a and b have the highest m; c is behind (p < .001)."

@@ -124,7 +124,7 @@ def test_features_must_be_those_of_the_model(capsys, path, model, frames, new, t
 def test_scores_are_as_many_as_rows(capsys, path, tmp_path):
     (tmp_path / "scores.txt").write_text("1\n2\n")
     argv = ["--scores", str(tmp_path / "scores.txt"), path("test.txt")]
-    assert "must hold a score for each of the 215 rows" in fail(capsys, "evaluate", *argv)
+    assert "must hold 215 scores, one per row of" in fail(capsys, "evaluate", *argv)
 
 
 def test_scores_may_be_compressed(capsys, path, model, tmp_path):

@@ -212,6 +212,54 @@ def test_documents_of_letor_comments(capsys, model, tmp_path):
         assert {line.split()[2] for line in lines} == {"GX-1", "2", "GX-2"}
 
 
+def test_predict_an_order_as_csv(capsys, frames, new, tmp_path):
+    argv = [*COLUMNS, "--drop", "docid"]
+    frame = frames["test"].drop(columns="grade")
+    frame["docid"] = ["=a, " + name for name in frame["docid"]]  # written as they are
+    for name, data in {"train": frames["train"], "test": frame}.items():
+        data.to_csv(tmp_path / f"{name}.csv", index=False)
+    run(capsys, "fit", str(tmp_path / "train.csv"), "--model", new, *argv)
+    told = ["predict", new, str(tmp_path / "test.csv"), *COLUMNS[:2], "--format", "csv"]
+    text = run(capsys, *told, "--top-k", "3", "--chunk-rows", "20")
+    assert text.startswith("query,docid,score,rank\n")
+    assert text.count("query") == 1
+    rows = list(csv.DictReader(io.StringIO(text)))
+    ranker, qid = load_model(new), frame["query"].to_numpy()
+    best = ranker.top_k(frame, qid, k=3)
+    assert [row["query"] for row in rows] == [str(name) for name in qid[best]]
+    assert [row["docid"] for row in rows] == frame["docid"].iloc[best].tolist()
+    assert [int(row["rank"]) for row in rows] == ranker.rank(frame, qid)[best].tolist()
+    scores = predict_with_queries(ranker, frame, qid)[best]
+    np.testing.assert_allclose([float(row["score"]) for row in rows], scores, rtol=1e-12)
+    # Without a column of documents they are the numbers of the rows.
+    text = run(capsys, *told, "--doc-column", "none").splitlines()
+    assert text[0] == "query,none,score,rank"
+    assert {line.split(",")[1] for line in text[1:]} == {str(n + 1) for n in range(len(frame))}
+
+
+@pytest.mark.filterwarnings("always:Rows repeat")
+@pytest.mark.parametrize("form", ["trec", "csv"])
+def test_a_document_that_comes_again_is_told(capsys, model, tmp_path, form):
+    file, _ = model
+    other = tmp_path / "named.txt"
+    names = "AA AB", "CC CC", "DD DE", "FG FG", "AA DD"
+    lines = [
+        f"1 qid:{qid} 1:{at} # docid = {name}\n"
+        for qid, pair in enumerate(names)
+        for at, name in enumerate(pair.split())
+    ]
+    other.write_text("".join(lines))
+    argv = ["predict", file, str(other), "--chunk-rows", "2"]
+    assert main([*argv, "--format", form]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 10 + (form == "csv")
+    assert err.count("warning") == 1
+    assert "repeat a document of their query: 2 in 2 queries, as CC in query 1." in err
+    assert "--doc-column" in err
+    assert run(capsys, *argv)  # scores alone name no documents
+    assert run(capsys, *argv, "--format", form, "--top-k", "1")
+
+
 def test_models_of_pairs_see_whole_queries(capsys, path, new):
     train, test = load_letor(path("train.txt")), load_letor(path("test.txt"))
     ranker = AveragePrecisionRanker(surrogate="pairwise", relevance_level=1).fit(*train)
