@@ -271,6 +271,12 @@ def test_progress_of_fits_to_one_file(capsys, files):
     assert asked == piped
 
 
+def test_progress_without_a_standard_error(capsys, monkeypatch, files):
+    piped, _ = progress(capsys, files[0])
+    monkeypatch.setattr(sys, "stderr", None)  # as in programs without a console
+    assert progress(capsys, files[0], "--verbose") == (piped, "")
+
+
 class Counted(Ridge):
     """Ridge regression that notes how many threads OpenMP would start in its fit."""
 
