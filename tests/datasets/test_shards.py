@@ -309,7 +309,9 @@ def test_chunks_of_csv_are_of_the_types_of_the_whole(tmp_path, monkeypatch, n_fi
     whole, chunks = load_table(tmp_path), list(load_table(tmp_path, chunk_rows=9))
     assert len(chunks) > 10
     X = pandas.concat([chunk.X for chunk in chunks], ignore_index=True)
-    pandas.testing.assert_frame_equal(X, whole.X, check_dtype=False)
+    # A chunk without a text has NaN where others have None.
+    one, other = (of.astype(object).where(of.notna(), None) for of in (X, whole.X))
+    pandas.testing.assert_frame_equal(one, other)
     for chunk in chunks:
         assert not {"size", "zip", "listed"} & set(chunk.X.select_dtypes(["number"]).columns)
     numbers = list(load_table(tmp_path, chunk_rows=9, kinds="numbers", columns=["price"]))
