@@ -24,7 +24,7 @@ ALL = {
     **READERS,
     "run": (load_run, "a.run", "1 Q0 a 1 2.5 x\n"),
     "qrels": (load_qrels, "a.qrels", "1 0 a 1\n"),
-    "scores": (lambda path: read_scores(path, 1, "file"), "a.scores", "1.5\n"),
+    "scores": (lambda path: read_scores(path, 1, "file", None), "a.scores", "1.5\n"),
 }
 
 
@@ -104,9 +104,9 @@ def test_group_sizes_beyond_the_rows(file, tmp_path):
 
 def test_no_more_scores_are_read_than_there_are_rows(file):
     path = file("scores", b"1\n" * (1 << 20))
-    with pytest.raises(ValueError, match=r"for each of the 3 rows of a\.txt, got more"):
-        read_scores(path, 3, "a.txt")
-    assert peak_of(read_scores, path, 3, "a.txt") < MOST
+    with pytest.raises(ValueError, match=r"3 scores, one per row of a\.txt, got more"):
+        read_scores(path, 3, "a.txt", None)
+    assert peak_of(read_scores, path, 3, "a.txt", None) < MOST
 
 
 def test_decoders_that_ask_for_gigabytes(tmp_path):
