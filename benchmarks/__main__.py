@@ -3,10 +3,12 @@
     python benchmarks --data DIR --cells DIR --list
     python benchmarks --data DIR --cells DIR --commit
     python benchmarks --data DIR --cells DIR quality_letor speed_fit
+    python benchmarks --data DIR --cells DIR quality_tables --ranker module:Class
 
 A file of ``doc/benchmark_results`` is up to date if this version of the package wrote it with the
 command below. A run that is interrupted goes on where it stopped: what is up to date is not run
 again, a file is replaced only by a script that ended well, and finished cells stay in ``--cells``.
+Options of a script, as in the last line, run that script alone with them, and write no file.
 Scripts whose names begin with ``speed`` or ``scaling`` come last; they need an idle machine.
 """
 
@@ -168,16 +170,22 @@ def main():
     options.add_argument("--cells", metavar="DIR", default="cells", help="folder of finished cells")
     options.add_argument("--list", action="store_true", help="print what is not up to date")
     options.add_argument("--commit", action="store_true", help="commit each file that is written")
-    given = options.parse_args()
+    given, of_script = options.parse_known_args()
     unknown = sorted(set(given.names) - set(COMMANDS))
     if unknown:
         options.error(f"NAME must be one of {', '.join(COMMANDS)}, got {', '.join(unknown)}")
+    if given.data:
+        os.environ[VARIABLE] = given.data
+    if of_script:
+        if len(given.names) != 1:
+            options.error(f"{' '.join(of_script)} must follow the NAME of one script")
+        script, *more = COMMANDS[given.names[0]][-1].split()
+        cells = ["--cells", given.cells] if "--cells" in more else []
+        sys.exit(subprocess.call([sys.executable, HERE / f"{script}.py", *cells, *of_script]))
     names = [name for name in given.names or COMMANDS if not is_up_to_date(name)]
     if given.list:
         print(*names, sep="\n")
         return
-    if given.data:
-        os.environ[VARIABLE] = given.data
     failed = []
     for number, name in enumerate(names, 1):
         print(f"[{number}/{len(names)}] {name}: {'; '.join(COMMANDS[name])}", flush=True)

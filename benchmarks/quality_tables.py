@@ -60,8 +60,8 @@ that need them.
 
 **A ranker or a table of your own** goes through the protocol, and its row is printed beside ours:
 
-    python benchmarks/quality_tables.py --cells CELLS --ranker module:Class
-    python benchmarks/quality_tables.py --cells CELLS --ranker module:Class --table module:function
+    python benchmarks --cells CELLS quality_tables --ranker module:Class
+    python benchmarks --cells CELLS quality_tables --ranker module:Class --table module:function
 
 The class, or any function without arguments, makes an object with `predict(X)` and `fit(X, y, qid)`
 or `fit(X, y, group=sizes)`. It gets the columns that peers get, training and validation queries as

@@ -4,6 +4,7 @@ import ast
 import datetime
 import json
 import re
+import runpy
 import subprocess
 import sys
 from importlib import import_module
@@ -135,3 +136,16 @@ def test_marked_tables_are_found():
 def test_one_command_writes_all_results():
     source = (ROOT / "benchmarks" / "__main__.py").read_text(encoding="utf-8")
     assert set(re.findall(r'^    "(\w+)": \[', source, flags=re.M)) == set(RESULTS)
+
+
+def test_options_of_a_script_run_it_alone(monkeypatch):
+    called = []
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    monkeypatch.setattr("subprocess.call", lambda command: called.extend(command) or 0)
+    words = "benchmarks --cells kept quality_tables --ranker mine:Class"
+    monkeypatch.setattr("sys.argv", words.split())
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_path(str(ROOT / "benchmarks" / "__main__.py"), run_name="__main__")
+    script, *options = called[1:]
+    assert script.name == "quality_tables.py"
+    assert options == ["--cells", "kept", "--ranker", "mine:Class"]
