@@ -29,7 +29,7 @@ def add_options(parser: Any) -> None:
         f"{options.ABOUT_FILES}\n{options.ABOUT_CHUNKS}\n"
         "examples:\n  skcalrank predict ndcg.skops test.txt --output scores.txt\n"
         "  skcalrank predict ndcg.skops test.txt --format trec --top-k 100 > run.txt\n"
-        "  skcalrank predict ndcg.skops test.parquet --doc-column sku --format csv > order.csv\n"
+        "  skcalrank predict ndcg.skops new.csv --doc-column sku --format csv > order.csv\n"
         "  skcalrank predict p.skops test.txt --format trec --cutoff val.txt --alpha 0.1\n"
     )
     options.add(parser, "model MODEL", "model file that fit wrote")

@@ -3,6 +3,7 @@
 import math
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -32,7 +33,7 @@ _CELLS = 5e6
 # What trees of LightGBM and XGBoost declare and take memory for, in their texts; texts within; and
 # more levels than they have.
 _COUNTS = re.compile(
-    r"\b(?:num_(?:leaves|cat|class|features|target|nodes|trees|parallel_tree|tree_per_iteration)"
+    r"\b(num_(?:leaves|cat|class|features|target|nodes|trees|parallel_tree|tree_per_iteration)"
     r"|size_leaf_vector|tree_sizes|cat_boundaries)(?:=|\"\s*:)[\s\"]*([+-]?\d[\d ]*)"
 )
 _QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
@@ -281,13 +282,17 @@ def checked_text(text: str, start: str) -> str:
     """Return the text of a model whose counts and depth are those of a text of its length.
 
     The libraries take memory for what a text declares, and read other forms than those that `dump`
-    returns, which begin with `start`.
+    returns, which begin with `start`. Counts of one kind are compared with the text together.
     """
-    counts = [int(count) for counts in _COUNTS.findall(text) for count in counts.split()]
+    declared: Counter[str] = Counter()
+    for name, found in _COUNTS.findall(text):
+        counts = [int(count) for count in found.split()]
+        whole = max if name == "cat_boundaries" else sum  # boundaries are sums already
+        declared[name] += whole(counts) if min(counts) >= 0 else len(text) + 1
     marks = re.findall(r"[][{}]", _QUOTED.sub("", text))
     depth = max(accumulate(1 if mark in "[{" else -1 for mark in marks), default=0)
-    declared = sum(counts) if min(counts, default=0) >= 0 else math.inf
-    if not text.startswith(start) or depth > _DEEPEST or declared > len(text):
+    most = max(declared.values(), default=0)
+    if not text.startswith(start) or depth > _DEEPEST or most > len(text):
         raise ValueError("its trees are not what their library writes")
     return text
 

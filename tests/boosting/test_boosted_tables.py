@@ -18,6 +18,7 @@ from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler, encoded
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
+ENGINES_OF_TEXT = ["lightgbm", "xgboost"]
 every_library = pytest.mark.parametrize("library", ["pandas", "polars"])
 
 # What the order of the names does not tell.
@@ -304,6 +305,27 @@ def test_model_files_of_a_start(engine, tmp_path):
     save_model(ranker, tmp_path / "trees.skops")
     twin = load_model(tmp_path / "trees.skops")
     np.testing.assert_array_equal(twin.predict(X), ranker.predict(X))
+
+
+@pytest.mark.parametrize("engine", ENGINES_OF_TEXT)
+def test_many_trees_with_many_leaves_and_levels_are_kept(engine, tmp_path):
+    # What a text of trees declares grows with their number, nearly as fast as the text.
+    pytest.importorskip("skops")
+    pd = pytest.importorskip("pandas")
+    X, y, qid = made_queries(60, seed=0)
+    X = pd.DataFrame(X).add_prefix("f")
+    X["level"] = pd.Categorical(
+        np.random.default_rng(0).integers(0, 90, len(X)), categories=range(90)
+    )
+    grown = {"n_estimators": 200, "max_leaf_nodes": 60, "validation_fraction": None}
+    if engine == "lightgbm":
+        grown["engine_params"] = {"min_data_per_group": 1, "cat_smooth": 1}
+    ranker = boosted(engine, **grown).fit(X, y, qid)
+    np.testing.assert_array_equal(pickled(ranker).predict(X), ranker.predict(X))
+    save_model(ranker, tmp_path / "trees.skops")
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "trees.skops").predict(X), ranker.predict(X)
+    )
 
 
 def test_lazy_collections_are_ranked():
