@@ -110,7 +110,9 @@ class ReliabilityDisplay(Display):
             label = f"{kind}, {spanned(bins.counts)} in a bin"
             line = draw_line(ax, *bins[:2], curve_kwargs, marker=marker, label=label)
             style = styled(LineCollection, interval_kwargs, color=line.get_color(), alpha=0.4)
-            intervals = ax.vlines(bins.value, bins.low, bins.high, **style)
+            # matplotlib 3.7 warns of bins without an interval.
+            known = [part[~np.isnan(bins.low)] for part in (bins.value, bins.low, bins.high)]
+            intervals = ax.vlines(*known, **style)
             name_band(ax, intervals, f"95 % interval, {self.queries.counts.sum()} queries")
             self.lines_.append(line)
             self.intervals_.append(intervals)

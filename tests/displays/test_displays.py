@@ -61,7 +61,9 @@ def training_curve():
 
 
 def reliability():
-    return ReliabilityDisplay.from_predictions([0, 1, 0, 1], [0.2, 0.7, 0.4, 0.9], qid=[1, 1, 2, 2])
+    values = np.random.default_rng(0).random(80)
+    labels = np.random.default_rng(1).random(80) < values
+    return ReliabilityDisplay.from_predictions(labels, values, qid=np.repeat(np.arange(40), 2))
 
 
 def cutoffs():

@@ -261,6 +261,7 @@ class quiet(warnings.catch_warnings):
             NotGradesWarning,
         ):
             warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("ignore", "y should have at least 10 queries")
         warnings.filterwarnings("ignore", "Query .* has (documents that|no single maximum)")
         warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
         return out

@@ -87,4 +87,4 @@ def test_columns_of_other_types_and_names(data):
     leaky = leaky.assign(row=leaky.row.astype(float)).set_axis(range(4), axis=1)
     with pytest.warns(UserWarning, match="Column [23] of X") as caught:
         NDCGRanker().fit(leaky.iloc[:, ::-1], y, qid)
-    assert len(caught) == 2
+    assert [each.category for each in caught].count(UserWarning) == 2
