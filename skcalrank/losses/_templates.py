@@ -152,7 +152,7 @@ class PairwiseObjective(_PairFunction):
     r"""Loss of pairs :math:`\sum_{i \ne j} w(v_i, v_j) \varphi(s_i - s_j)` without a guarantee.
 
     Unlike in :class:`PairwiseTemplate`, :math:`\varphi` need not be convex, and the weight may
-    depend on both targets. Nothing is claimed:
+    depend on both targets. Rankers claim no guarantee:
     :func:`~skcalrank.calibration.find_counterexample` tests whether minimizing the loss leads to
     the best order. In boosted trees :math:`|\varphi'|` replaces the second derivative, which may be
     negative.
@@ -161,7 +161,8 @@ class PairwiseObjective(_PairFunction):
     constant, then the mean loss is a constant plus the sum of
     :math:`(U_i - U_j)\,\varphi(s_i - s_j)` over pairs i < j, with mean targets U. Scores far
     apart in the order of U bring every term near its infimum if :math:`\varphi` decreases, while
-    scores in a wrong order keep away from it, so that the loss is calibrated.
+    scores in a wrong order keep away from it, so that the loss is calibrated for the measure whose
+    targets weigh the pairs.
 
     Parameters
     ----------
@@ -221,7 +222,7 @@ class PairwiseObjective(_PairFunction):
         if self.weight is None:
             return np.maximum(first - second, 0.0)
         weight = np.asarray(self.weight(first, second), dtype=float)
-        if weight.min(initial=0.0) < 0:
+        if not weight.min(initial=0.0) >= 0:
             raise ValueError(f"weight must return non-negative numbers, got {weight.min():g}.")
         return weight
 

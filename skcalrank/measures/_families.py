@@ -147,7 +147,7 @@ def _check_discounts(values: Floats) -> None:
             "discount must be positive at position 1, non-increasing and non-negative, "
             f"got {values[at]:g} at position {at + 1}"
             + (f", after {values[at - 1]:g}" if at else "")
-            + ". Pass the result of fit_propensities itself, whose discount does not increase."
+            + ". Of propensities, pass the result of fit_propensities, whose discount never rises."
         )
 
 

@@ -357,7 +357,7 @@ def test_the_discount_of_estimates_that_do_not_decrease():
     assert of_estimate == DCG(gain="linear", discount=estimate.discount)
     assert measure_score(of_estimate, [0, 1], [1, 0]) == 0.5
     assert NDCG(discount=estimate).discount == of_estimate.discount
-    with pytest.raises(ValueError, match="Pass the result of fit_propensities itself"):
+    with pytest.raises(ValueError, match="pass the result of fit_propensities"):
         DCG(discount=estimate.propensity)
     assert repr(estimate) == "PropensityEstimate(1, 0.4 ± 0.01, 0.6 ± 0.02, 0.1)"
 

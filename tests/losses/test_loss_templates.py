@@ -214,9 +214,10 @@ def test_an_objective_says_what_is_not_known():
     for method in (loss.infimum, loss.minimizer):
         with pytest.raises(ValueError, match="calibration_gap"):
             method(np.ones(2), queries)
-    negative = PairwiseObjective(*SIGMOID, weight=lambda a, b: a - b)
-    with pytest.raises(ValueError, match="weight must return non-negative"):
-        negative.evaluate(np.array([1.0, 0.0]), np.zeros(2), queries)
+    for weight in (lambda a, b: a - b, lambda a, b: np.nan * (a - b)):
+        wrong = PairwiseObjective(*SIGMOID, weight=weight)
+        with pytest.raises(ValueError, match="weight must return non-negative"):
+            wrong.evaluate(np.array([1.0, 0.0]), np.zeros(2), queries)
     with pytest.raises(ValueError, match="slope must be the derivative"):
         PairwiseObjective(SIGMOID[0], lambda x: expit(x))
     with pytest.raises(ValueError, match="phi must be smaller"):

@@ -1,7 +1,7 @@
 """Print what went or changed in the public names since another version of the package.
 
-    git worktree add /tmp/before v0.3.0
-    python tests/tools/api_changes.py /tmp/before
+    git worktree add ../before v0.3.0
+    python tests/tools/api_changes.py ../before
 
 These are names of ``__all__``, parameters with their defaults, methods and attributes. Before a
 release, each of them has a row in the tables of ``CHANGELOG.md``.
