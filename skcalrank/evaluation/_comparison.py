@@ -97,6 +97,8 @@ class Comparison:
     fold_values : ndarray of shape (n_systems, n_measures, n_folds), default=None
         Means of the folds of a cross-validation, from which estimates and differences were
         computed; None if they were computed from `values`.
+    fit_times : ndarray of shape (n_systems, n_folds), default=None
+        Seconds of each fit of a cross-validation; None where nothing was fitted.
     margin : float, default=0.0
         Differences were tested against minus this.
     are_simultaneous : bool, default=False
@@ -139,6 +141,7 @@ class Comparison:
     interval_title: str = ""
     test_title: str = ""
     fold_values: Floats | None = None
+    fit_times: Floats | None = None
     margin: float = 0.0
     are_simultaneous: bool = False
     judged_: dict[str, float] | None = None

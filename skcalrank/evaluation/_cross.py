@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from inspect import isclass
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,7 +96,7 @@ def cross_compare(
     comparison : Comparison
         Computed from the means of the folds, `fold_values`. `values` and ``per_query`` hold the
         value of each query when it was held out, the mean if it was held out several times, NaN if
-        never.
+        never. `fit_times` holds the seconds of each fit.
 
     Raises
     ------
@@ -170,12 +172,13 @@ def cross_compare(
             for name, e in systems.items()
             for number, split in enumerate(splits, 1)
         )
-        values = Parallel(n_jobs)(jobs)
+        values, seconds = zip(*Parallel(n_jobs)(jobs))
     by_system = [values[i : i + len(splits)] for i in range(0, len(values), len(splits))]
     of_queries = np.array([data.over_splits(of_system, splits) for of_system in by_system])
     folds = np.array([np.transpose([Moments.of(v).mean for v in of]) for of in by_system])
     names = query_names(data.queries)
-    return made(list(systems), list(chosen), names, of_queries, baseline, methods, folds, shared)
+    out = made(list(systems), list(chosen), names, of_queries, baseline, methods, folds, shared)
+    return replace(out, fit_times=np.reshape(seconds, (len(systems), len(splits))))
 
 
 class _Split(NamedTuple):
@@ -236,25 +239,27 @@ class _Data:
         split: _Split,
         measures: dict[str, Any],
         policies: RowPolicies,
-    ) -> Floats:
+    ) -> tuple[Floats, float]:
         """Return :meth:`held_out_values`; if `verbose`, print their means, and the time."""
         with timed(verbose, "cross_compare", work) as results:
-            values = self.held_out_values(estimator, split, measures, policies)
+            values, seconds = self.held_out_values(estimator, split, measures, policies)
             means = Moments.of(values).mean
             results += [f"{name}={mean:.4g}" for name, mean in zip(measures, means)]
-        return values
+        return values, seconds
 
     def held_out_values(
         self, estimator: Any, split: _Split, measures: dict[str, Any], policies: RowPolicies
-    ) -> Floats:
-        """Fit an estimator to a split; return test values of shape (n_measures, n_queries)."""
+    ) -> tuple[Floats, float]:
+        """Fit to a split; return test values, (n_measures, n_queries), and the fit's seconds."""
         X, y = safe_indexing(self.X, split.train), self.target[split.train]
-        fitted = clone(estimator).fit(X, y)
+        estimator, start = clone(estimator), perf_counter()
+        fitted = estimator.fit(X, y)
+        seconds = perf_counter() - start
         X, y = safe_indexing(self.X, split.test), self.target[split.test]
         target = CheckedTarget.of(y)
         scores = target.scores(predict_with_queries(fitted, X, getattr(y, "qid", None)))
         (values,) = target.values(measures, [scores], policies)
-        return np.array(list(values.values()))
+        return np.array(list(values.values())), seconds
 
     def whole_queries(self, rows: Ints, what_rows: str) -> Ints:
         """Return the queries of rows, in order of appearance; raise if one is cut."""
@@ -270,7 +275,7 @@ class _Data:
         _, first = np.unique(codes, return_index=True)
         return codes[np.sort(first)]
 
-    def over_splits(self, of_splits: list[Floats], splits: list[_Split]) -> Floats:
+    def over_splits(self, of_splits: Sequence[Floats], splits: list[_Split]) -> Floats:
         """Return the mean value of each query over the splits that hold it out."""
         sums, counts = np.zeros((2, len(of_splits[0]), self.queries.n_queries))
         for values, split in zip(of_splits, splits):

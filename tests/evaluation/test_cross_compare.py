@@ -64,6 +64,26 @@ def test_values_are_of_held_out_queries(data):
     assert "intervals (Student)" in many.caption()
 
 
+class _Slow(NDCGRanker):
+    """A fit takes k hours of the clock, and a prediction one."""
+
+    clock = 0
+
+    def fit(self, X, y):
+        _Slow.clock += 3600 * self.k
+        return super().fit(X, y)
+
+    def predict(self, X, qid=None):
+        _Slow.clock += 3600
+        return super().predict(X, qid)
+
+
+def test_times_are_those_of_fits_alone(data, monkeypatch):
+    monkeypatch.setattr("skcalrank.evaluation._cross.perf_counter", lambda: _Slow.clock)
+    result = cross_compare({"a": _Slow(k=2), "b": _Slow(k=5)}, *data, ["ndcg@3"], cv=3)
+    assert result.fit_times.tolist() == [[7200.0] * 3, [18000.0] * 3]
+
+
 @pytest.mark.parametrize("cv", [QueryKFold(5), QueryShuffleSplit(8, test_size=3, random_state=0)])
 def test_the_test_is_that_of_nadeau_and_bengio(data, cv):
     X, y, qid = data
