@@ -1,5 +1,6 @@
 """Solvers that fit regressors and linear scorers to the targets of a surrogate."""
 
+from ._bilinear import DocumentPairs
 from ._known_outputs import SummedPairs, fit_known_outputs
 from ._least_squares import (
     SQUARED_LOSSES,

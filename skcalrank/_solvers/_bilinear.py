@@ -13,7 +13,7 @@ the sum as the preconditioner.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import eigh
@@ -33,6 +33,21 @@ _PART_ROWS = 1 << 10
 _SMALLEST = 1e-70
 
 
+class DocumentPairs(NamedTuple):
+    """All ordered pairs of documents of each query, whose targets are regressed.
+
+    X and `weight` are in grouped order; a pair has the weight ``w_i w_j`` divided by the mean
+    weight of the query. `values` maps two arrays of rows, which broadcast, to the targets of the
+    pairs. If `diagonal` is false, the pairs (i, i) do not count, and their targets must be 0.
+    """
+
+    X: Any
+    queries: Queries
+    values: Callable[..., Any]
+    diagonal: bool
+    weight: Floats | None
+
+
 @dataclass
 class BilinearModel:
     """A fitted bilinear model of pair targets, ``u_ij = x_i' W x_j``."""
@@ -49,26 +64,14 @@ class BilinearModel:
 
 
 def fit_bilinear(
-    X: Any,
-    queries: Queries,
-    values: Callable[..., Any],
-    alpha: float,
-    *,
-    diagonal: bool,
-    weight: Floats | None,
-    tol: float = 1e-10,
-    max_iter: int = 300,
-    verbose: int = 0,
+    pairs: DocumentPairs, alpha: float, *, tol: float = 1e-10, max_iter: int = 300, verbose: int = 0
 ) -> BilinearModel:
-    """Fit W to the targets of all pairs of documents of each query.
+    """Fit W to the targets of pairs of documents.
 
-    `values` maps two arrays of rows that broadcast to the targets of the pairs. X and `weight` are
-    in grouped order; a pair has the weight ``w_i w_j`` divided by the mean weight of the query. If
-    `diagonal` is false, the pairs (i, i) do not count, and their targets must be 0. The iteration
-    stops when the residual, relative to the right side and in the norm of the preconditioner, is
-    at most `tol`.
+    The iteration stops when the residual, relative to the right side and in the norm of the
+    preconditioner, is at most `tol`.
     """
-    sizes = arrays.sizes_of_columns(X)
+    sizes = arrays.sizes_of_columns(pairs.X)
     largest = float(sizes.max(initial=0.0))
     if largest and not _SMALLEST < largest < 1.0 / _SMALLEST:
         raise OutOfRangeError(
@@ -77,9 +80,8 @@ def fit_bilinear(
             int(sizes.argmax()),
             "Scale the features.",
         )
-    with one_blas_thread(X.shape[1] ** 2):
-        right = _right_side(X, queries, values, weight)
-        operator = _Operator(X, queries, alpha, diagonal, weight)
+    with one_blas_thread(pairs.X.shape[1] ** 2):
+        right, operator = _right_side(pairs), _Operator(pairs, alpha)
         coef, n_iter, residual = _conjugate_gradients(operator, right, tol, max_iter, verbose)
     if residual > tol:
         warn(
@@ -90,16 +92,18 @@ def fit_bilinear(
     return BilinearModel(coef, n_iter, residual)
 
 
-def _query_weights(weight: Floats, queries: Queries) -> Floats:
-    """Return weights divided by the square root of their mean in the query."""
-    return weight / queries.repeat(np.sqrt(queries.mean_weight(weight)))
+def _query_weights(pairs: DocumentPairs) -> Any:
+    """Return weights divided by the square root of their mean in the query; None without any."""
+    _, queries, *_, weight = pairs
+    return None if weight is None else weight / queries.repeat(np.sqrt(queries.mean_weight(weight)))
 
 
-def _right_side(X: Any, queries: Queries, values: Any, weight: Floats | None) -> Floats:
+def _right_side(pairs: DocumentPairs) -> Floats:
     """Return ``sum_q X_q' Y_q X_q``, computed from a few rows of the targets at a time."""
+    X, queries, values, *_ = pairs
     right = np.zeros((X.shape[1], X.shape[1]))
-    if weight is not None:
-        X = X * _query_weights(weight, queries)[:, None]
+    if (weight := _query_weights(pairs)) is not None:
+        X = X * weight[:, None]
 
     def of_queries(ids: Any) -> Floats:
         out = np.zeros_like(right)
@@ -121,10 +125,11 @@ def _right_side(X: Any, queries: Queries, values: Any, weight: Floats | None) ->
 class _Operator:
     """The map ``W -> sum_q G_q W G_q + alpha W``, without diagonal pairs if they do not count."""
 
-    def __init__(self, X: Any, queries: Queries, alpha: float, diagonal: bool, weight: Any) -> None:
-        self.X, self.ptr, self.alpha = X, queries.ptr, alpha
-        self.weight = None if weight is None else _query_weights(weight, queries)
-        self.excluded = None if diagonal else (np.ones(len(X)) if weight is None else self.weight)
+    def __init__(self, pairs: DocumentPairs, alpha: float) -> None:
+        X, queries, _, diagonal, _ = pairs
+        self.X, self.ptr, self.alpha, self.weight = X, queries.ptr, alpha, _query_weights(pairs)
+        each_weight = np.ones(len(X)) if self.weight is None else self.weight
+        self.excluded = None if diagonal else each_weight
         d = X.shape[1]
         self.step = max(1, _BLOCK_CELLS // d**2)
         self.kept = list(self._make_blocks()) if queries.n_queries * d**2 <= KEPT_CELLS else None

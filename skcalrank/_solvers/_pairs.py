@@ -14,15 +14,13 @@ from sklearn.utils import check_array
 from ..columns import CHUNK_ROWS, MOST_CELLS
 from ..columns.types import Floats, Ints, Self
 from ..data import Queries, Rows, apart, check, has_method
-from ._bilinear import fit_bilinear
+from ._bilinear import DocumentPairs, fit_bilinear
 from ._least_squares import fit_pooled, fit_rows, is_closed_form
 from ._moments import merge_all, pooled_moments
 from ._regressors import held_out_rows, warn_unless_a_mean
 
 # Largest array of features of all pairs that a regressor is fitted to at once (4 GB).
 _ALL_CELLS = 2 * MOST_CELLS
-
-Values = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def _concat(first: Floats, second: Floats) -> Floats:
@@ -38,22 +36,13 @@ PAIR_FEATURES = {"bilinear": None, "concat": _concat, "difference": _difference}
 
 
 def fit_pairs(
-    X: Any,
-    queries: Queries,
-    values: Values,
-    features: str | Callable[..., Any],
-    regressor: Any,
-    *,
-    alpha: Any,
-    diagonal: bool,
-    weight: Floats | None,
-    **solver: int,
+    pairs: DocumentPairs, features: Any, regressor: Any, alpha: Any, *, verbose: int = 0
 ) -> Any:
-    """Regress the targets of all ordered pairs of documents of each query.
+    """Regress the targets of pairs of documents.
 
     `features` is a name in ``PAIR_FEATURES``, or a function of two (m, d) arrays that returns an
     (m, p) array. `regressor` is fitted to these features; None means Ridge with penalty `alpha`.
-    It must be None for bilinear features. The other parameters are those of `fit_bilinear`.
+    It must be None for bilinear features.
     """
     if not callable(features):
         check.option("pair_features", features, PAIR_FEATURES)
@@ -65,10 +54,10 @@ def fit_pairs(
                 f"with penalty alpha, got {regressor!r}. Set pair_features to 'concat', "
                 "'difference' or a callable to use it."
             )
-        return fit_bilinear(X, queries, values, alpha, diagonal=diagonal, weight=weight, **solver)
+        return fit_bilinear(pairs, alpha, verbose=verbose)
     function: Any = features if callable(features) else PAIR_FEATURES[features]
     model = PairRegression(Ridge(alpha=alpha) if regressor is None else regressor, function)
-    return model.fit(X, queries, values, diagonal, weight)
+    return model.fit(pairs)
 
 
 class PairRegression:
@@ -78,9 +67,9 @@ class PairRegression:
         self.regressor = regressor
         self.features = features
 
-    def fit(self, X: Any, queries: Queries, values: Any, diagonal: bool, weight: Any) -> Self:
+    def fit(self, pairs: DocumentPairs) -> Self:
         """Fit the regressor to all ordered pairs, chunk by chunk if the regressor allows it."""
-        chunks = _Chunks(X, queries, self.features, values, diagonal, weight)
+        X, queries, _, diagonal, weight = pairs
         # Positive weights are counted, since small ones would be lost in a sum with large ones.
         counted = queries.sizes if weight is None else queries.sum((weight > 0) * 1.0)
         if counted.max() < (1 if diagonal else 2):
@@ -90,18 +79,20 @@ class PairRegression:
             checks = {"dtype": (np.float64, np.float32), "input_name": "pair_features"}
             moments = merge_all(
                 pooled_moments(check_array(features, **checks), targets[:, None], weights)
-                for features, targets, weights, _ in chunks
+                for features, targets, weights, _ in self._chunks(pairs)
             )
             fit_pooled(self.regressor, moments, True)
-        elif chunks.fit_together():
-            features, targets, weights, first = chunks.together()
+        elif self._n_cells(pairs) <= _ALL_CELLS:
+            parts = zip(*self._chunks(pairs))
+            joined: Any = (None if p[0] is None else np.concatenate(p) for p in parts)
+            features, targets, weights, first = joined
             warn_unless_a_mean(self.regressor)
-            rows = Rows(X, np.zeros(len(X)), Queries(queries.ptr), chunks.weight)
+            rows = Rows(X, np.zeros(len(X)), Queries(queries.ptr), weight)
             held_out = held_out_rows(self.regressor, rows, first)
             fit_rows(self.regressor, features, targets, weights, held_out)
         elif has_method(self.regressor, "partial_fit"):
             warn_unless_a_mean(self.regressor)
-            for features, targets, weights, _ in chunks:
+            for features, targets, weights, _ in self._chunks(pairs):
                 extra = {} if weight is None else {"sample_weight": weights}
                 self.regressor.partial_fit(features, targets, **extra)
         else:
@@ -112,6 +103,24 @@ class PairRegression:
                 "pairs in chunks."
             )
         return self
+
+    def _chunks(self, pairs: DocumentPairs) -> Iterator[tuple[Floats, Floats, Any, Ints]]:
+        """Yield features, targets, weights and first documents of some pairs at a time."""
+        X, queries, values, diagonal, weight = pairs
+        share = None if weight is None else weight / queries.repeat(queries.mean_weight(weight))
+        for first, second in _pairs(queries):
+            if not diagonal:
+                off = first != second
+                first, second = first[off], second[off]
+            if len(first):
+                weights = None if weight is None else weight[first] * share[second]
+                features = _build(self.features, X, first, second)
+                yield features, values(first, second), weights, first
+
+    def _n_cells(self, pairs: DocumentPairs) -> float:
+        """Return the size of the features of all pairs."""
+        width = next(self._chunks(pairs))[0].shape[1]
+        return float(width * (pairs.queries.sizes.astype(float) ** 2).sum())
 
     def __getattr__(self, name: str) -> Any:
         if name in ("coef_", "intercept_", "feature_importances_"):
@@ -160,37 +169,3 @@ def _build(function: Callable[..., Any], X: Any, first: Ints, second: Ints) -> F
             f"per pair, got shape {features.shape}."
         )
     return features
-
-
-class _Chunks:
-    """Iterable over chunks of pairs: their features, targets, weights and first documents."""
-
-    def __init__(
-        self, X: Any, queries: Queries, function: Any, values: Any, diagonal: bool, weight: Any
-    ) -> None:
-        self.X, self.queries, self.function, self.values = X, queries, function, values
-        self.diagonal, self.weight = diagonal, weight
-        if weight is not None:
-            self.share = weight / queries.repeat(queries.mean_weight(weight))
-
-    def __iter__(self) -> Iterator[tuple[Floats, Floats, Floats | None, Ints]]:
-        for first, second in _pairs(self.queries):
-            if not self.diagonal:
-                off = first != second
-                first, second = first[off], second[off]
-            if not len(first):
-                continue
-            weights = None if self.weight is None else self.weight[first] * self.share[second]
-            features = _build(self.function, self.X, first, second)
-            yield features, self.values(first, second), weights, first
-
-    def fit_together(self) -> bool:
-        """Return whether the features of all pairs may be built at once."""
-        width = next(iter(self))[0].shape[1]
-        return width * (self.queries.sizes.astype(float) ** 2).sum() <= _ALL_CELLS
-
-    def together(self) -> tuple[Floats, Floats, Floats | None, Ints]:
-        """Return the features, targets, weights and first documents of all pairs, concatenated."""
-        features, targets, weights, first = zip(*self)
-        weights = None if self.weight is None else np.concatenate(weights)
-        return np.concatenate(features), np.concatenate(targets), weights, np.concatenate(first)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
     PAIR_FEATURES,
+    DocumentPairs,
     SummedPairs,
     as_dense,
     fit_known_outputs,
@@ -270,17 +271,9 @@ class PairRanker(ScoreRanker):
         regressor = None if plan.regressor is None else clone(plan.regressor)
         if regressor is None and not self._is_bilinear():
             regressor = self._ridge(rows)
-        model = fit_pairs(
-            queries.group(as_dense(rows.X)),
-            queries,
-            values,
-            self.pair_features,
-            regressor,
-            alpha=plan.alpha,
-            diagonal=self._diagonal,
-            weight=rows.document_weights(),
-            verbose=self.verbose,
-        )
+        X, weight = queries.group(as_dense(rows.X)), rows.document_weights()
+        pairs = DocumentPairs(X, queries, values, self._diagonal, weight)
+        model = fit_pairs(pairs, self.pair_features, regressor, plan.alpha, verbose=self.verbose)
         if hasattr(model, "n_iter_"):
             self.n_iter_ = model.n_iter_
         return model

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from skcalrank._solvers import fit_pairs
+from skcalrank._solvers import DocumentPairs, fit_pairs
 from skcalrank._solvers._bilinear import fit_bilinear
 from skcalrank.data import Queries
 
@@ -53,29 +53,13 @@ class Problem:
         return np.array(rows, dtype=float), np.array(targets), weights or None
 
     def fit(self, features, regressor, alpha=1.0):
-        return fit_pairs(
-            self.X,
-            self.queries,
-            self.values,
-            features,
-            regressor,
-            alpha=alpha,
-            diagonal=self.diagonal,
-            weight=self.weight,
-        )
+        return fit_pairs(self.pairs(), features, regressor, alpha)
+
+    def pairs(self):
+        return DocumentPairs(self.X, self.queries, self.values, self.diagonal, self.weight)
 
     def fit_bilinear(self, alpha=1.0, *, tol=1e-12, max_iter=1000, **options):
-        return fit_bilinear(
-            self.X,
-            self.queries,
-            self.values,
-            alpha,
-            diagonal=self.diagonal,
-            weight=self.weight,
-            tol=tol,
-            max_iter=max_iter,
-            **options,
-        )
+        return fit_bilinear(self.pairs(), alpha, tol=tol, max_iter=max_iter, **options)
 
 
 def kronecker(first, second):

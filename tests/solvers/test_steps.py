@@ -8,7 +8,7 @@ from skcalrank import (
     PairwiseDisagreementRanker,
     PairwiseLogisticRanker,
 )
-from skcalrank._solvers import AveragedDescent, check_features
+from skcalrank._solvers import AveragedDescent, DocumentPairs, check_features
 from skcalrank._solvers._bilinear import fit_bilinear
 from skcalrank.data import Queries
 
@@ -53,19 +53,17 @@ class AllPairs(PairwiseDisagreementRanker):
 
 
 def test_a_bilinear_fit_without_any_curvature_ends_at_zero():
-    problem = {"diagonal": False, "weight": np.array([2.0**60, 1.0]), "tol": 1e-10, "max_iter": 9}
+    X, queries, weight = np.ones((2, 1)), Queries.equal(1, 2), np.array([2.0**60, 1.0])
+    pairs = DocumentPairs(X, queries, lambda i, j: 1.0 * (i != j), False, weight)
     with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations"):
-        fit = fit_bilinear(
-            np.ones((2, 1)), Queries.equal(1, 2), lambda i, j: 1.0 * (i != j), 0.0, **problem
-        )
+        fit = fit_bilinear(pairs, 0.0, max_iter=9)
     assert fit.coef_ == 0
 
 
 def test_a_bilinear_fit_is_done_at_its_tolerance(rng):
     X, queries, table = rng.normal(size=(12, 3)), Queries.equal(3, 4), rng.normal(size=(12, 12))
-    problem = (X, queries, lambda i, j: table[i, j], 0.1)
-    fixed = {"diagonal": True, "weight": None}
+    pairs = DocumentPairs(X, queries, lambda i, j: table[i, j], True, None)
     with pytest.warns(ConvergenceWarning):
-        first = fit_bilinear(*problem, **fixed, tol=1e-12, max_iter=2)
-    again = fit_bilinear(*problem, **fixed, tol=first.residual_, max_iter=9)
+        first = fit_bilinear(pairs, 0.1, tol=1e-12, max_iter=2)
+    again = fit_bilinear(pairs, 0.1, tol=first.residual_, max_iter=9)
     assert again.n_iter_ == 2
