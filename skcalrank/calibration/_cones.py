@@ -80,7 +80,16 @@ def projected_newton(
         reach = 2.0 * (1.0 + largest(scores_of(steps) - margin))
         towards /= np.maximum(largest(scores_of(towards)) / reach, 1.0)[:, None]
         rounding = _ROUNDING * (np.abs(value) + scale)
-        trial, reached = _line_search(risk, value, steps, gradient, towards, lowest, rounding)
+        # Halve the moves until the risk decreases sufficiently.
+        length = np.ones((len(steps), 1))
+        for _ in range(_HALVINGS):
+            trial = np.maximum(steps + length * towards, lowest)
+            reached = risk(trial)
+            promised = (gradient * (steps - trial)).sum(axis=1)
+            worse = ~(reached - value <= rounding - 1e-4 * promised)
+            if not worse.any():
+                break
+            length[worse] /= 2
         better = reached < value
         if not (value - reached > rounding).any():
             break
@@ -91,28 +100,6 @@ def projected_newton(
 def largest(x: Floats) -> Floats:
     """Return the largest absolute value of each row."""
     return np.abs(x).max(axis=1, initial=0.0)
-
-
-def _line_search(
-    risk: Callable[..., Any],
-    value: Floats,
-    steps: Floats,
-    gradient: Floats,
-    towards: Floats,
-    lowest: Any,
-    rounding: Floats,
-) -> tuple[Floats, Floats]:
-    """Halve the moves until the risk decreases sufficiently."""
-    length = np.ones((len(steps), 1))
-    for _ in range(_HALVINGS):
-        trial = np.maximum(steps + length * towards, lowest)
-        reached = risk(trial)
-        promised = (gradient * (steps - trial)).sum(axis=1)
-        worse = ~(reached - value <= rounding - 1e-4 * promised)
-        if not worse.any():
-            break
-        length[worse] /= 2
-    return trial, reached
 
 
 def newton_steps(gradient: Floats, hessian: Floats, bound: Bools) -> Floats:
