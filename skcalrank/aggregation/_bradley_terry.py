@@ -7,9 +7,8 @@ from ..columns import arrays
 from ..columns.types import Bools, Floats
 from ..data import check
 from ..judgments import PreferenceTarget
-from ._graph import components, solve_laplacian
 from ._judgments import tally_of
-from ._tally import Tally, check_iteration, solve_in_batches, warn_of
+from ._tally import Tally, check_iteration
 
 # Prior knowledge about the scores: so many of them, of this precision.
 _KNOWN, _PRECISION = 2.0, 3.0
@@ -113,10 +112,9 @@ def bradley_terry(
     tally = tally_of(y, "bradley_terry")
     penalty = np.full(tally.queries.n_queries, _PRECISION if learned else float(alpha))
     if alpha == 0:
-        _, endless = components(tally, "strong")
+        _, endless = tally.components("strong")
         penalty[endless] = FALLBACK_ALPHA
-        warn_of(
-            tally,
+        tally.warn_of(
             endless,
             "has no single maximum of the likelihood, because some of its documents never lose to, "
             f"or never meet, the others: alpha={FALLBACK_ALPHA} is used. Set alpha='auto' or > 0.",
@@ -128,7 +126,7 @@ def bradley_terry(
         scores, done, penalty[ids] = _newton(batch, penalty[ids], tol, max_iter, learned)
         return scores, done
 
-    return tally.in_rows(solve_in_batches(tally, solve, max_iter))
+    return tally.in_rows(tally.solve_in_batches(solve, max_iter))
 
 
 def _warn_of_groups(tally: Tally, y: PreferenceTarget) -> None:
@@ -136,7 +134,7 @@ def _warn_of_groups(tally: Tally, y: PreferenceTarget) -> None:
 
     Documents without comparisons have the score 0 of no knowledge.
     """
-    group, ones = components(tally, "weak")[0], np.ones(len(tally.first))
+    group, ones = tally.components("weak")[0], np.ones(len(tally.first))
     compared = tally.row_sums(ones, ones) > 0
     last = tally.queries.max(np.where(compared, group, -1))
     apart = compared & (group < tally.queries.repeat(last))
@@ -146,8 +144,7 @@ def _warn_of_groups(tally: Tally, y: PreferenceTarget) -> None:
         order = tally.queries.order
         ends = [one, other] if order is None else order[[one, other]].tolist()
         names = " and ".join(map(y.document_name, ends))
-        warn_of(
-            tally,
+        tally.warn_of(
             tally.queries.max(apart) > 0,
             f"has groups of documents that never met, as those of {names}: each group is centered "
             "at 0, and the order between groups is not meaningful. Compare documents of both, or "
@@ -173,8 +170,8 @@ def _newton(
         # A tolerance proportional to the last step keeps the convergence quadratic.
         exact_to = np.minimum(moved, 0.1)
         scale = tally.row_sums(gained + lost, gained + lost)
-        step, _ = solve_laplacian(
-            tally, total * win * lose, ridge, gradient, scale, exact_to, 10_000
+        step, _ = tally.solve_laplacian(
+            total * win * lose, ridge, gradient, scale, exact_to, 10_000
         )
         change = tally.largest(np.abs(edges @ step))
         moved = np.where(done, moved, change)

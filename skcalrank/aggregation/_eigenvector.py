@@ -5,7 +5,7 @@ import numpy as np
 from ..columns.types import Bools, Floats
 from ..judgments import PreferenceTarget
 from ._judgments import tally_of
-from ._tally import Tally, check_iteration, solve_in_batches
+from ._tally import Tally, check_iteration
 
 
 def principal_eigenvector(
@@ -56,7 +56,7 @@ def principal_eigenvector(
     def solve(batch: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
         return _power_iteration(batch, odds[pairs], tol, max_iter)
 
-    return tally.in_rows(solve_in_batches(tally, solve, max_iter))
+    return tally.in_rows(tally.solve_in_batches(solve, max_iter))
 
 
 def _power_iteration(tally: Tally, odds: Floats, tol: float, max_iter: int) -> tuple[Floats, Bools]:

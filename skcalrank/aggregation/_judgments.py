@@ -12,7 +12,7 @@ from ..columns import arrays
 from ..columns.types import Array, Floats, Ints
 from ..data import OneQueryWarning, Queries, is_settled
 from ..judgments import ClickSessions, PreferenceTarget
-from ._tally import Tally, warn_of
+from ._tally import Tally
 
 
 @dataclass
@@ -228,7 +228,7 @@ def tally_of(y: Any, structure: str) -> Tally:
         place = int(np.argmax(never))
         name = y.document_name(place if queries.order is None else int(queries.order[place]))
         text = f"has documents that were never compared, such as {name}: their scores say nothing."
-        warn_of(tally, queries.max(never) > 0, f"{text} Compare them, or leave them out.")
+        tally.warn_of(queries.max(never) > 0, f"{text} Compare them, or leave them out.")
     return tally
 
 

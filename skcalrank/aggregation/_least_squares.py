@@ -8,9 +8,8 @@ from scipy.special import log_expit, ndtri_exp
 from ..columns.types import Bools, Floats
 from ..data import check
 from ..judgments import PreferenceTarget
-from ._graph import components, solve_laplacian
 from ._judgments import tally_of
-from ._tally import Tally, check_iteration, solve_in_batches, warn_of
+from ._tally import Tally, check_iteration
 
 LINKS = ("logit", "probit", "linear")
 
@@ -78,12 +77,11 @@ def thurstone_mosteller(
     def solve(batch: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
         right, size = batch.incidence.T @ asked[pairs], np.abs(asked[pairs])
         ones, none = np.ones(len(batch.first)), np.zeros(len(right))
-        return solve_laplacian(batch, ones, none, right, batch.row_sums(size, size), tol, max_iter)
+        return batch.solve_laplacian(ones, none, right, batch.row_sums(size, size), tol, max_iter)
 
-    scores = solve_in_batches(tally, solve, max_iter)
-    component, apart = components(tally, "weak")
-    warn_of(
-        tally,
+    scores = tally.solve_in_batches(solve, max_iter)
+    component, apart = tally.components("weak")
+    tally.warn_of(
         apart,
         "has documents that no chain of comparisons connects: each connected component is centered "
         "at 0, and the order between components is not meaningful.",

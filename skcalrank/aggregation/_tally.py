@@ -6,14 +6,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
-from ..columns import CACHE_CELLS
+from ..columns import CACHE_CELLS, arrays
 from ..columns.types import Bools, Floats, Ints
 from ..data import Queries, check, lazy_property, warn
 
 # Number of rows that are processed at a time, so that a few arrays of them fit into the cache.
 _BATCH_ROWS = CACHE_CELLS // 8
+
+_ROUNDING = 8 * np.finfo(float).eps
+
+
+#: What solves some queries: their tally, and the slices of queries and of pairs.
+_Solve: TypeAlias = Callable[["Tally", slice, slice], tuple[Floats, Bools]]
 
 
 @dataclass
@@ -103,8 +110,7 @@ class Tally:
         check.number("c", c, ">= 0", "or None for half a judgment")
         win, lose = (share + c for share in self.law(conditional))
         one_way = (win == 0) | (lose == 0)
-        warn_of(
-            self,
+        self.warn_of(
             np.bincount(self.pair_query[one_way], minlength=self.queries.n_queries) > 0,
             "has pairs of documents of which always the same one wins. Without smoothing their "
             "odds are infinite, so the pairs are left out: set c > 0, or None.",
@@ -112,53 +118,105 @@ class Tally:
         win[one_way] = lose[one_way] = 1.0
         return np.log(win) - np.log(lose)
 
+    def warn_of(self, which: Bools, text: str, category: type[Warning] = UserWarning) -> None:
+        """Warn about queries, by the name of the first one.
+
+        A silent tally suppresses all but convergence warnings.
+        """
+        ids = np.flatnonzero(which)
+        if not len(ids) or (self.silent and category is UserWarning):
+            return
+        others = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
+        warn(f"Query {self.queries.name(int(ids[0]))!r}{others} {text}", category)
+
+    def components(self, connection: str) -> tuple[Ints, Bools]:
+        """Return the component of each document, and whether each query has more than one.
+
+        Components are numbered over all queries, and each is within one query.
+        With the connection "weak", documents that have been compared are connected. With "strong",
+        there is a chain of wins from each document of a component to every other one.
+        """
+        win, lose = self.wins > 0, self.losses > 0
+        winner = np.concatenate([self.first[win], self.second[lose]])
+        loser = np.concatenate([self.second[win], self.first[lose]])
+        n = self.queries.n_rows
+        graph = csr_matrix((np.ones(len(winner), dtype=np.int8), (winner, loser)), shape=(n, n))
+        labels = connected_components(graph, connection=connection)[1]
+        return labels, self.queries.max(labels) > -self.queries.max(-labels)
+
+    def solve_laplacian(
+        self,
+        weight: Floats,
+        ridge: Floats,
+        right: Floats,
+        scale: Floats,
+        tol: float | Floats,
+        max_iter: int,
+    ) -> tuple[Floats, Bools]:
+        """Solve ``(E' W E + ridge) x = right`` for each query, by conjugate gradients.
+
+        E is the incidence matrix and W the non-negative `weight` of each pair. All queries iterate
+        at the same time, each with its own step length. A query stops when the norm of its
+        residual, in the diagonal preconditioner, is `tol` times that of the right side, or is a
+        rounding error in comparison with `scale`, the absolute values whose sum is the right side.
+        Return a solution, and whether each query has converged.
+        """
+        queries, upper = self.queries, self.upper(weight)
+        lower = upper.T
+        diagonal = self.row_sums(weight, weight) + ridge
+        # The right side of a document without comparisons is 0, and so is its solution.
+        diagonal[diagonal == 0] = 1.0
+        x = np.zeros(queries.n_rows)
+        residual = right.copy()
+        direction = residual / diagonal
+        size = queries.sum(residual * direction)
+        rounding = queries.sum(np.square(_ROUNDING * scale) / diagonal)
+        goal = np.maximum(np.square(tol) * size, rounding)
+        for _ in range(max_iter):
+            going = size > goal
+            if not going.any():
+                break
+            image = diagonal * direction - upper @ direction - lower @ direction
+            curvature = queries.sum(direction * image)
+            step = queries.repeat(np.where(going, arrays.safe_divide(size, curvature), 0.0))
+            x += step * direction
+            residual -= step * image
+            scaled = residual / diagonal
+            previous, size = size, np.where(going, queries.sum(residual * scaled), size)
+            direction *= queries.repeat(np.where(going, arrays.safe_divide(size, previous), 0.0))
+            direction += scaled
+        return x, size <= goal
+
+    def solve_in_batches(self, solve: _Solve, max_iter: int) -> np.ndarray:
+        """Return values of the documents, solved for some queries at a time.
+
+        `solve` takes the tally of some queries, and the slices of these queries and of their pairs.
+        It returns the values, and whether each query has converged. Warn about queries that have
+        not.
+        """
+        values = np.zeros(self.queries.n_rows)
+        converged = np.ones(self.queries.n_queries, dtype=bool)
+        for ids, rows, queries in self.queries.parts(_BATCH_ROWS):
+            pairs = slice(self.pair_ptr[ids.start], self.pair_ptr[ids.stop])
+            batch = replace(
+                self,
+                queries=queries,
+                first=self.first[pairs] - rows.start,
+                second=self.second[pairs] - rows.start,
+                wins=self.wins[pairs],
+                losses=self.losses[pairs],
+                n_judgments=self.n_judgments[ids],
+            )
+            values[rows], converged[ids] = solve(batch, ids, pairs)
+        self.warn_of(
+            ~converged,
+            f"has not converged in max_iter={max_iter} iterations: increase max_iter or tol.",
+            ConvergenceWarning,
+        )
+        return values
+
 
 def check_iteration(tol: Any, max_iter: Any) -> None:
     """Raise unless the tolerance and the number of iterations are positive."""
     check.number("tol", tol, "> 0")
     check.count("max_iter", max_iter)
-
-
-def warn_of(tally: Tally, which: Bools, text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn about queries, by the name of the first one.
-
-    A silent tally suppresses all but convergence warnings.
-    """
-    ids = np.flatnonzero(which)
-    if not len(ids) or (tally.silent and category is UserWarning):
-        return
-    others = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
-    warn(f"Query {tally.queries.name(int(ids[0]))!r}{others} {text}", category)
-
-
-#: What solves some queries: their tally, and the slices of queries and of pairs.
-_Solve: TypeAlias = Callable[[Tally, slice, slice], tuple[Floats, Bools]]
-
-
-def solve_in_batches(tally: Tally, solve: _Solve, max_iter: int) -> np.ndarray:
-    """Return values of the documents, solved for some queries at a time.
-
-    `solve` takes the tally of some queries, and the slices of these queries and of their pairs. It
-    returns the values, and whether each query has converged. Warn about queries that have not.
-    """
-    values = np.zeros(tally.queries.n_rows)
-    converged = np.ones(tally.queries.n_queries, dtype=bool)
-    for ids, rows, queries in tally.queries.parts(_BATCH_ROWS):
-        pairs = slice(tally.pair_ptr[ids.start], tally.pair_ptr[ids.stop])
-        batch = replace(
-            tally,
-            queries=queries,
-            first=tally.first[pairs] - rows.start,
-            second=tally.second[pairs] - rows.start,
-            wins=tally.wins[pairs],
-            losses=tally.losses[pairs],
-            n_judgments=tally.n_judgments[ids],
-        )
-        values[rows], converged[ids] = solve(batch, ids, pairs)
-    warn_of(
-        tally,
-        ~converged,
-        f"has not converged in max_iter={max_iter} iterations: increase max_iter or tol.",
-        ConvergenceWarning,
-    )
-    return values
