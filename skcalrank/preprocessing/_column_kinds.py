@@ -50,14 +50,9 @@ class Column(ABC):
         self.name = name
 
     @property
-    def outputs(self) -> list[str]:
-        """Names of the columns of numbers."""
-        return self.output_names(str(self.name))
-
-    @property
     def n_outputs(self) -> int:
         """Number of columns of numbers."""
-        return 1
+        return len(self.output_names(""))
 
     def output_names(self, name: str) -> list[str]:
         """Return the names of the columns of numbers of a column of some name."""
@@ -93,10 +88,6 @@ class LeftOut(Column):
         super().__init__(name)
         self.kind = kind  # type: ignore[misc]
         self.example = "" if example is None else repr(level_of(example))
-
-    @property
-    def n_outputs(self) -> int:
-        return 0
 
     def output_names(self, name: str) -> list[str]:
         del name
@@ -264,10 +255,6 @@ class Date(Column):
         super().__init__(name)
         self.first, self.last, self.parts = moments.first, moments.last, moments.varying()
 
-    @property
-    def n_outputs(self) -> int:
-        return 1 + len(self.parts)
-
     def output_names(self, name: str) -> list[str]:
         return [name, *(f"{name}_{part}" for part in self.parts)]
 
@@ -299,10 +286,6 @@ class Text(Column):
         # Sums depend on the order, which follows from the type of the column.
         order = sorted(range(len(levels.values)), key=levels.values.__getitem__)
         self.words = Words.fit([levels.values[k] for k in order], levels.counts[order])
-
-    @property
-    def n_outputs(self) -> int:
-        return self.words.n_outputs + (self.category is not None)
 
     def output_names(self, name: str) -> list[str]:
         return [name] * (self.category is not None) + self.words.outputs(name)
