@@ -5,11 +5,9 @@ from itertools import chain, combinations, pairwise
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog, nnls
-from scipy.sparse import block_diag, csr_array, hstack
+from scipy.optimize import nnls
 
 from ..columns.types import Bools, Floats, Ints
-from ..losses import PreferenceHinge
 
 # Largest numbers of Newton iterations and of halvings of a step. Only minima at infinity need many
 # iterations; they end when the decrease is a rounding error.
@@ -28,32 +26,6 @@ def sorted_cones(positions: Ints) -> Floats:
     shape (n, r - 1, r).
     """
     return -1.0 * (np.arange(1, positions.shape[1])[:, None] < positions[:, None, :])
-
-
-def minimize_smooth(
-    loss: Any, cones: Floats, ahead: Floats, weight: Floats, margin: Floats, free: bool
-) -> Floats:
-    """Return the scores of least ``sum_t weight_t f(ahead_t . s - margin_t)`` on every cone.
-
-    If `free`, steps may be negative, so that each cone is a linear space.
-    """
-    lead = cones @ ahead.T
-
-    def ahead_of(steps: Floats) -> Floats:
-        return np.einsum("nk,nkt->nt", steps, lead)
-
-    def risk(steps: Floats) -> Floats:
-        return loss.terms(ahead_of(steps) - margin) @ weight
-
-    def derivatives(steps: Floats) -> tuple[Floats, Floats]:
-        x = ahead_of(steps) - margin
-        gradient = np.einsum("nt,nkt->nk", loss.slopes(x) * weight, lead)
-        curved = np.einsum("nt,nkt->nkt", loss.curvatures(x) * weight, lead)
-        return gradient, np.einsum("nkt,nlt->nkl", curved, lead)
-
-    lowest, start = -np.inf if free else 0.0, np.zeros(lead.shape[:2])
-    steps = projected_newton(risk, derivatives, ahead_of, start, lowest, margin=margin)
-    return np.einsum("nk,nki->ni", steps, cones)
 
 
 def projected_newton(
@@ -110,32 +82,6 @@ def newton_steps(gradient: Floats, hessian: Floats, bound: Bools) -> Floats:
     ridge = 1e-14 * np.trace(hessian, axis1=1, axis2=2) + np.finfo(float).tiny
     hessian = hessian + (bound + ridge[:, None])[:, :, None] * np.eye(k)
     return np.linalg.solve(hessian, np.where(bound, 0.0, gradient)[:, :, None])[:, :, 0]
-
-
-class SharpHinge(PreferenceHinge):
-    """The hinge ``(1 - x)_+`` with its corner, which linear programs can handle."""
-
-    def terms(self, ahead: Floats) -> Floats:
-        return np.maximum(1.0 - ahead, 0.0)
-
-
-def minimize_hinge(
-    _: SharpHinge, cones: Floats, ahead: Floats, weight: Floats, margin: Floats, free: bool
-) -> Floats:
-    """Return the result of :func:`minimize_smooth` for the hinge, by a linear program."""
-    n, k = cones.shape[:2]
-    lead = block_diag([csr_array((cone @ ahead.T).T) for cone in cones])
-    n_slack = n * len(weight)
-    ends = np.arange(n_slack + 1)
-    slack = csr_array((np.ones(n_slack), ends[:-1], ends), shape=(n_slack, n_slack))
-    result = linprog(
-        np.concatenate([np.zeros(n * k), np.tile(weight, n)]),
-        A_ub=-hstack([lead, slack]).tocsr(),
-        b_ub=-np.tile(1.0 + margin, n),
-        bounds=[(None if free else 0.0, None)] * (n * k) + [(0.0, None)] * n_slack,
-        method="highs",
-    )
-    return np.einsum("nk,nki->ni", result.x[: n * k].reshape(n, k), cones)
 
 
 def distance_to_cone(point: Floats, constraints: Floats) -> Floats:

@@ -11,26 +11,22 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import block_diag, csr_array, hstack
 
 from ..columns.types import Floats, Ints
 from ..data import Queries
 from ..losses import (
     LOSSES,
     PreferenceExponential,
+    PreferenceHinge,
     PreferenceLogistic,
     PreferenceLoss,
     PreferenceSquaredHinge,
     get_loss,
 )
 from ..measures import Measure, PairMeasure, PairwiseDisagreement, get_measure
-from ._cones import (
-    SharpHinge,
-    algorithm_cones,
-    distance_to_cone,
-    minimize_hinge,
-    minimize_smooth,
-    sorted_cones,
-)
+from ._cones import algorithm_cones, distance_to_cone, projected_newton, sorted_cones
 from ._numeric import NumericalRisk
 from ._orders import all_positions, pooled
 from ._risk import ConditionalRisk
@@ -90,13 +86,12 @@ class TargetRisk(ConditionalRisk):
 
 
 class PreferenceRisk(ConditionalRisk):
-    """Risk of convex losses of single preferences, ``sum_t weight_t f(s_i - s_j - margin_t)``."""
+    """Risk of smooth losses of single preferences, ``sum_t weight_t f(s_i - s_j - margin_t)``."""
 
-    def __init__(
-        self, loss: Any, minimize: Any, preferences: Floats, probabilities: Floats, margin: bool
-    ) -> None:
-        self.loss, self._minimize = loss, minimize
-        self.smooth = minimize is minimize_smooth
+    smooth = True
+
+    def __init__(self, loss: Any, preferences: Floats, probabilities: Floats, margin: bool) -> None:
+        self.loss = loss
         matrices = preferences if margin else np.tensordot(probabilities, preferences, 1)[None]
         outcome, winner, loser = np.nonzero(matrices)
         identity = np.eye(matrices.shape[1])
@@ -110,7 +105,27 @@ class PreferenceRisk(ConditionalRisk):
         self.error = 1e-10 * self.infimum
 
     def _solve(self, cones: Floats, free: bool = False) -> Floats:
-        return self._minimize(self.loss, cones, self.ahead, self.weight, self.margin, free)
+        """Return the scores of least risk on every cone.
+
+        If `free`, steps may be negative, so that each cone is a linear space.
+        """
+        loss, weight, margin, lead = self.loss, self.weight, self.margin, cones @ self.ahead.T
+
+        def ahead_of(steps: Floats) -> Floats:
+            return np.einsum("nk,nkt->nt", steps, lead)
+
+        def risk(steps: Floats) -> Floats:
+            return loss.terms(ahead_of(steps) - margin) @ weight
+
+        def derivatives(steps: Floats) -> tuple[Floats, Floats]:
+            x = ahead_of(steps) - margin
+            gradient = np.einsum("nt,nkt->nk", loss.slopes(x) * weight, lead)
+            curved = np.einsum("nt,nkt->nkt", loss.curvatures(x) * weight, lead)
+            return gradient, np.einsum("nkt,nlt->nkl", curved, lead)
+
+        lowest, start = -np.inf if free else 0.0, np.zeros(lead.shape[:2])
+        steps = projected_newton(risk, derivatives, ahead_of, start, lowest, margin=margin)
+        return np.einsum("nk,nki->ni", steps, cones)
 
     def risk(self, u: Floats) -> Floats:
         return self.loss.terms(u @ self.ahead.T - self.margin) @ self.weight
@@ -126,6 +141,34 @@ class PreferenceRisk(ConditionalRisk):
         scores = self._solve(sorted_cones(positions))
         least = self.risk(scores)
         return least, least, scores
+
+
+class SharpHinge(PreferenceHinge):
+    """The hinge ``(1 - x)_+`` with its corner, which linear programs can handle."""
+
+    def terms(self, ahead: Floats) -> Floats:
+        return np.maximum(1.0 - ahead, 0.0)
+
+
+class HingeRisk(PreferenceRisk):
+    """Risk of the hinge, minimized by a linear program."""
+
+    smooth = False
+
+    def _solve(self, cones: Floats, free: bool = False) -> Floats:
+        n, k = cones.shape[:2]
+        lead = block_diag([csr_array((cone @ self.ahead.T).T) for cone in cones])
+        n_slack = n * len(self.weight)
+        ends = np.arange(n_slack + 1)
+        slack = csr_array((np.ones(n_slack), ends[:-1], ends), shape=(n_slack, n_slack))
+        result = linprog(
+            np.concatenate([np.zeros(n * k), np.tile(self.weight, n)]),
+            A_ub=-hstack([lead, slack]).tocsr(),
+            b_ub=-np.tile(1.0 + self.margin, n),
+            bounds=[(None if free else 0.0, None)] * (n * k) + [(0.0, None)] * n_slack,
+            method="highs",
+        )
+        return np.einsum("nk,nki->ni", result.x[: n * k].reshape(n, k), cones)
 
 
 class PairRisk(ConditionalRisk):
@@ -178,12 +221,12 @@ _NEAREST: dict[Any, dict[str, Any]] = {
 }
 
 
-# Losses of single preferences, and the functions that minimize them on cones.
+# Losses of single preferences.
 _OF_PREFERENCES = {
-    "hinge": (SharpHinge(), minimize_hinge),
-    "logistic": (PreferenceLogistic(), minimize_smooth),
-    "exponential": (PreferenceExponential(), minimize_smooth),
-    "squared_hinge": (PreferenceSquaredHinge(), minimize_smooth),
+    "hinge": SharpHinge(),
+    "logistic": PreferenceLogistic(),
+    "exponential": PreferenceExponential(),
+    "squared_hinge": PreferenceSquaredHinge(),
 }
 
 
@@ -215,16 +258,15 @@ def _of_targets(distribution: Any, measure: Measure, loss: Any) -> ConditionalRi
 def _of_preferences(
     distribution: Any, measure: PairwiseDisagreement, loss: str, margin: bool
 ) -> PreferenceRisk:
-    preferences = _preferences(distribution, measure)
-    return PreferenceRisk(*_OF_PREFERENCES[loss], preferences, distribution.probabilities, margin)
+    preferences, p = _preferences(distribution, measure), distribution.probabilities
+    risk = HingeRisk if loss == "hinge" else PreferenceRisk
+    return risk(_OF_PREFERENCES[loss], preferences, p, margin)
 
 
 def _of_own_preferences(distribution: Any, measure: Any, loss: PreferenceLoss) -> PreferenceRisk:
     """Return the risk of a loss of single preferences that is not of the package."""
     preferences = loss.stated(_preferences(distribution, measure))
-    risk = PreferenceRisk(
-        loss, minimize_smooth, preferences, distribution.probabilities, loss.margin
-    )
+    risk = PreferenceRisk(loss, preferences, distribution.probabilities, loss.margin)
     risk.certificate = "tangents"
     return risk
 
