@@ -79,7 +79,7 @@ def advice_on_separators(names: Any) -> str:
 
 
 def csv_frames(
-    path: Any, columns: Columns, chunk_rows: int | None, separator: str = ","
+    separator: str, path: Any, columns: Columns, chunk_rows: int | None, _schema: Any = None
 ) -> Iterator[Any]:
     """Yield the frames of a CSV file; without `chunk_rows` one of all rows."""
     needs("pandas")

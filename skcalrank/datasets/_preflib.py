@@ -90,23 +90,23 @@ def load_preflib(path: str | Path, *, expand: bool = True) -> LabelRankingData:
     header, names = _read_header(lines)
     data_type = _data_type(path, header.get("DATA TYPE"))
     counts, orders = _read_orders(path, lines)
-    r, first = _n_alternatives(path, header.get("NUMBER ALTERNATIVES"), names, orders)
-    _check_names(path, names, r, first)
-    _check_sizes(path, counts, r, expand)
+    known = _alternatives(path, header.get("NUMBER ALTERNATIVES"), names, orders)
+    _check_names(path, names, known)
+    _check_sizes(path, counts, len(known), expand)
     for where, groups in orders:
-        _check_order(where, groups, data_type, range(first, first + r))
+        _check_order(where, groups, data_type, known)
     n_voters = header.get("NUMBER VOTERS", sum(counts))
     if n_voters != sum(counts):
         warn(
             f"{path.name} has the orders of {sum(counts)} voters, its header says "
             f"{n_voters}: it may have been cut off or edited."
         )
-    positions = _positions(orders, r, first)
+    positions = _positions(orders, known)
     positions = np.repeat(positions, counts, axis=0) if expand else positions
     return LabelRankingData(
         np.ones((len(positions), 1)),
         positions,
-        item_names=[names.get(number, str(number)) for number in range(first, first + r)],
+        item_names=[names.get(number, str(number)) for number in known],
         feature_names=["constant"],
         weights=None if expand else np.array(counts, dtype=float),
         description=f"{header.get('TITLE') or 'Orders'}, read from {path.name}.",
@@ -178,25 +178,23 @@ def _read_orders(path: Path, lines: list[tuple[str, str]]) -> tuple[Any, ...]:
     return counts, orders
 
 
-def _n_alternatives(
-    path: Path, said: int | None, names: dict[int, str], orders: Any
-) -> tuple[int, int]:
-    """Return the number of alternatives, of the header or up to the largest, and the first one."""
+def _alternatives(path: Path, said: int | None, names: dict[int, str], orders: Any) -> range:
+    """Return the alternatives, as many as the header says, or up to the largest."""
     numbers = {*names, *(item for _, groups in orders for group in groups for item in group)}
     first = 0 if 0 in numbers else 1
     r = max(numbers) + 1 - first if said is None else said
     if r < 2:
         raise ValueError(f"{path} has {r} alternatives: there is nothing to rank below 2.")
-    return r, first
+    return range(first, first + r)
 
 
-def _check_names(path: Path, names: dict[int, str], r: int, first: int) -> None:
+def _check_names(path: Path, names: dict[int, str], known: range) -> None:
     number_of: dict[str, int] = {}
     for number, name in names.items():
-        if not first <= number < first + r:
+        if number not in known:
             raise ValueError(
-                f"{path.name} names alternative {number} ({name!r}), but there are {r}, from "
-                f"{first}."
+                f"{path.name} names alternative {number} ({name!r}), but there are {len(known)}, "
+                f"from {known[0]}."
             )
         if number_of.setdefault(name, number) != number:
             raise ValueError(
@@ -239,16 +237,16 @@ def _check_order(where: str, groups: list[list[int]], data_type: str | None, kno
         )
 
 
-def _positions(orders: Any, r: int, first: int) -> Floats:
+def _positions(orders: Any, known: range) -> Floats:
     """Return positions from 1, one row per order; tied items share the mean, NaN is unranked.
 
     With mean positions the net preference of a complete order is ``r + 1 - 2 * position``, ties or
     not.
     """
-    positions = np.full((len(orders), r), np.nan)
+    positions = np.full((len(orders), len(known)), np.nan)
     for row, (_, groups) in zip(positions, orders):
         before = 0
         for group in groups:
-            row[np.array(group) - first] = before + (len(group) + 1) / 2
+            row[np.array(group) - known[0]] = before + (len(group) + 1) / 2
             before += len(group)
     return positions

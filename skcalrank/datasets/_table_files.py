@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import chain
 from math import prod
 from pathlib import Path, PurePath
@@ -280,17 +281,11 @@ class TableFormat(NamedTuple):
     schema: Callable[[list[Any], Columns, list[str]], Any] | None = None
 
 
-def _of_text(separator: str) -> TableFormat:
-    def frames(path: Path, columns: Columns, chunk_rows: int | None, _: Any) -> Iterator[Any]:
-        return csv_frames(path, columns, chunk_rows, separator)
-
-    return TableFormat(frames)
-
-
+_CSV, _TSV = (TableFormat(partial(csv_frames, separator)) for separator in ",\t")
 _PARQUET = TableFormat(_parquet_frames, packed=True, shape=_parquet_shape, schema=_parquet_schema)
 
 #: Formats of tables by suffix; a new one is an entry here.
-TABLES = {".csv": _of_text(","), ".tsv": _of_text("\t"), ".parquet": _PARQUET, ".pq": _PARQUET}
+TABLES = {".csv": _CSV, ".tsv": _TSV, ".parquet": _PARQUET, ".pq": _PARQUET}
 
 
 # -- columns -----------------------------------------------------------------------
