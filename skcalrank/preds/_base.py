@@ -9,8 +9,7 @@ import numpy as np
 from ..columns.types import ArrayLike, Floats, Ints, Self
 from ..data import check
 from ._objectives import OBJECTIVES
-from ._rounding import without_rounding
-from ._stacks import PredResult, on_stack
+from ._stacks import PredResult, on_stack, without_rounding
 
 
 def heuristic_cost(r: int) -> float:

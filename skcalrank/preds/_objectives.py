@@ -7,8 +7,7 @@ import numpy as np
 from ..columns import arrays
 from ..columns.types import Array, Bools, Floats, Ints
 from ._quadratic import pairs_at, settled_pairs
-from ._rounding import without_rounding
-from ._stacks import PredResult, order_to_positions, total
+from ._stacks import PredResult, order_to_positions, total, without_rounding
 
 
 class Objective(NamedTuple):

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ..columns.types import Floats, Ints, Self
-from ._rounding import without_rounding
-from ._stacks import PredResult, order_to_positions, parts, total
+from ._stacks import PredResult, order_to_positions, parts, total, without_rounding
 
 # Largest number of documents whose orders are all enumerated.
 ALL_ORDERS_UP_TO = 7

@@ -310,7 +310,7 @@ TESTED_INSIDE = {
     "preds._insertion.OrderSearch": "orders before they are proven, which the map does not show",
     "preds._layers.assignment_bound": "of given shares, which the map chooses",
     "preds._layers.bound_of_rest": "what a search may drop, which its result does not show",
-    "preds._rounding.without_rounding": "values that maps read, and show the order of alone",
+    "preds._stacks.without_rounding": "values that maps read, and show the order of alone",
     "rankers._folds.Split": "folds that no splitter makes",
     "rankers._folds.make_splits": "which rows are held out, of which results are the mean",
     "rankers._folds.training_moments": "moments that are summed up before anything is learned",

@@ -5,7 +5,7 @@ import pytest
 from matrices import MATRICES, posed
 
 from skcalrank.preds import PREDS, Pred, solve_with_ties, sort_positions
-from skcalrank.preds._rounding import without_rounding
+from skcalrank.preds._stacks import without_rounding
 
 
 def copeland(U):
