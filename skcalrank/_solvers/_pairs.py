@@ -107,7 +107,9 @@ class PairRegression:
     def _chunks(self, pairs: DocumentPairs) -> Iterator[tuple[Floats, Floats, Any, Ints]]:
         """Yield features, targets, weights and first documents of some pairs at a time."""
         X, queries, values, diagonal, weight = pairs
-        share = None if weight is None else weight / queries.repeat(queries.mean_weight(weight))
+        share: Any = (
+            None if weight is None else weight / queries.repeat(queries.mean_weight(weight))
+        )
         for first, second in _pairs(queries):
             if not diagonal:
                 off = first != second
