@@ -46,29 +46,35 @@ def with_few_queries():
     return numbers, {name: rows[key] for key, name in FEW.items()}
 
 
-def draw():
-    """Draw both, with two standard errors."""
-    _, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.2), layout="constrained")
+def draw_peers():
+    """Draw differences to each peer, with two standard errors."""
+    _, axes = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
     for shift, (name, label) in zip((-0.12, 0.12), GROUPS.items()):
         values, errors = zip(*to_peers(name).values())
         at = [shift + number for number in range(len(PEERS))]
         bars = [2 * error for error in errors]
-        left.errorbar(values, at, xerr=bars, fmt="o", capsize=3, label=label)
-    left.set_yticks(range(len(PEERS)), PEERS.values())
-    left.legend(loc="lower right", fontsize="small")
-    left.axvline(0, color="0.5", linewidth=1)
-    left.invert_yaxis()
-    left.set(title="all training queries", xlabel="gain in NDCG@10, ± 2 std. errors")
+        axes.errorbar(values, at, xerr=bars, fmt="o", capsize=3, label=label)
+    axes.set_yticks(range(len(PEERS)), PEERS.values())
+    axes.legend(loc="lower right", fontsize="small")
+    axes.axvline(0, color="0.5", linewidth=1)
+    axes.invert_yaxis()
+    axes.set(title="all training queries", xlabel="gain in NDCG@10, ± 2 std. errors")
+    axes.grid(alpha=0.3)
+    plt.show()
+
+
+def draw_few_queries():
+    """Draw differences by number of training queries, with two standard errors."""
+    _, axes = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
     numbers, lines = with_few_queries()
     for shift, (name, found) in zip((0.97, 1.03), lines.items()):
         values, errors = zip(*found)
         at = [shift * number for number in numbers]
-        right.errorbar(at, values, yerr=[2 * e for e in errors], fmt="o-", capsize=4, label=name)
-    right.axhline(0, color="0.5", linewidth=1)
-    right.set(title="9 tables, few training queries", xlabel="training queries", xscale="log")
-    right.set_xticks(numbers, map(str, numbers))
-    right.minorticks_off()
-    right.legend(title="gain over")
-    for axes in (left, right):
-        axes.grid(alpha=0.3)
+        axes.errorbar(at, values, yerr=[2 * e for e in errors], fmt="o-", capsize=4, label=name)
+    axes.axhline(0, color="0.5", linewidth=1)
+    axes.set(title="9 tables, few training queries", xlabel="training queries", xscale="log")
+    axes.set_xticks(numbers, map(str, numbers))
+    axes.minorticks_off()
+    axes.legend(title="gain over")
+    axes.grid(alpha=0.3)
     plt.show()
