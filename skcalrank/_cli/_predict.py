@@ -109,8 +109,8 @@ def run(args: Namespace) -> str:
     if again:
         (query, document), n_queries = min(again), len({query for query, _ in again})
         warn(
-            f"Rows repeat a document of their query: {again.total()} in {n_queries} queries, as "
-            f"{document} in query {query}. Programs that read the file may refuse it, or count "
+            f"{again.total()} rows of {n_queries} queries repeat a document of their query, such "
+            f"as {document} in query {query}. Programs that read the file may refuse it, or count "
             "documents twice: remove such rows, or name documents by another --doc-column."
         )
     return ""

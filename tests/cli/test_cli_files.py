@@ -254,7 +254,7 @@ def test_a_document_that_comes_again_is_told(capsys, model, tmp_path, form):
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 10 + (form == "csv")
     assert err.count("warning") == 1
-    assert "repeat a document of their query: 2 in 2 queries, as CC in query 1." in err
+    assert "2 rows of 2 queries repeat a document of their query, such as CC in query 1." in err
     assert "--doc-column" in err
     assert run(capsys, *argv)  # scores alone name no documents
     assert run(capsys, *argv, "--format", form, "--top-k", "1")
