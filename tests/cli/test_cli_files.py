@@ -237,7 +237,7 @@ def test_predict_an_order_as_csv(capsys, frames, new, tmp_path):
     assert {line.split(",")[1] for line in text[1:]} == {str(n + 1) for n in range(len(frame))}
 
 
-@pytest.mark.filterwarnings("always:Rows repeat")
+@pytest.mark.filterwarnings("always:.*repeat a document")
 @pytest.mark.parametrize("form", ["trec", "csv"])
 def test_a_document_that_comes_again_is_told(capsys, model, tmp_path, form):
     file, _ = model
