@@ -7,7 +7,7 @@ from ..columns import texts
 from ..columns.types import ArrayLike, Axes, Estimator, Matrix, Self
 from ..data import check
 from ..inspection import Explanation, explain_order
-from ._base import Display, literal, styled
+from ._base import Display, handing_on_to, literal, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -106,6 +106,7 @@ class ContributionDisplay(Display):
         return zip(*bars)
 
     @classmethod
+    @handing_on_to(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -116,10 +117,7 @@ class ContributionDisplay(Display):
         qid: ArrayLike | None = None,
         instance: Any = None,
         feature_names: ArrayLike | None = None,
-        ax: Axes | None = None,
-        name: str | None = None,
-        n_features: int = 10,
-        bar_kwargs: dict[str, Any] | None = None,
+        **style: Any,
     ) -> Self:
         """Explain the order of two documents by a fitted ranker, and plot it.
 
@@ -134,23 +132,15 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
-        cls._check_support("from_estimator")
         explanation = explain_order(
             estimator, X, first, second, qid=qid, instance=instance, feature_names=feature_names
         )
-        return cls.from_explanation(
-            explanation, ax=ax, name=name, n_features=n_features, bar_kwargs=bar_kwargs
-        )
+        return cls.from_explanation(explanation, **style)
 
     @classmethod
+    @handing_on_to(plot)
     def from_explanation(
-        cls,
-        explanation: Explanation,
-        *,
-        ax: Axes | None = None,
-        name: str | None = None,
-        n_features: int = 10,
-        bar_kwargs: dict[str, Any] | None = None,
+        cls, explanation: Explanation, *, name: str | None = None, **style: Any
     ) -> Self:
         """Plot an explanation.
 
@@ -165,6 +155,4 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
-        cls._check_support("from_explanation")
-        display = cls(explanation=explanation, name=name)
-        return display.plot(ax, n_features=n_features, bar_kwargs=bar_kwargs)
+        return cls(explanation=explanation, name=name).plot(**style)

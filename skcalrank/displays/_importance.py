@@ -9,7 +9,7 @@ from ..columns import texts
 from ..columns.types import ArrayLike, Axes, Estimator, Floats, Matrix, Self
 from ..data import check
 from ..inspection import ScoreExplanation, explain_scores
-from ._base import Display, literal, styled
+from ._base import Display, handing_on_to, literal, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -95,6 +95,7 @@ class ImportanceDisplay(Display):
         return self
 
     @classmethod
+    @handing_on_to(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -102,10 +103,8 @@ class ImportanceDisplay(Display):
         qid: ArrayLike | None = None,
         *,
         feature_names: ArrayLike | None = None,
-        ax: Axes | None = None,
         name: str | None = None,
-        n_features: int = 20,
-        bar_kwargs: dict[str, Any] | None = None,
+        **style: Any,
     ) -> Self:
         """Compute the contributions of the features to the scores of rows, and plot their means.
 
@@ -122,22 +121,14 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
-        cls._check_support("from_estimator")
         explanation = explain_scores(estimator, X, qid, feature_names=feature_names)
         name = type(estimator).__name__ if name is None else name
-        return cls.from_explanation(
-            explanation, ax=ax, name=name, n_features=n_features, bar_kwargs=bar_kwargs
-        )
+        return cls.from_explanation(explanation, name=name, **style)
 
     @classmethod
+    @handing_on_to(plot)
     def from_explanation(
-        cls,
-        explanation: ScoreExplanation,
-        *,
-        ax: Axes | None = None,
-        name: str | None = None,
-        n_features: int = 20,
-        bar_kwargs: dict[str, Any] | None = None,
+        cls, explanation: ScoreExplanation, *, name: str | None = None, **style: Any
     ) -> Self:
         """Plot the means of contributions.
 
@@ -152,7 +143,5 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
-        cls._check_support("from_explanation")
         importances, names = explanation.importances, explanation.feature_names
-        display = cls(importances=importances, feature_names=names, name=name)
-        return display.plot(ax, n_features=n_features, bar_kwargs=bar_kwargs)
+        return cls(importances=importances, feature_names=names, name=name).plot(**style)

@@ -11,7 +11,7 @@ from ..data import Queries, check
 from ..metrics import Bins, checked_values, predict_with_queries
 from ..rankers import ranker_in
 from ..reliability import CalibratedRankerCV, GuaranteedCutoff, Judged, observed, on_halves
-from ._base import Display, draw_line, literal, name_band, spanned, styled
+from ._base import Display, draw_line, handing_on_to, literal, name_band, spanned, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -120,6 +120,7 @@ class ReliabilityDisplay(Display):
         return self
 
     @classmethod
+    @handing_on_to(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -129,10 +130,8 @@ class ReliabilityDisplay(Display):
         qid: ArrayLike | None = None,
         relevance_level: float | None = None,
         n_bins: int = 10,
-        ax: Axes | None = None,
         name: str | None = None,
-        curve_kwargs: dict[str, Any] | None = None,
-        interval_kwargs: dict[str, Any] | None = None,
+        **style: Any,
     ) -> Self:
         """Plot the values of a fitted estimator, such as a CalibratedRankerCV.
 
@@ -159,7 +158,6 @@ class ReliabilityDisplay(Display):
         -------
         display : ReliabilityDisplay
         """
-        cls._check_support("from_estimator")
         qid = check.carried_qid(y, qid)
         labels, queries = check.target(y, qid)
         values = queries.group(np.asarray(predict_with_queries(estimator, X, qid)))
@@ -172,9 +170,10 @@ class ReliabilityDisplay(Display):
         labels, counts = observed(target, Judged(queries, labels, values, level))
         judged = Judged(queries, labels, values).take(counts)
         display = cls(**_means(judged.labels, judged.scores, judged.queries, n_bins), name=name)
-        return display.plot(ax, curve_kwargs=curve_kwargs, interval_kwargs=interval_kwargs)
+        return display.plot(**style)
 
     @classmethod
+    @handing_on_to(plot)
     def from_predictions(
         cls,
         y_true: ArrayLike,
@@ -182,10 +181,8 @@ class ReliabilityDisplay(Display):
         *,
         qid: ArrayLike | None = None,
         n_bins: int = 10,
-        ax: Axes | None = None,
         name: str | None = None,
-        curve_kwargs: dict[str, Any] | None = None,
-        interval_kwargs: dict[str, Any] | None = None,
+        **style: Any,
     ) -> Self:
         """Plot given values.
 
@@ -209,10 +206,8 @@ class ReliabilityDisplay(Display):
         ValueError
             If the arrays do not fit together.
         """
-        cls._check_support("from_predictions")
         labels, queries = check.target(y_true, qid, name="y_true")
-        display = cls(**_means(labels, y_value, queries, n_bins), name=name)
-        return display.plot(ax, curve_kwargs=curve_kwargs, interval_kwargs=interval_kwargs)
+        return cls(**_means(labels, y_value, queries, n_bins), name=name).plot(**style)
 
 
 def _means(labels: Floats, y_value: Any, queries: Queries, n_bins: int) -> dict[str, Any]:
@@ -309,6 +304,7 @@ class CutoffDisplay(Display):
         return self
 
     @classmethod
+    @handing_on_to(plot)
     def from_estimator(
         cls,
         estimator: GuaranteedCutoff,
@@ -320,10 +316,8 @@ class CutoffDisplay(Display):
         n_sizes: int = 3,
         n_splits: int = 20,
         random_state: Seed = 0,
-        ax: Axes | None = None,
         name: str | None = None,
-        loss_kwargs: dict[str, Any] | None = None,
-        kept_kwargs: dict[str, Any] | None = None,
+        **style: Any,
     ) -> Self:
         """Plot a fitted cut-off on further queries.
 
@@ -362,7 +356,6 @@ class CutoffDisplay(Display):
         ValueError
             If there are too few queries for all values of `alpha`.
         """
-        cls._check_support("from_estimator")
         check.count("n_sizes", n_sizes, "the number of classes of size")
         check.count("n_splits", n_splits, "the number of random halves")
         qid = check.carried_qid(y, qid)
@@ -381,4 +374,4 @@ class CutoffDisplay(Display):
             kept={size: halves.kept[:, which].mean(axis=1) for size, which in classes.items()},
             name=name,
         )
-        return display.plot(ax, loss_kwargs=loss_kwargs, kept_kwargs=kept_kwargs)
+        return display.plot(**style)
