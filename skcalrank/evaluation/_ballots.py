@@ -37,7 +37,7 @@ class Ballots(NamedTuple):
     * `covariates` (n_votes, k), with their `names`.
     * `cluster` (n_votes,): number of the cluster; None = each vote is its own.
     * `weight` (n_votes,)
-    * `cells`: distinct votes as numbers, how often they occur, and the sums of their weights.
+    * `distinct`: items and results of distinct votes, their numbers, and the sums of their weights.
     * `group` (n_items,): from the strongly connected component with the most votes to items alone.
     * `n_groups`: number of groups of two items or more.
     """
@@ -47,7 +47,7 @@ class Ballots(NamedTuple):
     names: list[str]
     cluster: Ints | None
     weight: Floats
-    cells: tuple[Ints, Floats, Floats]
+    distinct: tuple[Ints, Ints, Floats, Floats, Floats]
     group: Ints
     n_groups: int
 
@@ -85,8 +85,9 @@ class Ballots(NamedTuple):
         # A weight of all votes changes neither a score nor an error.
         of_votes = of_votes / of_votes.max()
         of_votes *= of_votes.sum() / (of_votes @ of_votes)
-        cells = _cells(votes, of_votes)
-        return cls(votes, matrix, names, codes, of_votes, cells, *_groups(votes, cells))
+        counted = _distinct(votes, of_votes)
+        groups = _groups(len(votes.items), *counted[:4])
+        return cls(votes, matrix, names, codes, of_votes, counted, *groups)
 
     def regression(self, has_ties: bool, *, distinct: bool) -> Regression:
         """Return the rows of a regression: votes, or distinct votes where they tell all.
@@ -97,9 +98,8 @@ class Ballots(NamedTuple):
         weight, covariates, cluster = self.weight, self.covariates, self.cluster
         count: Floats = np.ones(len(result))
         if distinct and (self.covariates == 1).all():
-            keys, count, weight = self.cells
-            first, second, result = _decoded(keys, len(self.group))
-            covariates, cluster = np.ones((len(keys), len(self.names))), None
+            first, second, result, count, weight = self.distinct
+            covariates, cluster = np.ones((len(first), len(self.names))), None
         inside: Any = self.group[first] == self.group[second]
         inside = slice(None) if inside.all() else inside
         rows: Any = [
@@ -118,53 +118,44 @@ class Ballots(NamedTuple):
 
     def notes(self) -> list[str]:
         """Return for each item without a rank the votes that all ended one way."""
-        m = len(self.group)
         tally: Counter[tuple[int, bool, int]] = Counter()
-        first, second, result = _decoded(self.cells[0], m)
-        apart = self.group[first] != self.group[second]
-        for i, j, y, n in zip(first[apart], second[apart], result[apart], self.cells[1][apart]):
+        apart = self.group[self.distinct[0]] != self.group[self.distinct[1]]
+        for i, j, y, n in zip(*(column[apart] for column in self.distinct[:4])):
             for item, other, won in ((i, j, y == 1), (j, i, y == 0)):
                 if self.group[item] >= self.n_groups:
                     tally[item, not won, self.group[other]] += int(n)
-        said: list[list[str]] = [[] for _ in range(m)]
+        said: list[list[str]] = [[] for _ in self.group]
         for (item, lost, other), n in sorted(tally.items()):
             text = f"{'lost' if lost else 'won'} {'its vote' if n == 1 else f'all {n} votes'}"
             said[item].append(f"{text} against group {other + 1}")
         return ["; ".join(texts) for texts in said]
 
 
-def _cells(votes: Votes, weight: Floats) -> tuple[Ints, Floats, Floats]:
-    """Return the numbers of distinct votes, how often they occur, and their weights."""
-    keys = (votes.first * len(votes.items) + votes.second) * 3
-    keys += (2 * votes.result).astype(np.intp)
-    if 3 * len(votes.items) ** 2 > 4 * len(keys):
+def _distinct(votes: Votes, weight: Floats) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    """Return items and results of distinct votes, how often they occur, and their weights."""
+    m = len(votes.items)
+    keys = (votes.first * m + votes.second) * 3 + (2 * votes.result).astype(np.intp)
+    if 3 * m**2 > 4 * len(keys):
         distinct, keys = np.unique(keys, return_inverse=True)
     else:
-        distinct = np.arange(3 * len(votes.items) ** 2)
+        distinct = np.arange(3 * m**2)
     count: Any = np.bincount(keys, minlength=len(distinct)).astype(np.float64)
     sums: Any = np.bincount(keys, weight, len(distinct))
-    return distinct[count > 0], count[count > 0], sums[count > 0]
+    pair, result = np.divmod(distinct[count > 0], 3)
+    return *np.divmod(pair, m), result / 2, count[count > 0], sums[count > 0]
 
 
-def _decoded(keys: Ints, n_items: int) -> tuple[Ints, Ints, Floats]:
-    """Return the items and results of distinct votes."""
-    pair, result = np.divmod(keys, 3)
-    return *np.divmod(pair, n_items), result / 2
-
-
-def _groups(votes: Votes, cells: tuple[Ints, Floats, Floats]) -> tuple[Ints, int]:
+def _groups(m: int, first: Ints, second: Ints, result: Floats, count: Floats) -> tuple[Ints, int]:
     """Return the group of each item, and the number of groups of two items or more.
 
     In a group a chain of wins and ties leads from each item to each other one.
     """
-    m = len(votes.items)
-    first, second, result = _decoded(cells[0], m)
     won, lost = result > 0, result < 1
     edges = np.append(first[won], second[lost]), np.append(second[won], first[lost])
     graph = csr_matrix((np.ones(len(edges[0])), edges), shape=(m, m))
     n, labels = connected_components(graph, connection="strong")
     inside = labels[first] == labels[second]
-    n_votes = np.bincount(labels[first[inside]], cells[1][inside], n)
+    n_votes = np.bincount(labels[first[inside]], count[inside], n)
     alone = np.bincount(labels) < 2
     order = np.lexsort((np.unique(labels, return_index=True)[1], -n_votes, alone))
     return np.argsort(order)[labels], int((~alone).sum())

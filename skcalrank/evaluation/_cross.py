@@ -166,7 +166,7 @@ def cross_compare(
             name: adapted(estimator, measure) if is_of_library(estimator) else estimator
             for name, estimator in systems.items()
         }
-        held_out = delayed(warning_once_in_jobs(data.timed_values))
+        held_out = delayed(warning_once_in_jobs(data.held_out_values))
         jobs = (
             held_out(f"{name}, split {number} of {len(splits)}", verbose, e, split, chosen, of_rows)
             for name, e in systems.items()
@@ -231,7 +231,7 @@ class _Data:
             measure.labels(labels[~np.isnan(labels)])  # the fits say what NaN is in place of
         return scaled
 
-    def timed_values(
+    def held_out_values(
         self,
         work: str,
         verbose: int,
@@ -240,26 +240,23 @@ class _Data:
         measures: dict[str, Any],
         policies: RowPolicies,
     ) -> tuple[Floats, float]:
-        """Return :meth:`held_out_values`; if `verbose`, print their means, and the time."""
+        """Fit to a split; return test values, (n_measures, n_queries), and the fit's seconds.
+
+        If `verbose`, print means of the values, and the time.
+        """
         with timed(verbose, "cross_compare", work) as results:
-            values, seconds = self.held_out_values(estimator, split, measures, policies)
+            X, y = safe_indexing(self.X, split.train), self.target[split.train]
+            estimator, start = clone(estimator), perf_counter()
+            fitted = estimator.fit(X, y)
+            seconds = perf_counter() - start
+            X, y = safe_indexing(self.X, split.test), self.target[split.test]
+            target = CheckedTarget.of(y)
+            scores = target.scores(predict_with_queries(fitted, X, getattr(y, "qid", None)))
+            (of_measures,) = target.values(measures, [scores], policies)
+            values = np.array(list(of_measures.values()))
             means = Moments.of(values).mean
             results += [f"{name}={mean:.4g}" for name, mean in zip(measures, means)]
         return values, seconds
-
-    def held_out_values(
-        self, estimator: Any, split: _Split, measures: dict[str, Any], policies: RowPolicies
-    ) -> tuple[Floats, float]:
-        """Fit to a split; return test values, (n_measures, n_queries), and the fit's seconds."""
-        X, y = safe_indexing(self.X, split.train), self.target[split.train]
-        estimator, start = clone(estimator), perf_counter()
-        fitted = estimator.fit(X, y)
-        seconds = perf_counter() - start
-        X, y = safe_indexing(self.X, split.test), self.target[split.test]
-        target = CheckedTarget.of(y)
-        scores = target.scores(predict_with_queries(fitted, X, getattr(y, "qid", None)))
-        (values,) = target.values(measures, [scores], policies)
-        return np.array(list(values.values())), seconds
 
     def whole_queries(self, rows: Ints, what_rows: str) -> Ints:
         """Return the queries of rows, in order of appearance; raise if one is cut."""
