@@ -19,7 +19,7 @@ from ..rankers import AggregatedRanker
 from ..stacking import TabularRanker
 from ._compare import query_names
 from ._comparison import Comparison
-from ._make_comparison import made
+from ._make_comparison import Design, made
 from ._statistics import Methods
 from ._table import Cell, Table
 
@@ -130,11 +130,9 @@ def chosen_by_clicks(
                 explained = np.array(values)[:, None]
         fold_of = folds[np.unique(queries.codes, return_index=True)[1]]
         of_folds = [explained[:, :, fold_of == fold].mean(axis=2) for fold in range(_N_FOLDS)]
+        design = Design(names, [_CRITERION], query_names(queries), names[0], Methods())
         with keeping_warnings():  # that candidates are equal
-            comparison = made(
-                *(names, [_CRITERION], query_names(queries), explained, None, Methods()),
-                *(np.stack(of_folds, axis=2), 1 / (_N_FOLDS - 1)),
-            )
+            comparison = made(design, explained, np.stack(of_folds, axis=2), 1 / (_N_FOLDS - 1))
         best = min(lost, key=lambda name: lost[name])
         return ClickChoice(best, clone(rankers[best]).fit(X, sessions), comparison, lost)
 

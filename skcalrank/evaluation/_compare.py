@@ -16,7 +16,7 @@ from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison
 from ._evaluate_run import RunValues
 from ._judge import JudgedTarget, JudgedValues, check_methods, made_with_judge
-from ._make_comparison import made
+from ._make_comparison import Design, made
 from ._options import Options, Policies, settled
 from ._statistics import Methods, numbers
 
@@ -157,7 +157,7 @@ def compare(
     """
     methods, policies = settled(options, methods=methods, policies=policies)
     check_methods(methods, judge, judged_probability)
-    systems = named_systems("scores", scores, baseline)
+    systems, baseline = named_systems("scores", scores, baseline)
     chosen, of_rows = named_measures(measures, policies.relevance_level), policies.of_rows()
     rows = {f"scores[{name!r}]": values for name, values in systems.items()}
     rows |= {"y_true": y_true, "judge": judge, "judged_probability": judged_probability}
@@ -175,11 +175,12 @@ def compare(
     checked = [_checked_scores(target, *of) for of in zip(systems, rows.values())]
     with timed(verbose, "compare", f"{len(chosen)} measures of {len(systems)} systems"):
         values: Any = (judged or target).values(chosen, checked, of_rows)
-    of_all = list(systems), list(chosen), query_names(target.queries)
+    queries = query_names(target.queries)
+    design = Design(list(systems), list(chosen), queries, baseline, methods)
     with timed(verbose, "compare", "intervals and tests"):
         if judged is not None:
-            return made_with_judge(*of_all, values, baseline, methods)
-        return made(*of_all, np.array([list(of.values()) for of in values]), baseline, methods)
+            return made_with_judge(design, values)
+        return made(design, np.array([list(of.values()) for of in values]))
 
 
 def compare_values(
@@ -234,31 +235,29 @@ def compare_values(
     (4, 2, 0, 0.1667)
     """
     (methods,) = settled(options, methods=methods)
-    systems = named_systems("values", values, baseline)
+    systems, baseline = named_systems("values", values, baseline)
     by_measure = {name: named(f"values[{name!r}]", of) for name, of in systems.items()}
     measures = list(next(iter(by_measure.values())))
     queries, table = _table(by_measure, measures)
+    design = Design(list(systems), measures, queries, baseline, methods)
     judges = {name: of.judge_ for name, of in systems.items() if getattr(of, "judge_", None)}
     if judges:
-        comparison = _compared_runs(systems, judges, queries, table, baseline, methods)
+        comparison = _compared_runs(design, judges, table)
     else:
-        _warn_of_other_queries(table, list(systems), measures)
-        comparison = made(list(systems), measures, queries, table, baseline, methods)
+        _warn_of_other_queries(table, design.systems, measures)
+        comparison = made(design, table)
     shares = {name: of.judged_ for name, of in systems.items() if isinstance(of, RunValues)}
     return replace(comparison, judged_=shares) if len(shares) == len(systems) else comparison
 
 
-def _compared_runs(
-    systems: dict[str, Any], judges: Any, queries: Array, table: Floats, baseline: Any, methods: Any
-) -> Comparison:
+def _compared_runs(design: Design, judges: dict[str, Any], table: Floats) -> Comparison:
     """Return the comparison of runs that were evaluated with a judge."""
-    check_methods(methods, judges)
-    if len(judges) < len(systems):
+    check_methods(design.methods, judges)
+    if len(judges) < len(design.systems):
         raise ValueError("values must be of runs that were all evaluated with judge=, or none.")
-    measures = list(next(iter(judges.values())))
-    of_judge, values = _table(judges, measures)
-    both = JudgedValues.of_runs(table, queries.tolist(), values, of_judge.tolist())
-    return made_with_judge(list(systems), measures, of_judge, both, baseline, methods)
+    of_judge, values = _table(judges, design.measures)
+    both = JudgedValues.of_runs(table, design.queries.tolist(), values, of_judge.tolist())
+    return made_with_judge(design._replace(queries=of_judge), both)
 
 
 def named(argument: str, values: Any) -> dict[str, Any]:
@@ -281,12 +280,13 @@ def named(argument: str, values: Any) -> dict[str, Any]:
     return dict(values)
 
 
-def named_systems(argument: str, values: Any, baseline: str | None) -> dict[str, Any]:
-    """Return systems by name; raise unless the baseline is None or one of them."""
+def named_systems(argument: str, values: Any, baseline: str | None) -> tuple[dict[str, Any], str]:
+    """Return systems by name, and the baseline: one of them, or the first."""
     systems = named(argument, values)
-    if baseline is not None:
-        check.option("baseline", baseline, systems)
-    return systems
+    if baseline is None:
+        return systems, next(iter(systems))
+    check.option("baseline", baseline, systems)
+    return systems, baseline
 
 
 def named_measures(measures: Any, level: float | None = 1) -> dict[str, Measure]:

@@ -36,7 +36,7 @@ from ..model_selection import QueryKFold
 from ..trees import is_of_library
 from ._compare import named_measures, named_systems, query_names
 from ._comparison import Comparison
-from ._make_comparison import made
+from ._make_comparison import Design, made
 from ._options import Options, Policies, settled
 from ._statistics import Methods, Moments
 
@@ -147,7 +147,7 @@ def cross_compare(
         raise ValueError(
             "test, interval and tail must be left out of cross_compare, which tests means of folds."
         )
-    systems = named_systems("estimators", estimators, baseline)
+    systems, baseline = named_systems("estimators", estimators, baseline)
     for name, estimator in systems.items():
         if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
             raise ValueError(f"estimators[{name!r}] must have fit and predict, got {estimator!r}.")
@@ -177,7 +177,8 @@ def cross_compare(
     of_queries = np.array([data.over_splits(of_system, splits) for of_system in by_system])
     folds = np.array([np.transpose([Moments.of(v).mean for v in of]) for of in by_system])
     names = query_names(data.queries)
-    out = made(list(systems), list(chosen), names, of_queries, baseline, methods, folds, shared)
+    design = Design(list(systems), list(chosen), names, baseline, methods)
+    out = made(design, of_queries, folds, shared)
     return replace(out, fit_times=np.reshape(seconds, (len(systems), len(splits))))
 
 

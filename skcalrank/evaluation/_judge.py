@@ -15,7 +15,7 @@ from ..judgments import PreferenceTarget
 from ..measures import Measure
 from ..metrics import CheckedTarget, RowPolicies
 from ._comparison import Comparison, Difference, Estimate
-from ._make_comparison import pairs_of, test_title, warn_of_equal, warn_of_no_spread
+from ._make_comparison import Design, warn_of_equal, warn_of_no_spread
 from ._regression_means import RegressionMeans
 from ._statistics import TITLES, Methods, adjusted, numbers, snapped
 
@@ -213,20 +213,11 @@ def check_methods(methods: Methods, judge: Any, probability: Any = None) -> None
             )
 
 
-def made_with_judge(
-    systems: list[str],
-    measures: list[str],
-    queries: Any,
-    values: JudgedValues,
-    baseline: str | None,
-    methods: Methods,
-) -> Comparison:
+def made_with_judge(design: Design, values: JudgedValues) -> Comparison:
     """Return the comparison by people, with means that the values of the judge correct."""
-    baseline = systems[0] if baseline is None else baseline
-    places = pairs_of(systems, baseline, methods.pairs)
-    pairs = [(systems[a], systems[b]) for a, b in places]
-    sides = values.human, values.alone, values.judge
-    of_pairs = [[snapped(of[a], of[b]) for a, b in places] for of in sides]
+    systems, measures, *_, methods = design
+    pairs, sides = design.names(), (values.human, values.alone, values.judge)
+    of_pairs = [[snapped(of[a], of[b]) for a, b in design.pairs()] for of in sides]
     warn_of_equal(of_pairs[0], pairs)
     human, alone, judge = (np.concatenate([*of, *more]) for of, more in zip(sides, of_pairs))
     means = RegressionMeans.of(human, alone, judge, values.is_human)
@@ -244,18 +235,12 @@ def made_with_judge(
     warn_of_no_spread(differences)
     everywhere = np.full((*values.human.shape[:2], len(values.is_human)), np.nan)
     everywhere[..., values.is_human] = values.human
-    return Comparison(
-        systems=systems,
-        measures=measures,
-        queries=queries,
+    return design.comparison(
+        n[n_means:],
         values=everywhere,
-        baseline=baseline,
         estimates=[Estimate(*[*key, *of[:3], of[8]]) for key, of in zip(keys[:n_means], cells)],
         differences=differences,
-        confidence_level=methods.confidence_level,
         interval_title=f"{TITLES['student']}, with a judge of {len(values.is_human)} queries",
-        test_title=test_title(methods, False, (n[n_means:] > 1).sum()),
-        margin=methods.margin,
         corrections=dict(zip(keys, means.corrections())),
     )
 

@@ -1,11 +1,11 @@
 """Construction of a comparison from values per query."""
 
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..columns.types import Floats
+from ..columns.types import Floats, Ints
 from ..data import warn
 from ._comparison import Comparison, Difference, Estimate
 from ._statistics import (
@@ -30,15 +30,42 @@ _FEW_FOLDS = 3
 _FEWEST_QUERIES = 6
 
 
+class Design(NamedTuple):
+    """What is compared: systems, of which one is the baseline, by measures of queries; and how."""
+
+    systems: list[str]
+    measures: list[str]
+    queries: Any
+    baseline: str
+    methods: Methods
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return pairs (system, other), as numbers, whose differences are tested."""
+        first = self.systems.index(self.baseline)
+        others = [number for number in range(len(self.systems)) if number != first]
+        pairs = [(number, first) for number in others]
+        return pairs + [(b, a) for a, b in combinations(others, 2) if self.methods.pairs == "all"]
+
+    def names(self) -> list[tuple[str, str]]:
+        """Return the names of the pairs."""
+        return [(self.systems[a], self.systems[b]) for a, b in self.pairs()]
+
+    def comparison(self, n: Ints, *, of_folds: bool = False, **results: Any) -> Comparison:
+        """Return the comparison of results, with `n` values in each test."""
+        return Comparison(
+            systems=self.systems,
+            measures=self.measures,
+            queries=self.queries,
+            baseline=self.baseline,
+            confidence_level=self.methods.confidence_level,
+            test_title=_test_title(self.methods, of_folds, (n > 1).sum()),
+            margin=self.methods.margin,
+            **results,
+        )
+
+
 def made(
-    systems: list[str],
-    measures: list[str],
-    queries: Any,
-    values: Floats,
-    baseline: str | None,
-    methods: Methods,
-    folds: Floats | None = None,
-    shared: float = 0.0,
+    design: Design, values: Floats, folds: Floats | None = None, shared: float = 0.0
 ) -> Comparison:
     """Return the comparison of values of queries, or of means of folds.
 
@@ -46,14 +73,13 @@ def made(
     """
     compared = values if folds is None else folds
     if folds is None:
-        _warn_of_few(compared, measures)
-    baseline = systems[0] if baseline is None else baseline
-    numbers = pairs_of(systems, baseline, methods.pairs)
-    pairs = [(systems[a], systems[b]) for a, b in numbers]
+        _warn_of_few(compared, design.measures)
+    systems, measures, *_, methods = design
+    pairs = design.names()
     scale, shares = _scale(compared), np.ones(len(measures))
     scaled = compared / scale[:, None]
     # Both systems of a pair, on the queries on which both are defined.
-    sides = [scaled[[a, b]] + 0.0 * (scaled[a] + scaled[b]) for a, b in numbers]
+    sides = [scaled[[a, b]] + 0.0 * (scaled[a] + scaled[b]) for a, b in design.pairs()]
     if methods.tail is not None:
         lowest = f"lowest {100 * methods.tail:g} %"
         measures = [*measures, *(f"{measure}, {lowest}" for measure in measures)]
@@ -72,29 +98,21 @@ def made(
     if methods.tail is not None:
         _warn_of_tails([row for row in means if row.measure in measures[len(measures) // 2 :]])
     warn_of_no_spread(differences)
-    return Comparison(
-        systems=systems,
-        measures=measures,
-        queries=queries,
+    n_folds = np.inf if folds is None else folds.shape[-1]
+    return design._replace(measures=measures).comparison(
+        of_tests.n,
+        of_folds=folds is not None,
         values=with_tails(values, methods.tail),
-        baseline=baseline,
         estimates=means,
         differences=differences,
-        confidence_level=methods.confidence_level,
-        interval_title=_interval_title(methods, folds),
-        test_title=test_title(methods, folds is not None, (of_tests.n > 1).sum()),
+        interval_title=TITLES[methods.interval]
+        + f", rough: {n_folds} folds" * (n_folds <= _FEW_FOLDS),
         fold_values=folds,
-        margin=methods.margin,
         are_simultaneous=methods.correction == "max-t",
     )
 
 
-def _interval_title(methods: Methods, folds: Floats | None) -> str:
-    n = np.inf if folds is None else folds.shape[-1]
-    return TITLES[methods.interval] + f", rough: {n} folds" * (n <= _FEW_FOLDS)
-
-
-def test_title(methods: Methods, of_folds: bool, n_tests: Any) -> str:
+def _test_title(methods: Methods, of_folds: bool, n_tests: Any) -> str:
     """Return the name of the tests in captions, with margin and correction."""
     title = TITLES["corrected t" if of_folds else methods.test]
     if methods.tail is not None:
@@ -104,14 +122,6 @@ def test_title(methods: Methods, of_folds: bool, n_tests: Any) -> str:
     if methods.correction is None or n_tests < 2:
         return title
     return f"{title}, {TITLES[methods.correction]}-corrected for {n_tests} tests"
-
-
-def pairs_of(systems: list[str], baseline: str, pairs: str) -> list[tuple[int, int]]:
-    """Return pairs (system, other), as numbers, whose differences are tested."""
-    first = systems.index(baseline)
-    others = [number for number in range(len(systems)) if number != first]
-    among_others = [(b, a) for a, b in combinations(others, 2)] if pairs == "all" else []
-    return [(number, first) for number in others] + among_others
 
 
 def _scale(values: Floats) -> Floats:
