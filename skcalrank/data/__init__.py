@@ -38,7 +38,7 @@ from ._progress import say, timed
 from ._properties import available_if, lazy_property
 from ._queries import Bucket, Queries, check_own_qid, check_qid, factorized, plain, qid_array
 from ._query_sizes import QuerySizes
-from ._ranked import TIES, Block, Ranked, positions
+from ._ranked import TIES, Block, Ranked, mean_of_runs, positions, runs
 from ._routing import call_step, handed_to, has_method, inside, transform_rows
 from ._rows import QUERY_WEIGHTS, Rows, query_factors, seed_of
 from ._suspects import (

@@ -184,6 +184,11 @@ class Queries:
         """Number of the query of each row, in row order."""
         return self.ungroup(self.repeat(np.arange(self.n_queries)))
 
+    @property
+    def places(self) -> Ints:
+        """Places 1, 2, ... of the rows within their queries, in grouped order."""
+        return np.arange(1, self.n_rows + 1) - self.repeat(self.ptr[:-1])
+
     def indicator(self, weights: Floats, part: slice = slice(None)) -> csr_matrix:
         """Return a CSR matrix whose product with a matrix sums the rows of each query.
 

@@ -248,6 +248,21 @@ def _runs(keys: Floats, sizes: Ints) -> Ints | None:
     return None if new.size - len(runs) == np.maximum(keys.shape[1] - sizes - 1, 0).sum() else runs
 
 
+def runs(scores: Floats, queries: Queries) -> tuple[Ints, Ints]:
+    """Return rows in ranked order, query by query, and where runs of equal scores begin in it."""
+    codes = queries.repeat(np.arange(queries.n_queries))
+    order = np.lexsort((-scores, codes))
+    return order, arrays.run_starts(scores[order], codes)
+
+
+def mean_of_runs(by_position: Floats, order: Ints, starts: Ints) -> Floats:
+    """Return for each document the mean value of the positions that it shares with its equals."""
+    lengths = np.diff(starts, append=len(order))
+    out = np.empty(len(order))
+    out[order] = np.repeat(np.add.reduceat(by_position, starts) / lengths, lengths)
+    return out
+
+
 def positions(scores: Floats, queries: Queries) -> Ints:
     """Return 1-based positions by decreasing score, within queries; ties keep their row order.
 

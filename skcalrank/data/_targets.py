@@ -27,9 +27,8 @@ class Origin(NamedTuple):
     @classmethod
     def of(cls, queries: Queries) -> Self:
         """Return the origin of the rows of complete queries."""
-        place = np.arange(queries.n_rows) - queries.repeat(queries.ptr[:-1])
         size = queries.ungroup(queries.repeat(queries.sizes))
-        return cls(queries.ungroup(place), size, queries.n_rows)
+        return cls(queries.ungroup(queries.places - 1), size, queries.n_rows)
 
     def rows(self, rows: Ints) -> Self:
         """Return the origin of the selected rows."""

@@ -10,7 +10,7 @@ from scipy import stats
 from ..aggregation import PropensityEstimate, fit_propensities
 from ..columns import arrays, hash_names
 from ..columns.types import Floats, Ints, Self
-from ..data import Queries, check, warn
+from ..data import Queries, check, mean_of_runs, runs, warn
 from ..judgments import ClickSessions, PositionModel, check_probabilities, refuse_clicks_alone
 from ..measures import Measure, get_measure
 
@@ -126,16 +126,9 @@ class ClickLogEstimate:
                 f"{name} must hold a finite number for each of {n_rows} rows of sessions, got "
                 f"shape {scores.shape}."
             )
-        codes = self.queries.codes
-        order = np.lexsort((-scores, codes))
-        scores, codes = scores[order], codes[order]
-        discount = self._discount(measure, np.arange(n_rows) - self.queries.ptr[codes] + 1, codes)
-        new = np.append(True, (np.diff(codes) != 0) | (np.diff(scores) != 0))
-        runs = np.flatnonzero(new)
-        means = np.add.reduceat(discount, runs) / np.diff(np.append(runs, n_rows))
-        out = np.empty(n_rows)
-        out[order] = means[np.cumsum(new) - 1]
-        return out
+        queries = self.queries
+        discount = measure.basis(queries.places, queries.repeat(queries.sizes))
+        return queries.ungroup(mean_of_runs(discount, *runs(queries.group(scores), queries)))
 
     def shown_weights(self, measure: Any) -> Floats:
         """Return the mean discount of each row over the sessions of its query.
@@ -146,8 +139,7 @@ class ClickLogEstimate:
         discount = self._discount(measure, self.sessions.position, codes[rows])
         total = np.bincount(rows, discount, minlength=len(self.sessions))
         weight = arrays.safe_divide(total, self.sessions.n_judgments[codes])
-        places = np.arange(len(codes)) - self.queries.repeat(self.queries.ptr[:-1]) + 1
-        places = self.queries.ungroup(places)
+        places = self.queries.ungroup(self.queries.places)
         shares = arrays.safe_divide(
             self.by_query(weight), self.by_query(self._discount(measure, places, codes))
         )

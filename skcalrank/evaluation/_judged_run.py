@@ -43,8 +43,7 @@ class JudgedRun:
         self._ranked = _Retrieved(
             -places, self.queries, "average" if ties == "average" else "stable", self._lengths
         )
-        number = np.arange(self.queries.n_rows) - self.queries.repeat(self.queries.ptr[:-1])
-        self._number, self._is_retrieved = number, number < self.queries.repeat(self._lengths)
+        self._is_retrieved = self.queries.places <= self.queries.repeat(self._lengths)
         # Of all judgments: the value of a list must not depend on what else is in the run.
         highest = max(chain.from_iterable(of.values() for of in qrels.values()), default=0.0)
         self._highest = np.array([max(highest, 0.0)])
@@ -100,7 +99,7 @@ class JudgedRun:
     def share_judged(self, empty: str, *, k: int | None) -> Floats:  # noqa: ARG002
         """Return the share of judged documents among the first k retrieved, for each query."""
         self._refuse_shared_positions("judged@k")
-        first = self._is_retrieved & (self._number < (np.inf if k is None else k))
+        first = self._is_retrieved & (self.queries.places <= (np.inf if k is None else k))
         return arrays.safe_divide(
             self.queries.sum(first * self._is_judged), self.queries.sum(first * 1.0)
         )

@@ -132,13 +132,12 @@ def _small(numbers: Ints) -> Ints:
 def _distinct(*ids: tables.Coded) -> tuple[Ints, Ints]:
     """Return numbers of the combinations of identifiers, by first appearance, and where that is."""
     order = _order(*(column.codes for column in ids))
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = np.any([np.diff(column.codes[order]) != 0 for column in ids], axis=0)
-    first, number = order[new], np.empty_like(order)
+    begin = arrays.run_starts(*(column.codes[order] for column in ids))
+    first, number = order[begin], np.empty_like(order)
     by_appearance = np.argsort(first)
     place = np.empty_like(first)
     place[by_appearance] = np.arange(len(first))
-    number[order] = place[_small(np.cumsum(new)) - 1]
+    number[order] = np.repeat(place, np.diff(begin, append=len(order)))
     return number, first[by_appearance]
 
 

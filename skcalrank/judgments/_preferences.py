@@ -231,18 +231,11 @@ class PreferenceTarget(Judgments):
                 "without a choice."
             )
         # Each chosen row is paired with all rows of its set that were not chosen.
-        repeats = behind[by]
-        within = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        first = np.repeat((np.cumsum(behind) - behind)[by], repeats)
-        judgment = np.repeat(by, repeats)
-        of_choices = _weights(weight, n)
-        return cls.from_comparisons(
-            np.repeat(own, repeats),
-            rows[~taken][first + within],
-            qid,
-            weight=of_choices[judgment],
-            judgment=judgment,
-        )
+        others, _ = arrays.ranges(np.append(0, np.cumsum(behind)), by)
+        winner, judgment = np.repeat(own, behind[by]), np.repeat(by, behind[by])
+        weight = _weights(weight, n)[judgment]
+        loser = rows[~taken][others]
+        return cls.from_comparisons(winner, loser, qid, weight=weight, judgment=judgment)
 
     @classmethod
     def from_frame(

@@ -605,8 +605,7 @@ class PositionalMeasure(Measure):
     def _sum_of_runs(self, values: Floats, ranked: Ranked) -> Floats:
         """Return ``<values, basis>`` of each query, of all queries at once."""
         queries, (order, runs) = ranked.queries, ranked.runs
-        positions = np.arange(1, queries.n_rows + 1) - queries.repeat(queries.ptr[:-1])
-        discount = self.basis(positions, queries.repeat(queries.sizes))
+        discount = self.basis(queries.places, queries.repeat(queries.sizes))
         values = values[order]
         if len(runs) == len(values):
             return queries.sum(values * discount)

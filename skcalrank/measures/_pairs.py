@@ -222,10 +222,7 @@ def _tied_pairs(queries: Queries, *values: Floats) -> Floats:
     """Return the number of pairs of each query that are equal in all of the values."""
     codes = queries.repeat(np.arange(queries.n_queries))
     order = np.lexsort((*values, codes))
-    starts = np.ones(queries.n_rows, dtype=bool)
-    ordered = [column[order] for column in (codes, *values)]
-    starts[1:] = np.any([column[1:] != column[:-1] for column in ordered], axis=0)
-    first = np.flatnonzero(starts)
+    first = arrays.run_starts(*(column[order] for column in (codes, *values)))
     length = np.diff(first, append=queries.n_rows)
     tied: Array = np.bincount(codes[order[first]], length * (length - 1) / 2, queries.n_queries)
     return tied

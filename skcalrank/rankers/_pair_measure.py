@@ -125,7 +125,7 @@ class LeastSquaresPairRanker(PairRanker):
             if _is_lower(measure):
                 u = np.tril(u) + np.tril(u, -1).swapaxes(1, 2)
             targets[start[numbers][:, None] + np.arange(r * r)] = u.reshape(-1, r * r)
-        local = np.arange(queries.n_rows) - queries.repeat(queries.ptr[:-1])
+        local = queries.places - 1
         # The entry of a pair is at the sum of these two numbers of its documents.
         row = queries.repeat(start[:-1]) + local * queries.repeat(sizes)
         return lambda first, second: targets[row[first] + local[second]]

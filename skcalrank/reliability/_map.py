@@ -9,8 +9,7 @@ from scipy.special import expit, logit
 from sklearn.isotonic import IsotonicRegression
 
 from ..columns.types import Bools, Floats
-from ..data import Queries
-from ._masses import runs
+from ..data import Queries, runs
 
 # Penalties of the terms of queries, of which the held-out loss chooses one.
 _PENALTIES = (0.3, 3.0, 30.0, 300.0, 3e4)
@@ -149,7 +148,7 @@ def strictly(values: Floats, scores: Floats, queries: Queries) -> Floats:
     * `scores` (n_documents,): scores, whose ties are kept.
     """
     order, starts = runs(-scores, queries)
-    lengths = np.diff(np.append(starts, len(order)))
+    lengths = np.diff(starts, append=len(order))
     increasing = values[np.lexsort((values, queries.repeat(np.arange(queries.n_queries))))]
     first = np.searchsorted(starts, queries.ptr[:-1])
     n_runs = np.diff(np.append(first, len(starts)))

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..columns import arrays
-from ..columns.types import Bools, Floats, Ints
-from ..data import Queries
+from ..columns.types import Bools, Floats
+from ..data import Queries, mean_of_runs, runs
 from ..measures import get_measure, warn_unless_grades
 
 
@@ -45,34 +45,11 @@ class Judged(NamedTuple):
 Shares = Callable[[Judged], Floats]
 
 
-def runs(scores: Floats, queries: Queries) -> tuple[Ints, Ints]:
-    """Return rows in ranked order, query by query, and where runs of equal scores begin in it."""
-    order = np.lexsort((-scores, queries.repeat(np.arange(queries.n_queries))))
-    ranked, new = scores[order], np.ones(len(order), dtype=bool)
-    np.not_equal(ranked[1:], ranked[:-1], out=new[1:])
-    new[queries.ptr[:-1]] = True
-    return order, np.flatnonzero(new)
-
-
-def _mean_of_runs(by_position: Floats, order: Ints, starts: Ints) -> Floats:
-    """Return for each document the mean value of the positions that it shares with its equals."""
-    lengths = np.diff(np.append(starts, len(order)))
-    out = np.empty(len(order))
-    out[order] = np.repeat(np.add.reduceat(by_position, starts) / lengths, lengths)
-    return out
-
-
-def _positions(queries: Queries) -> Ints:
-    """Return 1, 2, ... within each query."""
-    return np.arange(1, queries.n_rows + 1) - queries.repeat(queries.ptr[:-1])
-
-
 def depths(scores: Floats, queries: Queries) -> Floats:
     """Return how far down each document is: 1 + the number of documents with a higher score."""
     order, starts = runs(scores, queries)
-    lengths = np.diff(np.append(starts, len(order)))
     out = np.empty(len(order))
-    out[order] = np.repeat(_positions(queries)[starts], lengths)
+    out[order] = np.repeat(queries.places[starts], np.diff(starts, append=len(order)))
     return out
 
 
@@ -82,8 +59,8 @@ def _of_measure(measure: Any) -> Shares:
     def shares(judged: Judged) -> Floats:
         queries, scaled = judged.queries, measure.scaled_to(judged.labels)
         labels, sizes = scaled.labels(judged.labels), queries.repeat(queries.sizes)
-        discounts = np.broadcast_to(scaled.basis(_positions(queries), sizes), len(labels))
-        discounts = _mean_of_runs(discounts, *runs(judged.scores, queries))
+        discounts = np.broadcast_to(scaled.basis(queries.places, sizes), len(labels))
+        discounts = mean_of_runs(discounts, *runs(judged.scores, queries))
         out: Floats = scaled.score_targets(labels, queries) * discounts
         if (out < 0).any() or scaled.offset(labels, queries).any():
             raise ValueError(
