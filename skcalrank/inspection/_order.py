@@ -5,23 +5,13 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ..columns import is_missing, tables
 from ..columns.arrays import num_samples
 from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
 from ..data import MissingQidError, check
 from ._explanation import Explanation
-from ._parts import (
-    adds_parts,
-    linear_rows,
-    names_of,
-    parts_of,
-    reads_queries,
-    refuse_lazy_rows,
-    rows_behind,
-    unwrapped,
-)
+from ._parts import Explained, adds_parts, dense, parts_of, reads_queries
 
 # Of the document that is explained, and of what it is compared with.
 _Names = tuple[str, str]
@@ -107,19 +97,17 @@ def explain_order(
     x1                        5          3  0.0395      +0.07899
     difference of scores                                 +0.2297
     """
-    refuse_lazy_rows(X)
-    qid = check.of_one_query(qid, X)
-    check.row_order(X=X, qid=qid)
-    ranker, steps = unwrapped(ranker)
+    explained = Explained.of(ranker, X, qid, feature_names)
+    ranker = explained.ranker
     of_documents = getattr(ranker, "n_items_", 1) is None
     in_parts = adds_parts(ranker, of_documents)
     if ranker.n_items_ is not None:
-        if qid is not None:
+        if explained.qid is not None:
             raise ValueError(
                 "qid must be None for a ranker fitted in the label-ranking form, in which each row "
                 "is its own query. Drop qid."
             )
-        return _of_items(ranker, steps, X, first, second, instance, feature_names)
+        return _of_items(explained, first, second, instance)
     if instance is not None:
         raise ValueError(
             f"instance must be None for a ranker fitted to documents, got {instance!r} (it is for "
@@ -128,20 +116,20 @@ def explain_order(
     said = f"row {first}", "the mean of its query" if second is None else f"row {second}"
     first = check.row_number("first", first, X)
     second = None if second is None else check.row_number("second", second, X)
-    rows = _compared_rows(ranker, X, first, second, qid)
+    rows = _compared_rows(explained, first, second)
     explain = _of_parts if in_parts else _of_documents
-    return explain(ranker, steps, X, rows, first, said, feature_names, qid)
+    return explain(explained, rows, first, said)
 
 
-def _compared_rows(ranker: Any, X: Any, first: int, second: int | None, qid: Ints | None) -> Ints:
+def _compared_rows(explained: Explained, first: int, second: int | None) -> Ints:
     """Return the row numbers to compare."""
-    if second is None and qid is None and ranker.record_.has_qid:
+    if second is None and explained.qid is None and explained.ranker.record_.has_qid:
         raise MissingQidError(
             "qid must be given to compare a row with its query, since the ranker was fitted "
             "with a qid, got None. Pass qid=qid, qid=0 if all rows are one query, or second= for a "
             "row to compare with."
         )
-    codes = check.queries(qid, num_samples(X)).codes
+    codes = explained.queries.codes
     if second is None:
         return np.flatnonzero(codes == codes[first])
     if codes[first] != codes[second]:
@@ -152,12 +140,10 @@ def _compared_rows(ranker: Any, X: Any, first: int, second: int | None, qid: Int
     return np.array([first, second])
 
 
-def _of_documents(
-    ranker: Any, steps: Any, X: Any, rows: Ints, first: int, said: Any, names: Any, qid: Any
-) -> Explanation:
-    X, names = linear_rows(ranker, steps, X, rows, names, qid)
-    values = X[np.flatnonzero(rows == first)[0]]
-    return Explanation(names, values, _other(X, said[1]), np.ravel(ranker.coef_), 0.0, *said)
+def _of_documents(explained: Explained, rows: Ints, first: int, said: _Names) -> Explanation:
+    X, names = explained.linear_rows(rows)
+    values, weights = X[np.flatnonzero(rows == first)[0]], np.ravel(explained.ranker.coef_)
+    return Explanation(names, values, _other(X, said[1]), weights, 0.0, *said)
 
 
 def _other(values: Floats, against: str) -> Floats:
@@ -165,22 +151,20 @@ def _other(values: Floats, against: str) -> Floats:
     return values[1] if against.startswith("row") else values.mean(axis=0)
 
 
-def _of_parts(
-    ranker: Any, steps: Any, X: Any, rows: Ints, first: int, said: _Names, names: Any, qid: Any
-) -> Explanation:
-    whole, codes = np.unique(rows), None
+def _of_parts(explained: Explained, rows: Ints, first: int, said: _Names) -> Explanation:
+    whole, codes, ranker = np.unique(rows), None, explained.ranker
     if reads_queries(ranker):
-        codes = check.queries(qid, num_samples(X)).codes
+        codes = explained.queries.codes
         whole = np.flatnonzero(codes == codes[first])
-        codes = None if qid is None else codes[whole]
-    table = rows_behind(steps, X, whole, qid)
+        codes = None if explained.qid is None else codes[whole]
+    table = explained.rows(whole)
     scores = None if hasattr(ranker, "contributions") else ranker.surrogate_values(table)
     chosen = np.searchsorted(whole, rows)
     parts = parts_of(ranker, table, scores, codes)[chosen]
     place = np.flatnonzero(rows == first)[0]
     seen = getattr(ranker, "feature_names_in_", None)
     values, reference = _cells(tables.take_rows(table, chosen), place, said[1], seen)
-    names = names_of(ranker, steps, names, parts.shape[1])
+    names = explained.features(parts.shape[1])
     parts, kept = parts[place] - _other(parts, said[1]), np.ones(len(names), dtype=bool)
     if getattr(ranker, "encoder_", None) is not None:
         kept = np.isin(np.arange(len(names)), ranker.encoder_.sources_) | (parts != 0)
@@ -194,7 +178,7 @@ def _cells(table: Any, place: int, against: str, seen: Array | None) -> tuple[Ar
     `seen` are the names of the columns in fit, or None.
     """
     if not tables.has_columns(table):
-        cells = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
+        cells = dense(table)
         return cells[place], _other(cells, against)
     columns = list(map(_values_of, _columns_seen(table, seen)))
     values = np.array([rows[place] for rows in columns] + [None], dtype=object)[:-1]
@@ -229,20 +213,18 @@ def _mean(rows: list[Any]) -> float | None:
     return float(np.mean(known)) if known else np.nan
 
 
-def _of_items(
-    ranker: Any, steps: list[Any], X: Any, first: Any, second: Any, instance: Any, names: Any
-) -> Explanation:
+def _of_items(explained: Explained, first: Any, second: Any, instance: Any) -> Explanation:
     if instance is None:
         raise ValueError(
             "instance must be a row number of X for a ranker fitted in the label-ranking form, got "
             "None. Pass instance=, and items as first and second."
         )
     said = f"item {first} of row {instance}"
-    instance = check.row_number("instance", instance, X)
+    ranker, instance = explained.ranker, check.row_number("instance", instance, explained.X)
     for name, item in (("first", first), ("second", second)):
         if item is not None:
             check.number_of(name, item, ranker.n_items_, "item")
-    X, names = linear_rows(ranker, steps, X, np.array([instance]), names)
+    X, names = explained.linear_rows(np.array([instance]))
     coef, level = ranker.coef_, np.broadcast_to(ranker.intercept_, ranker.n_items_)
     other = slice(None) if second is None else slice(second, second + 1)
     weights = coef[first] - coef[other].mean(axis=0)

@@ -1,6 +1,6 @@
 """What rankers read, and what the features add to their scores."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -8,35 +8,100 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..columns import arrays, tables
 from ..columns.arrays import num_samples
-from ..columns.types import Array, Floats, Ints
-from ..data import check, inside, is_lazy, transform_rows
+from ..columns.types import Array, Floats, Ints, Self
+from ..data import Queries, check, inside, is_lazy, transform_rows
 from ..trees import has_tree_parts, tree_parts
 
 # Largest error of a score that counts as linear in the features, relative to its terms.
 _TOLERANCE = 1e-6
 
 
-def refuse_lazy_rows(X: Any) -> None:
-    """Raise for rows that are not in memory."""
-    if is_lazy(X):
-        raise ValueError(
-            "X must be in memory, got a dask collection. Compute the rows of the query and pass "
-            "these only."
-        )
+class Explained(NamedTuple):
+    """Rows to explain, and the ranker inside a pipeline, search or host that ranks them.
+
+    * `steps`: the transformers before the ranker.
+    * `names`: names of the features of X; None = those that the ranker knows.
+    """
+
+    ranker: Any
+    steps: list[Any]
+    X: Any
+    qid: Ints | None
+    names: Any
+
+    @classmethod
+    def of(cls, ranker: Any, X: Any, qid: Any, names: Any) -> Self:
+        """Return what a ranker gets of rows, which must be in memory."""
+        if is_lazy(X):
+            raise ValueError(
+                "X must be in memory, got a dask collection. Compute the rows of the query and "
+                "pass these only."
+            )
+        check.row_order(X=X, qid=qid)
+        qid, steps = check.of_one_query(qid, X), []
+        check_is_fitted(ranker)
+        while True:
+            if (inner := inside(ranker)) is not None:
+                ranker = inner
+            elif hasattr(ranker, "steps"):
+                steps += [step for _, step in ranker.steps[:-1] if hasattr(step, "transform")]
+                ranker = ranker[-1]
+            else:
+                return cls(ranker, steps, X, qid, names)
+
+    @property
+    def queries(self) -> Queries:
+        """Queries of the rows."""
+        return check.queries(self.qid, num_samples(self.X))
+
+    @property
+    def codes(self) -> Ints | None:
+        """Query of each row; None if they were not told."""
+        return None if self.qid is None else self.queries.codes
+
+    def rows(self, rows: Ints) -> Any:
+        """Return rows as the ranker gets them: behind the transformers."""
+        # Steps that take the queries need whole ones.
+        X, codes = self.X, self.codes
+        whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
+        codes = None if codes is None else codes[whole]
+        arrays.refuse_masked(X=X)
+        # Sparse matrices in COO format cannot be indexed by rows.
+        table = tables.take_rows(X.tocsr() if issparse(X) else X, whole)
+        for step in self.steps:
+            table = transform_rows(step, table, codes)
+        return table if codes is None else tables.take_rows(table, np.searchsorted(whole, rows))
+
+    def linear_rows(self, rows: Ints) -> tuple[Floats, Array]:
+        """Return rows as the ranker gets them, and features; raise if scores are not linear."""
+        table, ranker = self.rows(rows), self.ranker
+        X = dense(table)
+        scores = ranker.surrogate_values(table)
+        names = self.features(X.shape[1])
+        linear = X @ np.asarray(ranker.coef_).reshape(-1, X.shape[1]).T + ranker.intercept_
+        _refuse_nonlinear(ranker, X, linear.reshape(scores.shape) - scores)
+        return X, names
+
+    def features(self, n_features: int) -> Array:
+        """Return the names of the features that the ranker gets."""
+        names = self.names
+        if names is None and hasattr(self.ranker, "feature_names_in_"):
+            return self.ranker.feature_names_in_.astype(object)
+        for step in self.steps:
+            # Functions as steps do not have names of features.
+            names = getattr(step, "get_feature_names_out", lambda _: None)(names)
+        names = [f"x{k}" for k in range(n_features)] if names is None else names
+        names = np.asarray(names, dtype=object)
+        if names.shape != (n_features,):
+            raise ValueError(
+                f"feature_names must have {n_features} names, got shape {names.shape}."
+            )
+        return names
 
 
-def unwrapped(ranker: Any) -> tuple[Any, list[Any]]:
-    """Return the ranker inside a pipeline, search or host, and the transformers before it."""
-    check_is_fitted(ranker)
-    steps = []
-    while True:
-        if (inner := inside(ranker)) is not None:
-            ranker = inner
-        elif hasattr(ranker, "steps"):
-            steps += [step for _, step in ranker.steps[:-1] if hasattr(step, "transform")]
-            ranker = ranker[-1]
-        else:
-            return ranker, steps
+def dense(X: Any) -> Floats:
+    """Return rows as an array of numbers."""
+    return X.toarray() if issparse(X) else np.asarray(X, dtype=float)
 
 
 def _refuse_without(ranker: Any, *attributes: str) -> None:
@@ -93,8 +158,7 @@ def parts_of(ranker: Any, X: Any, scores: Any, codes: Ints | None = None) -> Flo
         if has_tree_parts(model):
             return tree_parts(model, X, scores)[:, :-1]
     _refuse_without(ranker, "coef_")
-    X = X.toarray() if issparse(X) else np.asarray(X, dtype=float)
-    coef = np.ravel(ranker.coef_)
+    X, coef = dense(X), np.ravel(ranker.coef_)
     if coef.shape != X.shape[1:]:
         raise ValueError(
             f"ranker must have one coefficient for each of {X.shape[1]} features, got "
@@ -102,44 +166,3 @@ def parts_of(ranker: Any, X: Any, scores: Any, codes: Ints | None = None) -> Flo
         )
     _refuse_nonlinear(ranker, X, X @ coef + ranker.intercept_ - scores)
     return X * coef
-
-
-def linear_rows(
-    ranker: Any, steps: list[Any], X: Any, rows: Ints, names: Any, qid: Ints | None = None
-) -> tuple[Floats, Array]:
-    """Return rows as the ranker gets them and names of features; raise if scores are not linear."""
-    table = rows_behind(steps, X, rows, qid)
-    X = table.toarray() if issparse(table) else np.asarray(table, dtype=float)
-    scores = ranker.surrogate_values(table)
-    names = names_of(ranker, steps, names, X.shape[1])
-    linear = X @ np.asarray(ranker.coef_).reshape(-1, X.shape[1]).T + ranker.intercept_
-    _refuse_nonlinear(ranker, X, linear.reshape(scores.shape) - scores)
-    return X, names
-
-
-def rows_behind(steps: list[Any], X: Any, rows: Ints, qid: Any) -> Any:
-    """Return rows after the transformers of a pipeline."""
-    # Steps that take the queries need whole ones.
-    codes = None if qid is None else check.queries(qid, num_samples(X)).codes
-    whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
-    codes = None if codes is None else codes[whole]
-    arrays.refuse_masked(X=X)
-    # Sparse matrices in COO format cannot be indexed by rows.
-    table = tables.take_rows(X.tocsr() if issparse(X) else X, whole)
-    for step in steps:
-        table = transform_rows(step, table, codes)
-    return table if codes is None else tables.take_rows(table, np.searchsorted(whole, rows))
-
-
-def names_of(ranker: Any, steps: list[Any], names: Any, n_features: int) -> Array:
-    """Return the names of the features that the ranker gets, given those of X or None."""
-    if names is None and hasattr(ranker, "feature_names_in_"):
-        return ranker.feature_names_in_.astype(object)
-    for step in steps:
-        # Functions as steps do not have names of features.
-        names = getattr(step, "get_feature_names_out", lambda _: None)(names)
-    names = [f"x{k}" for k in range(n_features)] if names is None else names
-    names = np.asarray(names, dtype=object)
-    if names.shape != (n_features,):
-        raise ValueError(f"feature_names must have {n_features} names, got shape {names.shape}.")
-    return names

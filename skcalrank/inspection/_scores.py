@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from ..columns import tables
-from ..columns.arrays import num_samples
 from ..columns.types import ArrayLike, Estimator, Floats, Matrix
-from ..data import MissingQidError, check
-from ._parts import adds_parts, names_of, parts_of, refuse_lazy_rows, rows_behind, unwrapped
+from ..data import MissingQidError
+from ._parts import Explained, adds_parts, parts_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,26 +120,22 @@ def explain_scores(
     >>> explanation.importances.round(3)
     array([0.151, 0.049])
     """
-    refuse_lazy_rows(X)
-    check.row_order(X=X, qid=qid)
-    n_rows, given = num_samples(X), qid
-    qid = check.of_one_query(qid, X)
-    ranker, steps = unwrapped(ranker)
+    explained = Explained.of(ranker, X, qid, feature_names)
+    ranker = explained.ranker
     adds_parts(ranker)
     if ranker.n_items_ is not None:
         raise ValueError(
             "ranker must rank documents, got one that was fitted in the label-ranking form. "
             "explain_order(ranker, X, item, instance=row) explains the place of an item."
         )
-    if given is None and ranker.record_.has_qid:
+    if qid is None and ranker.record_.has_qid:
         raise MissingQidError(
             "qid must be given to compare rows with their queries, since the ranker was fitted "
             "with a qid, got None. Pass qid=qid, or qid=0 if all rows are one query."
         )
-    queries = check.queries(qid, n_rows)
-    table = rows_behind(steps, X, np.arange(n_rows), qid)
-    scores = ranker.predict(table, None if qid is None else queries.codes)
-    codes = None if qid is None else queries.codes
+    queries, codes = explained.queries, explained.codes
+    table = explained.rows(np.arange(queries.n_rows))
+    scores = ranker.predict(table, codes)
     parts = queries.centered(parts_of(ranker, table, scores, codes))
-    names = names_of(ranker, steps, feature_names, parts.shape[1])
+    names = explained.features(parts.shape[1])
     return ScoreExplanation(names, parts, queries.levels(scores), tables.labels_of(X))
