@@ -104,9 +104,7 @@ class LeaderboardDisplay(IntervalDisplay):
         level = f"{100 * leaderboard.confidence_level:g} %"
         display = cls(
             items=of["item"][is_scored].tolist(),
-            score=of["score"][is_scored],
-            low=of["low"][is_scored],
-            high=of["high"][is_scored],
+            **{name: of[name][is_scored] for name in ("score", "low", "high")},
             rank_sets=None if leaderboard.above is None else sets,
             score_name="mean" if leaderboard.scale == "mean" else f"score ({leaderboard.scale})",
             interval_name=f"{level} interval, {leaderboard.sample}",

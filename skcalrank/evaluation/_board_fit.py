@@ -1,6 +1,5 @@
 """Fit of a leaderboard: scores and coefficients in logits, how they vary, what is wrong."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ from scipy import stats
 from ..columns.types import Array, Bools, Floats, Ints, Self
 from ..data import warn
 from ._ballots import TIES, Ballots
-from ._rank_sets import LEAST_FREEDOM, told_apart
+from ._rank_sets import LEAST_FREEDOM, Apart, told_apart
 from ._strengths import FEW_CLUSTERS, MOST_DENSE, Curvature, Law, Regression, Scores, Spread
 
 # Fewer clusters of equal weight deserve a warning; an order effect of a smaller p a note.
@@ -95,7 +94,7 @@ class BoardFit(NamedTuple):
             clusters,
         )
 
-    def apart(self, error: float, rng: np.random.Generator) -> Callable[[Ints], Bools] | None:
+    def apart(self, error: float, rng: np.random.Generator) -> Apart | None:
         """Return what tells items of one group apart; None of many items."""
         covariance, error = self.covariance, error / self.ballots.n_groups
         if covariance is None:

@@ -205,20 +205,15 @@ def click_ranker(
             options["exponents"] = 0.0, 0.25, *EXPONENTS
             estimate = offline_evaluate(scores, held_out, measure, **options)
         ranker = clone(choice.ranker).fit(X, sessions)
-    models, facts = perplexities(sessions, theta), _facts(sessions)
+    models = perplexities(sessions, theta)
     if better_model(models):
         estimate = estimate._replace(safety=replace(estimate.safety, holds=False))
-    return ClickReport(ranker, choice, examined, estimate, measure.full_name, models, facts)
-
-
-def _facts(sessions: ClickSessions) -> dict[str, int]:
-    """Return what a log has, by name."""
-    seen = np.bincount(sessions.shown_rows, minlength=len(sessions)) > 0
-    return {
+    facts = {
         "sessions": sessions.n_sessions,
         "queries": int((sessions.n_judgments > 0).sum()),
         "impressions": len(sessions.position),
         "clicks": int(sessions.clicked.sum()),
         "documents": len(sessions),
-        "never shown": int((~seen).sum()),
+        "never shown": len(sessions) - len(np.unique(sessions.shown_rows)),
     }
+    return ClickReport(ranker, choice, examined, estimate, measure.full_name, models, facts)

@@ -14,8 +14,8 @@ from ..data import Queries, Ranked, check, warn
 from ..judgments import PreferenceTarget
 from ..measures import Measure
 from ..metrics import CheckedTarget, RowPolicies
-from ._comparison import Comparison, Difference, Estimate
-from ._make_comparison import Design, warn_of_equal, warn_of_no_spread
+from ._comparison import Comparison
+from ._make_comparison import Design, warn_of_equal
 from ._regression_means import RegressionMeans
 from ._statistics import TITLES, Methods, adjusted, numbers, snapped
 
@@ -230,16 +230,12 @@ def made_with_judge(design: Design, values: JudgedValues) -> Comparison:
     counts = [(np.sign(human) == sign).sum(1) for sign in (1, 0, -1)]
     columns = means.mean, *means.ends(methods.confidence_level), means.moments.spread
     columns += means.effect_sizes(), *counts, n, p, corrected
-    cells = [*zip(*(column.tolist() for column in columns))]
-    differences = [Difference(*key, *of) for key, of in zip(keys[n_means:], cells[n_means:])]
-    warn_of_no_spread(differences)
     everywhere = np.full((*values.human.shape[:2], len(values.is_human)), np.nan)
     everywhere[..., values.is_human] = values.human
     return design.comparison(
-        n[n_means:],
+        [column[:n_means] for column in (*columns[:3], n)],
+        [column[n_means:] for column in columns],
         values=everywhere,
-        estimates=[Estimate(*[*key, *of[:3], of[8]]) for key, of in zip(keys[:n_means], cells)],
-        differences=differences,
         interval_title=f"{TITLES['student']}, with a judge of {len(values.is_human)} queries",
         corrections=dict(zip(keys, means.corrections())),
     )

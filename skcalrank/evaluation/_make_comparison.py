@@ -1,11 +1,12 @@
 """Construction of a comparison from values per query."""
 
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..columns.types import Floats, Ints
+from ..columns.types import Array, Floats, Ints
 from ..data import warn
 from ._comparison import Comparison, Difference, Estimate
 from ._statistics import (
@@ -22,6 +23,9 @@ from ._statistics import (
     tail_p_values,
     with_tails,
 )
+
+#: Columns of a table, of one length.
+Columns = Sequence[Array]
 
 # Student's intervals of as few folds have one or two degrees of freedom.
 _FEW_FOLDS = 3
@@ -50,18 +54,31 @@ class Design(NamedTuple):
         """Return the names of the pairs."""
         return [(self.systems[a], self.systems[b]) for a, b in self.pairs()]
 
-    def comparison(self, n: Ints, *, of_folds: bool = False, **results: Any) -> Comparison:
-        """Return the comparison of results, with `n` values in each test."""
+    def comparison(
+        self, means: Columns, tests: Columns, *, of_folds: bool = False, **results: Any
+    ) -> Comparison:
+        """Return the comparison of means and tests, columns with the numbers of their rows."""
+        cells = zip(product(self.systems, self.measures), _rows(means))
+        tested = zip(product(self.names(), self.measures), _rows(tests))
+        differences = [Difference(*pair, measure, *row) for (pair, measure), row in tested]
+        _warn_of_no_spread(differences)
+        n_tests = sum(row.n > 1 for row in differences)
         return Comparison(
             systems=self.systems,
             measures=self.measures,
             queries=self.queries,
             baseline=self.baseline,
+            estimates=[Estimate(*key, *row) for key, row in cells],
+            differences=differences,
             confidence_level=self.methods.confidence_level,
-            test_title=_test_title(self.methods, of_folds, (n > 1).sum()),
+            test_title=_test_title(self.methods, of_folds, n_tests),
             margin=self.methods.margin,
             **results,
         )
+
+
+def _rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.tolist() for column in columns))
 
 
 def made(
@@ -83,6 +100,7 @@ def made(
     if methods.tail is not None:
         lowest = f"lowest {100 * methods.tail:g} %"
         measures = [*measures, *(f"{measure}, {lowest}" for measure in measures)]
+        design = design._replace(measures=measures)
         scale, shares = np.tile(scale, 2), np.append(shares, methods.tail * shares)
     of_pairs = [snapped(*with_tails(side, methods.tail)) for side in sides]
     warn_of_equal(of_pairs, pairs)
@@ -92,19 +110,18 @@ def made(
     ends = intervals(columns, of_columns, methods, shared)
     n = len(systems) * len(measures)
     of_means, of_tests = (Moments.of(columns[i], of_columns[i]) for i in (np.s_[:n], np.s_[n:]))
-    means = _estimates(systems, measures, of_means, ends[:, :n], scale)
-    tested = np.array(sides), columns[n:], of_tests, ends[:, n:]
-    differences = _differences(pairs, measures, tested, scale, methods, shared) if pairs else []
+    means = _times([of_means.mean, *ends[:, :n]], np.tile(scale, len(systems)))
     if methods.tail is not None:
-        _warn_of_tails([row for row in means if row.measure in measures[len(measures) // 2 :]])
-    warn_of_no_spread(differences)
+        n_plain = len(measures) // 2
+        sizes = of_means.size.reshape(len(systems), -1)[:, n_plain:]
+        _warn_of_tails(sizes, measures[n_plain:])
+    tested = np.array(sides), columns[n:], of_tests, ends[:, n:]
     n_folds = np.inf if folds is None else folds.shape[-1]
-    return design._replace(measures=measures).comparison(
-        of_tests.n,
+    return design.comparison(
+        (*means, of_means.size),
+        _tests(tested, scale, methods, shared) if pairs else (),
         of_folds=folds is not None,
         values=with_tails(values, methods.tail),
-        estimates=means,
-        differences=differences,
         interval_title=TITLES[methods.interval]
         + f", rough: {n_folds} folds" * (n_folds <= _FEW_FOLDS),
         fold_values=folds,
@@ -130,22 +147,11 @@ def _scale(values: Floats) -> Floats:
     return np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023))
 
 
-def _estimates(
-    systems: list[str], measures: list[str], moments: Moments, ends: Floats, scale: Floats
-) -> list[Estimate]:
-    scaled = _times([moments.mean, *ends], np.tile(scale, len(systems)))
-    return [
-        Estimate(*key, *(value.item() for value in cell))
-        for key, *cell in zip(product(systems, measures), *scaled, moments.size)
-    ]
-
-
-def _differences(
-    pairs: Any, measures: list[str], tested: Any, scale: Floats, methods: Methods, shared: float
-) -> list[Difference]:
+def _tests(tested: Any, scale: Floats, methods: Methods, shared: float) -> Columns:
+    """Return the columns of differences."""
     sides, columns, moments, ends = tested
-    margins, n_plain = (methods.margin / scale)[:, None], sides.shape[2]
-    by_pair = columns.reshape(len(pairs), len(measures), -1)
+    margins, n_pairs, n_plain = (methods.margin / scale)[:, None], len(sides), sides.shape[2]
+    by_pair = columns.reshape(n_pairs, len(scale), -1)
     shifted = _flat(by_pair[:, :n_plain] + margins[:n_plain])
     if methods.correction == "max-t":
         p, corrected, half = max_t(shifted, methods)
@@ -155,17 +161,13 @@ def _differences(
         if methods.tail is not None:
             first = _flat(sides[:, 0] + margins[:n_plain])
             of_tails = tail_p_values(first, _flat(sides[:, 1]), methods)
-            p = np.reshape([p, of_tails], (2, len(pairs), -1)).swapaxes(0, 1).ravel()
+            p = np.reshape([p, of_tails], (2, n_pairs, -1)).swapaxes(0, 1).ravel()
         corrected = adjusted(p, moments.n, methods.correction)
-    scaled = _times([moments.mean, *ends, moments.spread], np.tile(scale, len(pairs)))
+    scaled = _times([moments.mean, *ends, moments.spread], np.tile(scale, n_pairs))
     # A system wins where its value is higher, whatever the tail.
-    signs = _flat(np.sign(np.tile(by_pair[:, :n_plain], (1, len(measures) // n_plain, 1))))
-    counts = *((signs == sign).sum(1) for sign in (1, 0, -1)), moments.size
-    cells = zip(product(pairs, measures), *scaled, effect_sizes(moments), *counts, p, corrected)
-    return [
-        Difference(first, second, measure, *(value.item() for value in cell))
-        for ((first, second), measure), *cell in cells
-    ]
+    signs = _flat(np.sign(np.tile(by_pair[:, :n_plain], (1, len(scale) // n_plain, 1))))
+    counts = ((signs == sign).sum(1) for sign in (1, 0, -1))
+    return *scaled, effect_sizes(moments), *counts, moments.size, p, corrected
 
 
 def _flat(values: Floats) -> Floats:
@@ -190,12 +192,13 @@ def _warn_of_few(values: Floats, measures: list[str]) -> None:
         )
 
 
-def _warn_of_tails(estimates: list[Estimate]) -> None:
-    few = min(estimates, key=lambda row: row.n)
-    if few.n < FEWEST_IN_TAIL:
+def _warn_of_tails(sizes: Ints, measures: list[str]) -> None:
+    fewest = int(np.argmin(sizes))
+    if (n := sizes.flat[fewest]) < FEWEST_IN_TAIL:
         warn(
-            f"{few.measure!r} is a mean of {few.n} values: with fewer than {FEWEST_IN_TAIL} there "
-            "is no interval. Evaluate on more queries, or take a larger tail."
+            f"{measures[fewest % len(measures)]!r} is a mean of {n} values: with fewer than "
+            f"{FEWEST_IN_TAIL} there is no interval. Evaluate on more queries, or take a larger "
+            "tail."
         )
 
 
@@ -210,7 +213,7 @@ def warn_of_equal(differences: list[Floats], pairs: list[tuple[str, str]]) -> No
         )
 
 
-def warn_of_no_spread(differences: list[Difference]) -> None:
+def _warn_of_no_spread(differences: list[Difference]) -> None:
     """Warn of differences that do not vary, so that there is no test."""
     constant = [row for row in differences if row.n > 1 and np.isnan(row.p)]
     if constant:

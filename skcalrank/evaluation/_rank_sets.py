@@ -20,6 +20,10 @@ LEAST_FREEDOM = 0.5
 _ROUNDING = 1e-9
 
 
+#: Tells of some items of a group which is above which.
+Apart = Callable[[Ints], Bools]
+
+
 def told_apart(
     scores: Floats, covariance: Floats, freedom: float, error: float, rng: np.random.Generator
 ) -> Bools:
@@ -107,13 +111,7 @@ class Ranks(NamedTuple):
     above: Bools | None
 
     @classmethod
-    def of(
-        cls,
-        scores: Floats,
-        group: Ints,
-        known: Bools,
-        apart: Callable[[Ints], Bools] | None,
-    ) -> Self:
+    def of(cls, scores: Floats, group: Ints, known: Bools, apart: Apart | None) -> Self:
         """Return the ranks of items with scores, from who of some items of a group is above whom.
 
         Items whose error is not known may have any rank.

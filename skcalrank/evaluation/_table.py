@@ -1,12 +1,11 @@
 """Tables of results: one layout, and its writers for a terminal, Markdown, LaTeX and HTML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..columns import texts
+from ..columns.types import Self
 
 
 class Cell(NamedTuple):
@@ -48,7 +47,7 @@ class Table(NamedTuple):
     caption: str = ""
 
     @classmethod
-    def of_columns(cls, names: Iterable[str], columns: Mapping[str, Iterable[Any]]) -> Table:
+    def of_columns(cls, names: Iterable[str], columns: Mapping[str, Iterable[Any]]) -> Self:
         """Return a table of named rows, without a head of their own, from columns by their heads.
 
         What is no cell is the text of one.

@@ -288,15 +288,13 @@ class ClickSessions(ClickTarget):
     def __getitem__(self, key: Any) -> Self:
         rows, shown, left = self._selected(key)
         sizes = np.bincount(self._session_of_shown[left], minlength=self.n_sessions)
-        sessions = self.unchecked(
-            self.qid[rows],
-            shown,
-            np.append(0, np.cumsum(sizes[sizes > 0])),
-            self.clicked[left],
-            self.position[left],
-            self.last_click[sizes > 0],
-        )
-        return self._sliced(sessions, rows)
+        ptr = np.append(0, np.cumsum(sizes[sizes > 0]))
+        chosen = self._chosen(left, sizes > 0)
+        return self._sliced(self.unchecked(self.qid[rows], shown, ptr, *chosen), rows)
+
+    def _chosen(self, shown: Array, sessions: Array) -> tuple[Bools, Ints, Ints]:
+        """Return clicks and positions of some documents shown, last clicks of some sessions."""
+        return self.clicked[shown], self.position[shown], self.last_click[sessions]
 
     def _arrays(self) -> tuple[Array, ...]:
         return self.shown_rows, self.ptr, self.position, self.clicked, self.last_click
@@ -332,14 +330,8 @@ class ClickSessions(ClickTarget):
         sessions : ClickSessions
         """
         shown, ptr = arrays.ranges(self.ptr, sessions)
-        return self.unchecked(
-            self.qid,
-            self.shown_rows[shown],
-            ptr,
-            self.clicked[shown],
-            self.position[shown],
-            self.last_click[sessions],
-        )
+        chosen = self._chosen(shown, sessions)
+        return self.unchecked(self.qid, self.shown_rows[shown], ptr, *chosen)
 
     # -- properties of the sessions -------------------------------------------------
 

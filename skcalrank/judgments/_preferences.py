@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -30,6 +31,7 @@ from ._votes import Votes, paired_items
 PREFERENCE_WEIGHTS = ("difference", "unit")
 
 
+@dataclass(eq=False, repr=False)
 class PreferenceTarget(Judgments):
     """Weighted preferences between the documents of a query: which document beats which.
 
@@ -41,10 +43,8 @@ class PreferenceTarget(Judgments):
 
     Parameters
     ----------
-    winner, loser, weight, judgment, qid, n_items
+    winner, loser, weight, judgment, n_rows, qid, n_items
         Values of the attributes, which are not validated.
-    n_rows : int
-        Number of rows, the length of the target.
 
     Attributes
     ----------
@@ -55,6 +55,8 @@ class PreferenceTarget(Judgments):
         Non-negative weight of each preference.
     judgment : ndarray of shape (n_preferences,)
         Identifier of the judgment that a preference belongs to, see :attr:`n_judgments`.
+    n_rows : int
+        Number of rows, the length of the target.
     qid : ndarray of shape (n_rows,) or None
         Query of each row; None if all rows are one query, and in the label-ranking form.
     n_items : int or None
@@ -76,31 +78,20 @@ class PreferenceTarget(Judgments):
     array([0])
     """
 
-    # Names of the items in the label-ranking form, if the labels or positions had any.
-    item_names: tuple[str, ...] | None = None
-
     _remedy = (
         "pass it unchanged to PairwiseDisagreementRanker, pairwise_disagreement_loss or another "
         "function that accepts preferences."
     )
 
-    def __init__(
-        self,
-        winner: Ints,
-        loser: Ints,
-        weight: Floats,
-        judgment: Array,
-        n_rows: int,
-        qid: Array | None = None,
-        n_items: int | None = None,
-    ) -> None:
-        self.winner = winner
-        self.loser = loser
-        self.weight = weight
-        self.judgment = judgment
-        self.qid = qid
-        self.n_items = n_items
-        self._n_rows = n_rows
+    winner: Ints
+    loser: Ints
+    weight: Floats
+    judgment: Array
+    n_rows: int
+    qid: Array | None = None
+    n_items: int | None = None
+    # Names of the items in the label-ranking form, if the labels or positions had any.
+    item_names: tuple[str, ...] | None = field(default=None, init=False)
 
     # -- constructors -------------------------------------------------------------
 
@@ -512,7 +503,7 @@ class PreferenceTarget(Judgments):
     # -- interface of targets ------------------------------------------------------
 
     def __len__(self) -> int:
-        return self._n_rows
+        return self.n_rows
 
     def check_qid_beside(self, qid: ArrayLike | None) -> None:
         """Raise ValueError if a qid is passed with preferences that were built without one."""

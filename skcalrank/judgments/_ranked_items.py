@@ -1,12 +1,10 @@
 """Rows of the label-ranking form that rank some of the items only."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 
-from ..columns.types import Floats, Ints
+from ..columns.types import Floats, Ints, Self
 from ..data import Queries
 
 
@@ -23,7 +21,7 @@ class RankedItems(NamedTuple):
     queries: Queries
 
     @classmethod
-    def of(cls, labels: Floats, n_items: int | None) -> RankedItems | None:
+    def of(cls, labels: Floats, n_items: int | None) -> Self | None:
         """Return the items that rows of raveled labels rank; None if they rank all of them."""
         ranked = ~np.isnan(labels)
         if n_items is None or ranked.all():

@@ -1,14 +1,12 @@
 """Tables of votes between two items: who met whom, and how it ended."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..columns import tables
-from ..columns.types import Array, Bools, Floats, Ints
+from ..columns.types import Array, Bools, Floats, Ints, Self
 from ..data import check
 from ._click_log import identifiers, numbers_in
 
@@ -42,7 +40,7 @@ class Votes(NamedTuple):
         outcome: str,
         outcomes: Mapping[Any, str] | None,
         name: str = "frame",
-    ) -> Votes:
+    ) -> Self:
         """Read the columns of two items and of the outcome."""
         if not isinstance(outcomes, Mapping | None):
             raise ValueError(
@@ -68,9 +66,10 @@ class Votes(NamedTuple):
             )
         return cls(items, first, second, result)
 
-    def where(self, rows: Bools) -> Votes:
+    def where(self, rows: Bools) -> Self:
         """Return some of the votes, and their items."""
-        return Votes(*_met(self.items, self.first[rows], self.second[rows]), self.result[rows])
+        met = _met(self.items, self.first[rows], self.second[rows])
+        return type(self)(*met, self.result[rows])
 
 
 def _met(items: Array, first: Ints, second: Ints) -> tuple[Array, Ints, Ints]:

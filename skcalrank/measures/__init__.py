@@ -12,11 +12,11 @@ from ._conventions import CONVENTIONS, get_convention
 from ._dcg import DCG, NDCG
 from ._families import Discount as Discount
 from ._families import Gain as Gain
-from ._given_targets import OfTargets as OfTargets
 from ._hits import F1, RBP, RPrecision
 from ._options import warn_unless_grades as warn_unless_grades
 from ._pairs import Kendall, PairwiseDisagreement
 from ._positional import AUC, ERU, Precision, Recall, Spearman
+from ._positional import OfTargets as OfTargets
 from ._sequential import ERR, AveragePrecision, HitRate, ReciprocalRank
 from ._user_measures import check_own, is_own
 

@@ -91,12 +91,11 @@ class CheckedTarget:
         self,
         measures: Mapping[Any, Measure],
         y_score: ArrayLike,
-        policies: RowPolicies | None = None,
+        policies: RowPolicies,
         sample_weight: ArrayLike | None = None,
         average: bool = True,
     ) -> dict[Any, Any]:
         """Return the mean of each measure, or its values per query; validate scores and weights."""
-        policies = RowPolicies() if policies is None else policies
         scores, weight = self.scores(y_score), self.query_weight(sample_weight)
         if average:
             return self.means(measures, scores, weight, policies)

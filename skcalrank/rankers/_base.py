@@ -29,7 +29,7 @@ from ..data import (
     refuse_lazy,
 )
 from ..measures import Measure, get_measure
-from ..metrics import CheckedTarget
+from ..metrics import CheckedTarget, RowPolicies
 from ._door import door
 from ._plan import FIT, Call, Plan
 from ._record import FitRecord
@@ -490,7 +490,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             # Labels made from judgments do not record which rows are missing.
             check.warn_of_cut_queries(y, type(self).__name__)
         target = CheckedTarget.of(labels, qid, queries)
-        return target.evaluate({"score": measure}, scores, sample_weight=sample_weight)["score"]
+        return target.evaluate({"": measure}, scores, RowPolicies(), sample_weight)[""]
 
     def _scored_by(self, y: Any) -> tuple[Measure, Any]:
         """Return the measure that compares predictions with y, and y as the measure reads it."""

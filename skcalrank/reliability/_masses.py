@@ -1,14 +1,12 @@
 """How much of a query is lost with each of its documents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..columns import arrays
-from ..columns.types import Bools, Floats
+from ..columns.types import Bools, Floats, Self
 from ..data import Queries, mean_of_runs, runs
 from ..measures import get_measure, warn_unless_grades
 
@@ -26,12 +24,13 @@ class Judged(NamedTuple):
     level: float | None = 1
     tunes: Bools | None = None
 
-    def take(self, which: Bools) -> Judged:
+    def take(self, which: Bools) -> Self:
         """Return some of the queries."""
         rows = self.queries.repeat(which)
         queries = Queries(np.append(0, np.cumsum(self.queries.sizes[which])))
         tunes = None if self.tunes is None else self.tunes[which]
-        return Judged(queries, self.labels[rows], self.scores[rows], self.level, tunes)
+        labels, scores = self.labels[rows], self.scores[rows]
+        return self._replace(queries=queries, labels=labels, scores=scores, tunes=tunes)
 
     @property
     def relevance(self) -> Floats:

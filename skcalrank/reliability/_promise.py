@@ -8,6 +8,7 @@ conformal risk control, [ABF24]_.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import binom
@@ -56,9 +57,9 @@ class Promise:
             low, high = (middle, high) if self.holds(middle, n) else (low, middle)
         return n * (1 - low)
 
-    def holds(self, loss: ArrayLike, n: int) -> bool:
-        """Return whether a mean loss over n queries is so low that the promise can be made."""
-        return bool(p_value(loss, n, self.alpha) <= 1 - (self.confidence_level or 0.0) + _ROUNDING)
+    def holds(self, loss: ArrayLike, n: int) -> Any:
+        """Return whether mean losses over n queries are so low that the promise can be made."""
+        return p_value(loss, n, self.alpha) <= 1 - (self.confidence_level or 0.0) + _ROUNDING
 
     def threshold(self, values: Floats, masses: Floats, n: int) -> float:
         """Return the largest value such that documents of it and above keep enough mass."""
@@ -94,8 +95,5 @@ def safe_threshold(
     * `n`: number of queries that are tested.
     """
     start = int(np.argmin(tuning))
-    accepted = p_value(losses[start:], n, promise.alpha) <= (
-        1 - (promise.confidence_level or 0.0) + _ROUNDING
-    )
-    n_accepted = int(np.argmin(np.append(accepted, False)))
+    n_accepted = int(np.argmin(np.append(promise.holds(losses[start:], n), False)))
     return float(candidates[start + n_accepted - 1]) if n_accepted else np.inf

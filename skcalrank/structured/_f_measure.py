@@ -11,8 +11,7 @@ from ..columns import PART_CELLS, arrays
 from ..columns.types import Array, ArrayLike, Bools, Estimator, Floats, Ints, Matrix, Self
 from ..data import check, fitting, limits
 from ._decisions import LeastSquaresDecisions
-from ._factors import Factors
-from ._sets import indicators
+from ._factors import Factors, indicators
 
 _EMPTY = ("one", "zero")
 

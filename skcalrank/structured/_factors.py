@@ -2,7 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+from scipy.sparse import issparse
+
+from ..columns import arrays
 from ..columns.types import Array, Floats
 
 
@@ -62,3 +67,13 @@ class Factors(ABC):
     #: Function from means, of shape (n, dimension), to the n best of all predictions. None: the
     #: best of a list of candidates is looked up.
     argmin: Callable[[Floats], Array] | None = None
+
+
+def indicators(y: Any, name: str = "y") -> Floats:
+    """Return an array of 0 and 1, of shape (n, s), also of a sparse matrix."""
+    y = y.toarray() if issparse(y) else y
+    out = arrays.checked(y, name, ensure_2d=False)
+    if out.ndim != 2 or not np.isin(out, (0.0, 1.0)).all():
+        what = f"shape {out.shape}" if out.ndim != 2 else "other values"
+        raise ValueError(f"{name} must be label indicators, 0 or 1, of shape (n, s), got {what}.")
+    return np.asarray(out, dtype=float)

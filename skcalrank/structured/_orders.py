@@ -12,8 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from ..columns import arrays
 from ..columns.types import Array, ArrayLike, Floats, Ints
 from ..data import check
-from ._factors import Factors
-from ._sets import indicators
+from ._factors import Factors, indicators
 
 
 def assigned(gain: Floats) -> Ints:
