@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import signature
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -23,11 +23,11 @@ def handing_on_to(function: Any) -> Callable[[_Made], _Made]:
     taken = signature(getattr(function, "__func__", function)).parameters.values()
 
     def decorate(made: _Made) -> _Made:
-        own: Any = signature(made)
-        shown = {p.name: p for p in own.parameters.values() if p.kind != p.VAR_KEYWORD}
+        written: Any = signature(made)
+        shown = {p.name: p for p in written.parameters.values() if p.kind != p.VAR_KEYWORD}
         options = [p.replace(kind=p.KEYWORD_ONLY) for p in taken if p.default is not p.empty]
         options = [shown.pop(option.name, option) for option in options]
-        whole = own.replace(parameters=[*shown.values(), *options])
+        whole = written.replace(parameters=[*shown.values(), *options])
 
         @wraps(made)
         def constructor(cls: Any, *args: Any, **keywords: Any) -> Any:
@@ -82,10 +82,8 @@ class IntervalDisplay(Display):
     low: Floats
     high: Floats
     interval_name: str | None
-
-    def _drawn(self) -> tuple[list[str], Floats]:
-        """Return the names and the values."""
-        raise NotImplementedError
+    #: Attributes of the names and of the values.
+    _drawn: ClassVar[tuple[str, str]]
 
     def _label(self, ax: Any) -> None:
         """Name the axis of the values, and draw what is beside them."""
@@ -116,7 +114,7 @@ class IntervalDisplay(Display):
         -------
         display : ComparisonDisplay or LeaderboardDisplay
         """
-        names, value = self._drawn()
+        names, value = (getattr(self, attribute) for attribute in self._drawn)
         ax = self._open(ax, [value], name, self.name)
         from matplotlib.collections import LineCollection
         from matplotlib.lines import Line2D

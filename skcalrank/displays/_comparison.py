@@ -64,6 +64,7 @@ class ComparisonDisplay(IntervalDisplay):
     >>> plt.show()
     """
 
+    _drawn = "systems", "value"
     systems: list[str]
     value: Floats
     low: Floats
@@ -72,9 +73,6 @@ class ComparisonDisplay(IntervalDisplay):
     baseline: str | None = None
     interval_name: str | None = None
     name: str | None = None
-
-    def _drawn(self) -> tuple[list[str], Floats]:
-        return self.systems, self.value
 
     def _label(self, ax: Any) -> None:
         self.zero_ = None

@@ -58,6 +58,7 @@ class LeaderboardDisplay(IntervalDisplay):
     >>> plt.show()
     """
 
+    _drawn = "items", "score"
     items: list[str]
     score: Floats
     low: Floats
@@ -66,9 +67,6 @@ class LeaderboardDisplay(IntervalDisplay):
     score_name: str = "score"
     interval_name: str | None = None
     name: str | None = None
-
-    def _drawn(self) -> tuple[list[str], Floats]:
-        return self.items, self.score
 
     def _label(self, ax: Any) -> None:
         ax.set_xlabel(literal(self.score_name))

@@ -482,15 +482,13 @@ def _clicks(clicked_position: Any, ptr: Ints) -> Bools:
                 f"clicked_position must hold integers, got dtype {position.dtype}. 1 is the "
                 "document shown first, and 0 means no click: replace None and NaN by 0."
             )
-        position, session = position.astype(np.intp), np.arange(len(position))
-        n_sessions = len(position)
-    else:
-        position, sizes = _concatenated(clicked_position, "clicked_position", "position")
-        session, n_sessions = np.repeat(np.arange(len(sizes)), sizes), len(sizes)
-    if n_sessions != len(ptr) - 1:
+        clicked_position = position[:, None]
+    position, sizes = _concatenated(clicked_position, "clicked_position", "position")
+    session = np.repeat(np.arange(len(sizes)), sizes)
+    if len(sizes) != len(ptr) - 1:
         raise ValueError(
             f"clicked_position must have shape ({len(ptr) - 1},), one position per session, or one "
-            f"list of positions per session, got ({n_sessions},)."
+            f"list of positions per session, got ({len(sizes)},)."
         )
     outside = (position < 0) | (position > np.diff(ptr)[session])
     if outside.any():

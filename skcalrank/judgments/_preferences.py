@@ -313,8 +313,7 @@ class PreferenceTarget(Judgments):
         # A tie is once a win of each, of half the weight.
         tied = np.flatnonzero(won == 0.5)
         votes = np.append(np.arange(len(row)), tied)
-        swapped = won < 0.5
-        swapped = np.append(swapped, np.ones(len(tied), dtype=bool))
+        swapped = np.append(won < 0.5, np.ones(len(tied), dtype=bool))
         winners = np.where(swapped, second[votes], first[votes])
         out = cls(
             row[votes] * r + winners,
