@@ -294,7 +294,8 @@ def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
     if has_items and not unranked and raw.dtype.kind == "f" and np.isnan(raw).any():
         raise ValueError(
             f"{name} contains NaN, an item that a row does not rank, which this estimator cannot "
-            "learn from: use PairwiseDisagreementRanker, or fill it in."
+            "learn from: use PairwiseDisagreementRanker, linear by default, or fill it in: "
+            "in a list of the best k, give the others one value below them."
         )
     try:
         values: Floats = arrays.checked(y, name, ensure_2d=False, allow_nd=True, **finite)
