@@ -1,7 +1,7 @@
 """Rankers of other libraries, and regressors, as rankers of this package."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fits_in_closed_form, with_ties
 from ..columns.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
-from ..data import Rows, apart, available_if, call_step, check, fitting, limits
+from ..data import Rows, apart, available_if, call_step, check, fitting
 from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, by_column
@@ -95,12 +95,6 @@ class ExternalRanker(TableReader):
     takes_label_form = False
     _reads_labels = False
     _weights_note = "each estimator uses weights in its own way"
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [limits.REGRESSOR, None],
-        "measure": limits.OWN_ERROR,
-        "columns": [Mapping, None],
-    }
 
     def __init__(
         self,

@@ -26,7 +26,6 @@ from ..columns.types import (
 )
 from ..data import (
     ALONE,
-    QUERY_WEIGHTS,
     QuerySizes,
     Rows,
     among,
@@ -263,10 +262,7 @@ class BoostedRanker(TableReader, TargetRanker):
     _rules: ClassVar[Any] = (check_together,)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "measure": limits.OWN_ERROR,
-        "loss": limits.OWN_ERROR,
         "targets": [limits.one_of("measure", "separable", "grades")],
-        "query_weight": [limits.one_of(*QUERY_WEIGHTS), None],
         "engine": [limits.one_of(*ENGINES), None],
         "n_models": [limits.AT_LEAST_ONE],
         "start": limits.OWN_ERROR,
@@ -282,11 +278,7 @@ class BoostedRanker(TableReader, TargetRanker):
         "interaction_cst": limits.OWN_ERROR,
         "validation_fraction": [limits.Interval(Real, 0, 1, closed="left"), None],
         "n_iter_no_change": [limits.AT_LEAST_ONE],
-        "columns": [Mapping, None],
-        "random_state": ["random_state"],
         "engine_params": [dict, None],
-        "n_jobs": [limits.Integers(), None],
-        "verbose": ["verbose"],
     }
 
     @hinting

@@ -750,7 +750,7 @@ def _meant(cls: Any, value: Any) -> str:
 
 
 def _accepts(cls: Any, name: str, value: Any) -> bool:
-    if cls._parameter_constraints[name] == limits.OWN_ERROR:
+    if limits.of_class(cls)[name] == limits.OWN_ERROR:
         # Names of measures may contain a cutoff, and names of prediction maps do not.
         return isinstance(value, str) and (name == "measure" or "@" not in value)
     try:

@@ -1,9 +1,13 @@
 """Constraints on the parameters of estimators: ``limits.one_of(...)``.
 
 This is the only module that imports scikit-learn's parameter constraints, which are private API.
-Estimators declare ``_parameter_constraints`` with the names defined here.
+Estimators declare ``_parameter_constraints`` with the names defined here: each class those of its
+own parameters, beside those of its base classes.
 """
 
+from collections import ChainMap
+from functools import cache
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
@@ -39,6 +43,13 @@ def one_of(*names: str) -> StrOptions:
     return StrOptions(dict.fromkeys(names).keys())
 
 
+@cache
+def of_class(cls: Any) -> dict[str, Any]:
+    """Return the constraint of each parameter: that of the class, or else of the nearest base."""
+    stated = ChainMap(*(vars(base).get("_parameter_constraints", {}) for base in cls.__mro__))
+    return {name: stated[name] for name in signature(cls).parameters if name in stated}
+
+
 def validate(cls: Any, params: dict[str, Any]) -> None:
     """Raise ValueError for a parameter outside the constraints of a class."""
-    validate_parameter_constraints(cls._parameter_constraints, params, cls.__name__)
+    validate_parameter_constraints(of_class(cls), params, cls.__name__)

@@ -138,8 +138,6 @@ class AggregatedRanker(JudgmentRanker):
     _theorem: ClassVar[str] = "judgments"
     _rules: ClassVar[Any] = (_check_inner,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **JudgmentRanker._parameter_constraints,
-        "ranker": limits.OWN_ERROR,
         "row_weight": [
             limits.one_of("evidence", "judgments"),
             limits.Interval(Real, 0, None, closed="left"),

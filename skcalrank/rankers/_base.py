@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..columns import tables
 from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Self
 from ..data import (
+    QUERY_WEIGHTS,
     Judgments,
     MissingQidError,
     Queries,
@@ -25,15 +26,17 @@ from ..data import (
     check_qid,
     fitting,
     lazy_aware,
+    limits,
     positions,
     refuse_lazy,
 )
+from ..judgments import PREFERENCE_WEIGHTS
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, RowPolicies
 from ._door import door
 from ._plan import FIT, Call, Plan
 from ._record import FitRecord
-from ._regression import seen_in
+from ._regression import AUTO, seen_in
 
 # Methods that need the queries even where each document is scored by itself.
 _OF_QUERIES = ("rank", "top_k", "score")
@@ -111,6 +114,27 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     # Class of the plan, and what it holds besides the parameters.
     _plan_type: ClassVar[type[Plan]] = Plan
     _plan_settings: ClassVar[dict[str, Any]] = {}
+
+    # Constraints of parameters by name; a class adds its own, or states another one of that name.
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha": [limits.NON_NEGATIVE, limits.one_of(AUTO)],
+        "columns": [Mapping, None],
+        # A string has a method `split` too, so the type alone does not decide.
+        "cv": limits.OWN_ERROR,
+        "estimator": [limits.REGRESSOR, None],
+        "fit_intercept": ["boolean"],
+        "k": [limits.AT_LEAST_ONE, None],
+        "loss": limits.OWN_ERROR,
+        "measure": limits.OWN_ERROR,
+        "n_jobs": [limits.Integers(), None],
+        "query_weight": [limits.one_of(*QUERY_WEIGHTS), None],
+        "random_state": ["random_state"],
+        "ranker": limits.OWN_ERROR,
+        "relevance_level": [limits.FINITE, None],
+        "targets": [limits.one_of("measure", "separable")],
+        "verbose": ["verbose"],
+        "weights": [limits.one_of(*PREFERENCE_WEIGHTS)],
+    }
 
     # Functions of the ranker and its plan that raise for parameters which do not fit together, in
     # addition to those of the base classes.

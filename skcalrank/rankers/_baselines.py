@@ -13,10 +13,7 @@ class _PreferenceRanker(EdgeScorer):
     """Minimizer of a loss of single preferences, weighted or with margins."""
 
     _theorem: ClassVar[str] = "single_preferences"
-    _parameter_constraints: ClassVar = {
-        **EdgeScorer._parameter_constraints,
-        "margin": ["boolean"],
-    }
+    _parameter_constraints: ClassVar = {"margin": ["boolean"]}
 
     def _loss_options(self) -> dict[str, bool]:
         return {"margin": bool(self.margin)}
@@ -83,8 +80,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
     """
 
     _parameter_constraints: ClassVar = {
-        **_PreferenceRanker._parameter_constraints,
-        "corner_width": [limits.Interval(Real, 0, 1, closed="right")],
+        "corner_width": [limits.Interval(Real, 0, 1, closed="right")]
     }
 
     def __init__(

@@ -6,9 +6,7 @@ from typing import ClassVar
 from ..columns.types import Estimator
 from ..data import limits
 from ..measures import AUC, RBP, Precision, Recall
-from ._positional import CONSTRAINTS, CUTOFF, TARGETS, PositionalRanker
-
-_LEVEL = [limits.FINITE, None]
+from ._positional import PositionalRanker
 
 
 class PrecisionRanker(PositionalRanker):
@@ -62,7 +60,6 @@ class PrecisionRanker(PositionalRanker):
 
     short_names: ClassVar = {"precision": {}}
     _measure_type = Precision
-    _parameter_constraints: ClassVar = {**CONSTRAINTS, "k": CUTOFF, "relevance_level": _LEVEL}
 
     def __init__(
         self,
@@ -138,12 +135,6 @@ class RecallRanker(PositionalRanker):
 
     short_names: ClassVar = {"recall": {}}
     _measure_type = Recall
-    _parameter_constraints: ClassVar = {
-        **CONSTRAINTS,
-        "k": CUTOFF,
-        "relevance_level": _LEVEL,
-        "targets": TARGETS,
-    }
 
     def __init__(
         self,
@@ -218,12 +209,7 @@ class RBPRanker(PositionalRanker):
 
     short_names: ClassVar = {"rbp": {}}
     _measure_type = RBP
-    _parameter_constraints: ClassVar = {
-        **CONSTRAINTS,
-        "k": CUTOFF,
-        "p": [limits.Interval(Real, 0, 1, closed="left")],
-        "relevance_level": _LEVEL,
-    }
+    _parameter_constraints: ClassVar = {"p": [limits.Interval(Real, 0, 1, closed="left")]}
 
     def __init__(
         self,
@@ -299,11 +285,6 @@ class AUCRanker(PositionalRanker):
 
     short_names: ClassVar = {"auc": {}}
     _measure_type = AUC
-    _parameter_constraints: ClassVar = {
-        **CONSTRAINTS,
-        "relevance_level": _LEVEL,
-        "targets": TARGETS,
-    }
 
     def __init__(
         self,

@@ -15,7 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from .._solvers import Moments, check_features
 from ..columns import arrays
 from ..columns.types import CV, ArrayLike, Floats, Labels, Matrix, Self
-from ..data import Rows, check, fitting, lazy_aware, limits, timed, warn
+from ..data import Rows, check, fitting, lazy_aware, timed, warn
 from ..linear_model import GramRidge, add_moments
 from ..measures import Measure, OfTargets, PositionalMeasure
 from ._door import door
@@ -135,15 +135,7 @@ class LeastSquaresRankerCV(ScoreRanker):
     fits_among_workers = True
     _takes_several = True
     _weights_note = "a repeated row may be in two folds"
-    _parameter_constraints: ClassVar = {
-        "measure": limits.OWN_ERROR,
-        "alphas": ["array-like", None],
-        # A string has a method `split` too, so the type alone does not decide.
-        "cv": limits.OWN_ERROR,
-        "loss": ScoreRanker._parameter_constraints["loss"],
-        "query_weight": ScoreRanker._parameter_constraints["query_weight"],
-        "verbose": ["verbose"],
-    }
+    _parameter_constraints: ClassVar = {"alphas": ["array-like", None]}
 
     def __init__(
         self,

@@ -70,10 +70,7 @@ class DifferenceGraphRanker(EdgeScorer):
     """
 
     _theorem: ClassVar[str] = "mean_preferences"
-    _parameter_constraints: ClassVar = {
-        **EdgeScorer._parameter_constraints,
-        "edge_loss": [limits.one_of(*PREFERENCE_LOSSES)],
-    }
+    _parameter_constraints: ClassVar = {"edge_loss": [limits.one_of(*PREFERENCE_LOSSES)]}
 
     def __init__(
         self,

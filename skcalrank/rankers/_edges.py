@@ -8,8 +8,8 @@ import numpy as np
 
 from ..columns import PART_CELLS
 from ..columns.types import Floats, Ints
-from ..data import Rows, limits
-from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget
+from ..data import Rows
+from ..judgments import PreferenceTarget
 from ..losses import PreferenceHinge, PreferenceLoss
 from ..measures import PairwiseDisagreement
 from ._linear import LinearScorer
@@ -29,10 +29,6 @@ class EdgeScorer(LinearScorer):
     _judgments = (PreferenceTarget,)
     _measure_type = PairwiseDisagreement
     _plan_settings: ClassVar = {"sums_over": "pairs"}
-    _parameter_constraints: ClassVar = {
-        **LinearScorer._parameter_constraints,
-        "weights": [limits.one_of(*PREFERENCE_WEIGHTS)],
-    }
 
     @abstractmethod
     def _losses(self) -> Sequence[PreferenceLoss]:

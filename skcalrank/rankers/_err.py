@@ -88,7 +88,6 @@ class ERRRanker(ScoreRanker):
 
     short_names: ClassVar = {"err": {}}
     _parameter_constraints: ClassVar = {
-        **ScoreRanker._parameter_constraints,
         "max_grade": [limits.Interval(Real, 0, 1000, closed="both"), None],
         "gain": [limits.one_of("exponential"), "array-like", callable],
         "discount": ["array-like", callable, None],

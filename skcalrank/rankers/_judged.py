@@ -55,7 +55,6 @@ class JudgmentRanker(BaseRanker):
         "structure": [limits.one_of(*STRUCTURES), callable],
         "order": [limits.AT_LEAST_ONE, None],
         "structure_options": [Mapping, None],
-        "random_state": ["random_state"],
     }
 
     structure: Any

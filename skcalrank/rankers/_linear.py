@@ -10,11 +10,11 @@ import numpy as np
 
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
 from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
-from ..data import QUERY_WEIGHTS, Rows, fitting, lazy_aware, limits, workers_of_fit
+from ..data import Rows, fitting, lazy_aware, limits, workers_of_fit
 from ._base import BaseRanker, TargetRanker
 from ._door import door
 from ._plan import Plan
-from ._regression import ALPHA, AUTO, Seen, penalty, seen_in, units_of, warn_of_many_columns
+from ._regression import AUTO, Seen, penalty, seen_in, units_of, warn_of_many_columns
 
 
 class LinearScorer(BaseRanker):
@@ -71,13 +71,9 @@ class LinearScorer(BaseRanker):
     penalty_scale_: Floats
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "alpha": ALPHA,
-        "fit_intercept": ["boolean"],
         "max_iter": [limits.AT_LEAST_ONE],
         "tol": [limits.POSITIVE],
         "warm_start": ["boolean"],
-        "verbose": ["verbose"],
-        "query_weight": [limits.one_of(*QUERY_WEIGHTS), None],
     }
 
     def __init__(

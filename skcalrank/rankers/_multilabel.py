@@ -19,7 +19,7 @@ from ._base import BaseRanker
 from ._door import door
 from ._front import Front, efficient_rows, mixes_of
 from ._plan import Call, Plan
-from ._regression import ALPHA, AUTO, gram_ridge, moments_of, penalty, seen_in
+from ._regression import AUTO, gram_ridge, moments_of, penalty, seen_in
 
 
 class MultiLabelRanker(BaseRanker):
@@ -100,11 +100,7 @@ class MultiLabelRanker(BaseRanker):
     _takes_sparse = True
     _plan_settings: ClassVar = {"loss": "pairwise_squared", "sums_over": "pairs"}
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "measure": limits.OWN_ERROR,
-        "weights": limits.OWN_ERROR,
-        "alpha": ALPHA,
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"weights": limits.OWN_ERROR}
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from ..columns.types import Floats
 from ..data import Rows, limits, workers_of_fit
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import Measure
-from ._linear import LinearScorer, TargetScorer
+from ._linear import TargetScorer
 from ._plan import LossPlan
 from ._regression import AUTO, fit_ridge, gram_ridge, units_of
 
@@ -106,9 +106,6 @@ class OrderPreservingRanker(TargetScorer):
     _plan_type: ClassVar = LossPlan
     _theorem: ClassVar[str] = "loss"
     _parameter_constraints: ClassVar = {
-        **LinearScorer._parameter_constraints,
-        "measure": limits.OWN_ERROR,
-        "loss": limits.OWN_ERROR,
         "eta": [limits.NON_NEGATIVE, None],
         "threshold": [limits.POSITIVE, None],
         "smoothing": [limits.Interval(Real, 0, 0.5, closed="right"), None],

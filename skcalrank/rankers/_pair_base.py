@@ -135,14 +135,10 @@ class PairRanker(ScoreRanker):
     _of_pairs: ClassVar[tuple[str, ...]] = ("pair_features", "time_limit")
 
     _parameter_constraints: ClassVar = {
-        **ScoreRanker._parameter_constraints,
         "surrogate": [limits.one_of("score", "pairwise")],
         "pred": limits.OWN_ERROR,
         "pair_features": [limits.one_of(*PAIR_FEATURES), callable],
         "time_limit": [limits.POSITIVE, None],
-        "n_jobs": [limits.Integers(), None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     surrogate: str

@@ -1,12 +1,12 @@
 """A ranker for any measure of pairs."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from ..columns.types import Estimator, Floats, Ints, Seed
-from ..data import Rows, limits
+from ..data import Rows
 from ..measures import PairMeasure
 from ..preds import TIME_LIMIT, Pred
 from ._pair_base import PairRanker
@@ -83,10 +83,6 @@ class LeastSquaresPairRanker(PairRanker):
     """
 
     _diagonal = True
-    _parameter_constraints: ClassVar = {
-        **PairRanker._parameter_constraints,
-        "measure": limits.OWN_ERROR,
-    }
 
     def __init__(
         self,

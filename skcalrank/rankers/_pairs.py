@@ -9,7 +9,7 @@ import numpy as np
 from .._solvers import is_affine, is_closed_form
 from ..columns.types import Estimator, Floats, Ints, Seed
 from ..data import Rows, limits
-from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget, RankedItems
+from ..judgments import PreferenceTarget, RankedItems
 from ..measures import AveragePrecision, PairwiseDisagreement
 from ..preds import TIME_LIMIT, Pred
 from ._pair_base import PairRanker
@@ -119,13 +119,7 @@ class AveragePrecisionRanker(PairRanker):
     _measure_type = AveragePrecision
     _diagonal = True
     _of_documents = ("loss", "n_passes", "targets")
-    _parameter_constraints: ClassVar = {
-        **PairRanker._parameter_constraints,
-        "k": [limits.AT_LEAST_ONE, None],
-        "divisor": [limits.one_of("relevant", "attainable")],
-        "targets": [limits.one_of("measure", "separable")],
-        "relevance_level": [limits.FINITE, None],
-    }
+    _parameter_constraints: ClassVar = {"divisor": [limits.one_of("relevant", "attainable")]}
 
     def __init__(
         self,
@@ -289,9 +283,7 @@ class PairwiseDisagreementRanker(PairRanker):
     _of_documents = ("loss", "n_passes", "score_function")
     _of_pairs = ("pair_features", "pair_targets", "time_limit")
     _parameter_constraints: ClassVar = {
-        **PairRanker._parameter_constraints,
         "score_function": [limits.one_of("net_preference"), callable],
-        "weights": [limits.one_of(*PREFERENCE_WEIGHTS)],
         "pair_targets": [limits.one_of("preferences", "differences")],
     }
 

@@ -10,15 +10,6 @@ from ..data import limits
 from ..measures import DCG, ERU, NDCG, Discount, Gain, PositionalMeasure, Spearman, get_measure
 from ._score import ScoreRanker
 
-CONSTRAINTS: dict[str, Any] = {
-    **ScoreRanker._parameter_constraints,
-    "kernel": [limits.one_of("linear", "gaussian", "auto"), None],
-}
-CUTOFF = [limits.AT_LEAST_ONE, None]
-TARGETS = [limits.one_of("measure", "separable")]
-_GAIN = [limits.one_of("exponential", "linear"), "array-like", callable]
-_DISCOUNT = ["array-like", callable, None]
-
 # Rankers of measures that are not positional, if they have one of their own.
 _RANKERS = {
     "map": "AveragePrecisionRanker",
@@ -59,7 +50,11 @@ def _ranker_of(measure: Any) -> str:
 class PositionalRanker(ScoreRanker):
     """Base class of rankers of positional measures, whose targets may be regressed on a kernel."""
 
-    _parameter_constraints: ClassVar = CONSTRAINTS
+    _parameter_constraints: ClassVar = {
+        "kernel": [limits.one_of("linear", "gaussian", "auto"), None],
+        "gain": [limits.one_of("exponential", "linear"), "array-like", callable],
+        "discount": ["array-like", callable, None],
+    }
 
     def __init__(
         self,
@@ -212,7 +207,6 @@ class LeastSquaresRanker(PositionalRanker):
     (1200,)
     """
 
-    _parameter_constraints: ClassVar = {**CONSTRAINTS, "measure": limits.OWN_ERROR}
     _read_measure = staticmethod(positional)
 
     def __init__(
@@ -286,12 +280,6 @@ class DCGRanker(PositionalRanker):
 
     short_names: ClassVar = {"dcg": {}}
     _measure_type = DCG
-    _parameter_constraints: ClassVar = {
-        **CONSTRAINTS,
-        "k": CUTOFF,
-        "gain": _GAIN,
-        "discount": _DISCOUNT,
-    }
 
     def __init__(
         self,
@@ -381,13 +369,6 @@ class NDCGRanker(PositionalRanker):
 
     short_names: ClassVar = {"ndcg": {}}
     _measure_type = NDCG
-    _parameter_constraints: ClassVar = {
-        **CONSTRAINTS,
-        "k": CUTOFF,
-        "gain": _GAIN,
-        "discount": _DISCOUNT,
-        "targets": TARGETS,
-    }
 
     def __init__(
         self,
@@ -460,7 +441,6 @@ class ExpectedRankUtilityRanker(PositionalRanker):
     short_names: ClassVar = {"eru": {}}
     _measure_type = ERU
     _parameter_constraints: ClassVar = {
-        **CONSTRAINTS,
         "neutral": [limits.FINITE],
         "half_life": [limits.Interval(Real, 1, None, closed="neither")],
     }

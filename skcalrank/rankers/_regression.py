@@ -36,13 +36,10 @@ from .._solvers import (
 )
 from ..columns import MOST_CELLS
 from ..columns.types import Floats, Ints
-from ..data import Queries, Rows, limits, warn, workers_of_fit
+from ..data import Queries, Rows, warn, workers_of_fit
 from ..linear_model import GramRidge, add_moments
 
 AUTO = "auto"
-
-#: Constraint of the parameter `alpha`.
-ALPHA = [limits.NON_NEGATIVE, limits.one_of(AUTO)]
 
 # The constant c, for queries and for items. Quality hardly changes around these values, see the
 # table of penalties in benchmarks/quality_defaults.py.

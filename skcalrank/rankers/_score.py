@@ -27,7 +27,6 @@ from .._solvers import (
 from ..columns import tables
 from ..columns.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..data import (
-    QUERY_WEIGHTS,
     NotAMeanWarning,
     Rows,
     available_if,
@@ -42,7 +41,6 @@ from ._base import TargetRanker, planned
 from ._plan import Call, RegressionPlan
 from ._record import FitRecord
 from ._regression import (
-    ALPHA,
     AUTO,
     fit_targets,
     fit_wide,
@@ -220,11 +218,8 @@ class ScoreRanker(TargetRanker):
     estimator_: Any
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [limits.REGRESSOR, None],
-        "alpha": ALPHA,
         "loss": [limits.one_of(*SQUARED_LOSSES), None],
         "n_passes": [limits.AT_LEAST_ONE],
-        "query_weight": [limits.one_of(*QUERY_WEIGHTS), None],
     }
 
     def __init__(

@@ -100,15 +100,10 @@ class StochasticAggregatedRanker(JudgmentRanker):
     _updated_by = ("_descent", "update")
     _theorem: ClassVar[str] = "judgments"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **JudgmentRanker._parameter_constraints,
-        "measure": limits.OWN_ERROR,
-        "loss": limits.OWN_ERROR,
         "alpha": [limits.NON_NEGATIVE],
         "n_updates": [limits.AT_LEAST_ONE],
         "batch_size": [limits.AT_LEAST_ONE],
         "step": [limits.POSITIVE, None],
-        "fit_intercept": ["boolean"],
-        "verbose": ["verbose"],
     }
 
     def __init__(

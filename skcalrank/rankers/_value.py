@@ -8,10 +8,10 @@ import numpy as np
 from .._solvers import ScorerFit
 from ..columns.types import Floats
 from ..data import Rows, check, limits
-from ..judgments import PREFERENCE_WEIGHTS, PreferenceTarget
+from ..judgments import PreferenceTarget
 from ..losses import EXPONENT
 from ..measures import PairwiseDisagreement
-from ._linear import LinearScorer, TargetScorer
+from ._linear import TargetScorer
 from ._regression import AUTO, fit_ridge, gram_ridge
 
 
@@ -107,11 +107,9 @@ class ValueRegularizedRanker(TargetScorer):
     _measure_type = PairwiseDisagreement
     _theorem: ClassVar[str] = "score_targets"
     _parameter_constraints: ClassVar = {
-        **LinearScorer._parameter_constraints,
         "nu": [limits.POSITIVE],
         "regularizer": [limits.one_of("square", "power", "cosh")],
         "power": [limits.Interval(Real, 1, None, closed="neither")],
-        "weights": [limits.one_of(*PREFERENCE_WEIGHTS)],
     }
 
     def __init__(

@@ -182,15 +182,8 @@ class StackingRanker(TableReader, _BaseComposition):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "rankers": limits.OWN_ERROR,
-        "measure": limits.OWN_ERROR,
-        "cv": limits.OWN_ERROR,
         "normalize": [limits.one_of("pooled", "query")],
-        "loss": limits.OWN_ERROR,
         "targets": [limits.one_of("measure", "grades"), None],
-        "columns": [Mapping, None],
-        "random_state": ["random_state"],
-        "n_jobs": [limits.Integers(), None],
-        "verbose": ["verbose"],
     }
 
     def __init__(

@@ -144,14 +144,7 @@ class TabularRanker(StackingRanker):
     _rules: ClassVar[Any] = (_check_positional,)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "measure": limits.OWN_ERROR,
-        "trees": [limits.one_of("auto", "lightgbm", "xgboost", "sklearn"), BoostedRanker, None],
-        "normalize": [limits.one_of("pooled", "query")],
-        "loss": limits.OWN_ERROR,
-        "columns": [Mapping, None],
-        "random_state": ["random_state"],
-        "n_jobs": [limits.Integers(), None],
-        "verbose": ["verbose"],
+        "trees": [limits.one_of("auto", "lightgbm", "xgboost", "sklearn"), BoostedRanker, None]
     }
 
     @hinting

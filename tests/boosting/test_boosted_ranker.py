@@ -24,7 +24,7 @@ from skcalrank import (
     trees,
 )
 from skcalrank.boosting import lightgbm_objective
-from skcalrank.data import MissingQidError, OneQueryWarning, check
+from skcalrank.data import MissingQidError, OneQueryWarning, check, limits
 from skcalrank.losses import LOSSES, Logistic
 from skcalrank.measures import AveragePrecision
 from skcalrank.metrics import measure_score
@@ -393,7 +393,7 @@ def test_nonsense_is_refused_by_name(name, value):
 
 def test_parameters_are_declared_and_documented():
     names = set(inspect.signature(BoostedRanker).parameters)
-    assert set(BoostedRanker._parameter_constraints) == names
+    assert set(limits.of_class(BoostedRanker)) == names
     block = inspect.getdoc(BoostedRanker).partition("Parameters\n----------\n")[2]
     block = block.partition("Attributes\n----------")[0]
     assert set(re.findall(r"^(\w+) :", block, flags=re.M)) == names

@@ -21,6 +21,7 @@ from skcalrank import (
     TabularRanker,
 )
 from skcalrank._solvers import SQUARED_LOSSES
+from skcalrank.data import limits
 from skcalrank.losses import LOSSES
 from skcalrank.measures import MEASURES
 from skcalrank.rankers import ScoreRanker, StochasticAggregatedRanker
@@ -153,7 +154,7 @@ def rankers_and_losses():
 
 def has_separable_targets(cls):
     """Whether a class has a choice of separable targets."""
-    constraints = cls._parameter_constraints.get("targets", [])
+    constraints = limits.of_class(cls).get("targets", [])
     return any("separable" in getattr(choice, "options", ()) for choice in constraints)
 
 

@@ -96,7 +96,7 @@ def test_all_but_the_first_parameters_are_by_keyword(cls):
 @pytest.mark.filterwarnings("ignore:ndcg is undefined .* on all validation queries")
 @pytest.mark.parametrize("cls", CLASSES, ids=named)
 def test_every_parameter_has_a_default_that_is_valid(cls):
-    assert set(cls._parameter_constraints) == set(inspect.signature(cls).parameters)
+    assert set(limits.of_class(cls)) == set(inspect.signature(cls).parameters)
     estimator = cls()
     estimator.fit(*arguments(estimator))
 
@@ -145,7 +145,7 @@ def is_legal(cls, name, value):
         check.params(cls(**{name: value}))
     except ValueError:
         return False
-    return cls._parameter_constraints[name] != limits.OWN_ERROR
+    return limits.of_class(cls)[name] != limits.OWN_ERROR
 
 
 def refusal(call):

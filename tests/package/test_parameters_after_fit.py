@@ -28,7 +28,7 @@ RANKERS = {
 
 def others(estimator, name, value):
     """Valid values of a parameter that differ from the one of fit."""
-    constraints = estimator._parameter_constraints[name]
+    constraints = limits.of_class(type(estimator))[name]
     if constraints != limits.OWN_ERROR:
         for constraint in constraints:
             yield from getattr(constraint, "options", ())
@@ -47,7 +47,7 @@ def changes(ranker):
     steps = dict(ranker.steps) if hasattr(ranker, "steps") else {"": ranker}
     for prefix, step in steps.items():
         for name, value in step.get_params(deep=False).items():
-            if name in OF_PREDICT or name not in getattr(step, "_parameter_constraints", {}):
+            if name in OF_PREDICT or name not in limits.of_class(type(step)):
                 continue
             for other in others(step, name, value):
                 if other is not value and not (other == value and type(other) is type(value)):
