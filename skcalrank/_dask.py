@@ -6,9 +6,10 @@
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from ._lazy import ROOMS
+from .columns.types import Method
 
 _LAZY_FITS = (
     "Rankers that learn from sums over the rows of all partitions, such as NDCGRanker(), "
@@ -17,10 +18,7 @@ _LAZY_FITS = (
     "does predict of rankers that score each document by itself."
 )
 
-Self = TypeVar("Self")
 Class = TypeVar("Class", bound=type)
-Params = ParamSpec("Params")
-Returned = TypeVar("Returned")
 
 
 def is_lazy(*values: object) -> bool:
@@ -61,18 +59,16 @@ def results_of_blocks(function: Callable[..., Any], qid: Any, **columns: Any) ->
     return [function(qid=qid, **columns)]
 
 
-def lazy_aware(
-    method: Callable[Concatenate[Self, Params], Returned],
-) -> Callable[Concatenate[Self, Params], Returned]:
+def lazy_aware(method: Method) -> Method:
     """Let a method of an estimator accept dask collections."""
 
     @wraps(method)
-    def call(self: Self, /, *args: Params.args, **kwargs: Params.kwargs) -> Returned:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if is_lazy(*args, *kwargs.values()):
             return ROOMS["dask"]().run(self, method, *args, **kwargs)
         return method(self, *args, **kwargs)
 
-    return call
+    return cast("Method", call)
 
 
 def lazy_transformer(cls: Class) -> Class:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils import InputTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fits_in_closed_form, with_ties
@@ -107,15 +108,11 @@ class ExternalRanker(TableReader):
         self.measure = measure
         self.columns = columns
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        estimator = self._inner()
-        takes = library_of(estimator).takes(estimator)
-        tags.input_tags.sparse = takes.sparse
-        tags.input_tags.allow_nan = takes.allow_nan
-        tags.input_tags.string = True
-        tags.input_tags.categorical = takes.allow_nan  # others take them in tables only
-        return tags
+    def _input_tags(self) -> InputTags:
+        takes = library_of(self._inner()).takes(self._inner())
+        sparse, nan = takes.sparse, takes.allow_nan
+        # Others take categories in tables only.
+        return InputTags(sparse=sparse, allow_nan=nan, string=True, categorical=nan)
 
     def _inner(self) -> Any:
         """Return the estimator that is cloned."""

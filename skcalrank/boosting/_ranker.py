@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import InputTags
 from sklearn.utils.validation import check_is_fitted
 
 from ..columns import tables
@@ -335,14 +336,10 @@ class BoostedRanker(TableReader, TargetRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+    def _input_tags(self) -> InputTags:
         engine = ENGINES.get(self.engine) if isinstance(self.engine, str) else preferred()
-        tags.input_tags.sparse = engine is None or engine.takes_sparse
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
+        sparse = engine is None or engine.takes_sparse
+        return InputTags(sparse=sparse, allow_nan=True, string=True, categorical=True)
 
     # -- parameters ---------------------------------------------------------------
 

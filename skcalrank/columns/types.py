@@ -1,7 +1,7 @@
 """Type aliases used in signatures."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike as ArrayLike
@@ -12,6 +12,9 @@ Bools: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Seed: TypeAlias = int | np.random.RandomState | None
+
+#: What a decorator returns has the type of the method that it decorates.
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: Labels of rows. The targets of this package have ``__array__``, which makes them ArrayLike too.
 Labels: TypeAlias = ArrayLike

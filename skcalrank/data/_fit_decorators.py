@@ -1,10 +1,11 @@
 """Decorators of methods that fit."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, cast
 
+from ..columns.types import Method
 from ._exceptions import OutOfRangeError, warning_once
 
 _OR_HOSTED = ", or let HostedRanker of skcalrank.pipeline read it"
@@ -24,10 +25,6 @@ _OF_OTHER_LIBRARIES = {
     "early_stopping_rounds": "BoostedRanker has one, BoostedRanker(n_iter_no_change=50)",
 }
 
-Self = TypeVar("Self")
-Given = ParamSpec("Given")
-Returned = TypeVar("Returned")
-
 
 def _columns_read(estimator: Any) -> Any:
     """Return the names of the columns that an estimator computes with; None if they have none."""
@@ -37,9 +34,7 @@ def _columns_read(estimator: Any) -> Any:
     return encoder.get_feature_names_out()
 
 
-def all_or_nothing(
-    method: Callable[Concatenate[Self, Given], Returned],
-) -> Callable[Concatenate[Self, Given], Returned]:
+def all_or_nothing(method: Method) -> Method:
     """Decorate a method so that it leaves its object unchanged when it raises.
 
     scikit-learn's ``validate_data`` writes to the estimator before anything else can fail, so that
@@ -49,7 +44,7 @@ def all_or_nothing(
     """
 
     @wraps(method)
-    def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         before = vars(self).copy()
         try:
             return method(self, *args, **kwargs)
@@ -58,12 +53,10 @@ def all_or_nothing(
             vars(self).update(before)
             raise
 
-    return call
+    return cast("Method", call)
 
 
-def fitting(
-    method: Callable[Concatenate[Self, Given], Returned],
-) -> Callable[Concatenate[Self, Given], Returned]:
+def fitting(method: Method) -> Method:
     """Decorate a method that fits: it does so, or changes nothing, and says what is wrong.
 
     Arguments of other libraries, and missing labels, get an error with a remedy, an error about a
@@ -89,7 +82,7 @@ def fitting(
 
     @all_or_nothing
     @wraps(method)
-    def call(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Returned:
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         _check_names(f"{type(self).__name__}.{method.__name__}", taken, len(args), kwargs)
         try:
             with warning_once():
@@ -98,7 +91,7 @@ def fitting(
             error.name_column(_columns_read(self))
             raise
 
-    return call
+    return cast("Method", call)
 
 
 def _check_names(

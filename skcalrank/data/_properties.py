@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, TypeVar
+    from typing import Any
 
-    Method = TypeVar("Method", bound=Callable[..., Any])
+    from ..columns.types import Method
 
     lazy_property = cached_property
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from inspect import signature, unwrap
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import TransformerMixin, clone
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 
 from .._lazy import ROOMS
 from ..columns import tables
-from ..columns.types import ArrayLike, EvalSets, Floats, Labels, Matrix, Self
+from ..columns.types import ArrayLike, EvalSets, Floats, Labels, Matrix, Method, Self
 from ..data import (
     Judgments,
     MissingQidError,
@@ -31,8 +31,6 @@ from ..data import (
     timed,
     transform_rows,
 )
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Ranker whose ridge penalty is chosen by cross-validation of the measure, in closed form."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -157,14 +156,8 @@ class LeastSquaresRankerCV(ScoreRanker):
     # Each of several measures reads them.
     _reads_labels = False
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        with suppress(ValueError, TypeError):  # parameters are validated in fit
-            measures = self._measures().values()
-            tags.target_tags.positive_only = any(
-                measure.positive_only or measure.needs_binary_labels for measure in measures
-            )
-        return tags
+    def _takes_positive_only(self) -> bool:
+        return any(m.positive_only or m.needs_binary_labels for m in self._measures().values())
 
     def _measures(self) -> dict[str, PositionalMeasure]:
         """Return the measures by name."""

@@ -153,17 +153,30 @@ class PairRanker(ScoreRanker):
     def _pair_values(self, plan: RegressionPlan, rows: Rows) -> Callable[..., Any]:
         """Return the function from pairs of documents to targets, in grouped order."""
 
-    @abstractmethod
-    def _item_pairs(self, r: int) -> tuple[Ints, Ints]:
-        """Return the pairs of r items that are regressed in the label-ranking form."""
+    def _is_symmetric(self, measure: Any) -> bool:
+        """Return whether (i, j) and (j, i) have one target, of which maps read one triangle."""
+        return True
 
-    @abstractmethod
+    def _item_pairs(self, plan: Any, r: int) -> Any:
+        """Return the pairs of r items that are regressed in the label-ranking form."""
+        if self._is_symmetric(plan.measure):
+            return np.tril_indices(r)
+        return np.nonzero(np.ones((r, r)) if self._diagonal else ~np.eye(r, dtype=bool))
+
     def _matrices_of_items(self, u: Floats, r: int) -> Floats:
         """Return the (r, r) matrices of predictions u for pairs of items."""
+        plan, out = self.record_.plan, np.zeros((len(u), r, r))
+        i, j = self._item_pairs(plan, r)
+        if self._is_symmetric(plan.measure):
+            out[:, j, i] = u
+        out[:, i, j] = u
+        return out
 
-    @abstractmethod
     def _as_read(self, matrix: Floats) -> Floats:
         """Return the predictions for the documents of a query as the map reads them."""
+        # A regressor may not be symmetric where targets are.
+        is_symmetric = self._is_symmetric(self.record_.plan.measure)
+        return (matrix + matrix.T) / 2 if is_symmetric else matrix
 
     @property
     def _scores_by_query(self) -> bool:
@@ -238,7 +251,7 @@ class PairRanker(ScoreRanker):
     def _fit_items(self, plan: RegressionPlan, rows: Rows, values: Callable[..., Any]) -> Any:
         """Fit the label-ranking form, a regression with one output per pair of items."""
         r: Any = rows.n_items
-        i, j = self._item_pairs(r)
+        i, j = self._item_pairs(plan, r)
         targets = _of_items(values, rows, i, j)
         # Rounding may separate predictions of equal targets, so the first one is used for all.
         self._first_alike = first_equal_rows(targets.T)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..columns.types import Estimator, Floats, Ints, Seed
+from ..columns.types import Estimator, Seed
 from ..data import Rows
 from ..measures import PairMeasure
 from ..preds import TIME_LIMIT, Pred
@@ -118,7 +118,7 @@ class LeastSquaresPairRanker(PairRanker):
         for r in np.unique(sizes):
             numbers = np.flatnonzero(sizes == r)
             u = measure.pair_targets(y[rows_of(queries, numbers)])
-            if _is_lower(measure):
+            if self._is_symmetric(measure):
                 u = np.tril(u) + np.tril(u, -1).swapaxes(1, 2)
             targets[start[numbers][:, None] + np.arange(r * r)] = u.reshape(-1, r * r)
         local = queries.places - 1
@@ -126,29 +126,9 @@ class LeastSquaresPairRanker(PairRanker):
         row = queries.repeat(start[:-1]) + local * queries.repeat(sizes)
         return lambda first, second: targets[row[first] + local[second]]
 
-    def _as_read(self, matrix: Floats) -> Floats:
-        return (matrix + matrix.T) / 2 if _is_lower(self.record_.plan.measure) else matrix
-
-    def _item_pairs(self, r: int) -> tuple[Ints, Ints]:
-        return _pairs(self._measure(), r)
-
-    def _matrices_of_items(self, u: Floats, r: int) -> Floats:
-        out = np.zeros((len(u), r, r))
-        i, j = _pairs(self.record_.plan.measure, r)
-        if _is_lower(self.record_.plan.measure):
-            out[:, j, i] = u
-        out[:, i, j] = u
-        return out
-
-
-def _is_lower(measure: Any) -> bool:
-    """Return whether only the lower triangle of the basis counts, in whatever order of a pair."""
-    ahead = np.arange(1, _SOME_DOCUMENTS + 1)
-    at, back = measure.pair_basis(np.array([ahead, ahead[::-1]]))
-    is_zero = not (np.triu(at, 1).any() or np.triu(back, 1).any())
-    return is_zero and np.allclose(np.tril(at, -1).T, np.triu(back[::-1, ::-1], 1))
-
-
-def _pairs(measure: Any, r: int) -> Any:
-    """Return the pairs of r items that are regressed."""
-    return np.tril_indices(r) if _is_lower(measure) else tuple(np.indices((r, r)).reshape(2, -1))
+    def _is_symmetric(self, measure: Any) -> bool:
+        # Only the lower triangle of the basis counts, in whatever order of a pair.
+        ahead = np.arange(1, _SOME_DOCUMENTS + 1)
+        at, back = measure.pair_basis(np.array([ahead, ahead[::-1]]))
+        is_zero = not (np.triu(at, 1).any() or np.triu(back, 1).any())
+        return is_zero and np.allclose(np.tril(at, -1).T, np.triu(back[::-1, ::-1], 1))

@@ -168,19 +168,6 @@ class AveragePrecisionRanker(PairRanker):
         share = plan.measure.score_targets(y, rows.queries)
         return lambda first, second: share[first] * y[second]
 
-    def _as_read(self, matrix: Floats) -> Floats:
-        # Targets are symmetric, but a regressor may not be, and the map reads one triangle.
-        return (matrix + matrix.T) / 2
-
-    def _item_pairs(self, r: int) -> tuple[Ints, Ints]:
-        return np.tril_indices(r)
-
-    def _matrices_of_items(self, u: Floats, r: int) -> Floats:
-        out = np.zeros((len(u), r, r))
-        i, j = np.tril_indices(r)
-        out[:, i, j] = out[:, j, i] = u
-        return out
-
 
 class PairwiseDisagreementRanker(PairRanker):
     r"""Least-squares ranker for pairwise disagreement, from relevances or preferences.
@@ -340,19 +327,17 @@ class PairwiseDisagreementRanker(PairRanker):
             return partial(_entries, weights - weights.T if opposite else weights)
         return partial(_preferences, rows.y, plan.measure.weights == "unit", opposite)
 
-    def _item_pairs(self, r: int) -> tuple[Ints, Ints]:
-        if self.pair_targets == "differences":
-            return np.triu_indices(r, 1)
-        i, j = np.nonzero(~np.eye(r, dtype=bool))
-        return i, j
+    def _is_symmetric(self, measure: Any) -> bool:
+        return False
+
+    def _item_pairs(self, plan: Any, r: int) -> Any:
+        is_half = plan.pair_targets == "differences"
+        return np.triu_indices(r, 1) if is_half else super()._item_pairs(plan, r)
 
     def _matrices_of_items(self, u: Floats, r: int) -> Floats:
-        out = np.zeros((len(u), r, r))
+        out = super()._matrices_of_items(u, r)
         if self.record_.plan.pair_targets == "differences":
-            i, j = np.triu_indices(r, 1)
-            out[:, i, j], out[:, j, i] = np.maximum(u, 0.0), np.maximum(-u, 0.0)
-        else:
-            out[:, ~np.eye(r, dtype=bool)] = u
+            return np.maximum(out - out.swapaxes(1, 2), 0.0)
         return out
 
     def _as_read(self, matrix: Floats) -> Floats:

@@ -1,12 +1,10 @@
 """The parameters of the ranker, and the names that libraries of boosted trees have for them."""
 
-from collections.abc import Callable
 from functools import wraps
 from inspect import signature
-from typing import Any, ParamSpec
+from typing import Any, cast
 
-_P = ParamSpec("_P")
-
+from ..columns.types import Method
 
 #: Parameters that are options of the trees in each library. The ranker itself reads others.
 TREE_OPTIONS = (
@@ -130,18 +128,18 @@ def remedy(name: str, methods: tuple[str, ...] = ()) -> str:
     return f"options that only the library has go to engine_params={{{name!r}: ...}}."
 
 
-def hinting(init: Callable[_P, None]) -> Callable[_P, None]:
+def hinting(init: Method) -> Method:
     """Let a constructor tell what is meant by keywords that other libraries have."""
     known = signature(init).parameters
 
     @wraps(init)
-    def checked(*args: _P.args, **kwargs: _P.kwargs) -> None:
+    def checked(*args: Any, **kwargs: Any) -> None:
         for name in kwargs:
             if name not in known:
                 raise TypeError(unknown(args[0], name))
         init(*args, **kwargs)
 
-    return checked
+    return cast("Method", checked)
 
 
 def unknown(ranker: Any, name: str) -> str:
