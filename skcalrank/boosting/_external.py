@@ -168,9 +168,7 @@ class ExternalRanker(TableReader):
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing.
         """
-        plan = self._check_params()
-        rows = door(self, plan, X, y, qid, sample_weight)
-        plan = plan.for_labels(rows)
+        plan, rows = door(self, self._check_params(), X, y, qid, sample_weight)
         plan.measure.labels(rows.y)
         library_of(self._inner()).check_labels(self._inner(), rows.y)
         return self._fit_rows(plan, rows)
@@ -201,7 +199,7 @@ class ExternalRanker(TableReader):
         """
         check.refuse_judgments(targets)
         plan = self._check_params(Call(of_targets=True))
-        return self._fit_rows(plan, door(self, plan, X, targets, qid, sample_weight))
+        return self._fit_rows(*door(self, plan, X, targets, qid, sample_weight))
 
     def _fit_rows(self, plan: Any, rows: Rows) -> Self:
         """Fit a clone of the estimator to validated rows."""

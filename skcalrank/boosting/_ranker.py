@@ -447,8 +447,7 @@ class BoostedRanker(TableReader, TargetRanker):
         evals = eval_sets(eval_set, X_val, y_val, qid_val)
         plan = self._check_params(Call(has_eval_set=bool(evals)))
         callbacks = check_callbacks(engine_of(self), callbacks)
-        rows = door(self, plan, X, y, qid, sample_weight)
-        self._train(plan.for_labels(rows), rows, evals, callbacks)
+        self._train(*door(self, plan, X, y, qid, sample_weight), evals, callbacks)
         return self
 
     @fitting
@@ -477,7 +476,7 @@ class BoostedRanker(TableReader, TargetRanker):
         check.refuse_judgments(targets)
         evals = eval_sets(eval_set)
         plan = self._check_params(Call(of_targets=True, has_eval_set=bool(evals)))
-        self._train(plan, door(self, plan, X, targets, qid, sample_weight), evals)
+        self._train(*door(self, plan, X, targets, qid, sample_weight), evals)
         return self
 
     def _fit_to_targets(self, plan: Any, rows: Rows, targets: Floats) -> Self:
@@ -527,16 +526,7 @@ class BoostedRanker(TableReader, TargetRanker):
         return rows
 
     @fitting
-    def _fit_held_out(
-        self,
-        X: Any,
-        y: Array,
-        qid: Ints,
-        sample_weight: Any,
-        folds: Ints,
-        *,
-        of_targets: bool = False,
-    ) -> Floats:
+    def _fit_held_out(self, rows: Rows, folds: Ints, of_targets: bool) -> Floats:
         """Fit, and return out-of-fold scores on the scale of :meth:`predict`.
 
         `folds` are the numbers of the models from which rows are held out, and which are stopped
@@ -544,9 +534,9 @@ class BoostedRanker(TableReader, TargetRanker):
         Rows that train every model have the score NaN.
         """
         plan = self._check_params(Call(of_targets))
-        rows = door(self, plan, X, y, qid, sample_weight)
+        columns = rows.X, rows.y, rows.qid, rows.weight
         folds = np.minimum(folds, self.n_models - 1)
-        rows = self._train(plan.for_labels(rows), rows, {}, folds=folds)
+        rows = self._train(*door(self, plan, *columns), {}, folds=folds)
         scores = np.full(len(folds), np.nan)
         for number, model in enumerate(self._models()):
             mask = folds[rows.numbers] == number
@@ -561,8 +551,8 @@ class BoostedRanker(TableReader, TargetRanker):
         plan = replace(plan, measure=self._measure(), call=Call(goes_on=True, warns=False))
         for name, given in evals.items():
             with naming_eval_set(name), among(ALONE):  # all workers have all of its rows
-                checked = door(self, plan, *given)
-                plan.for_labels(checked).measure.labels(checked.y)
+                scaled, checked = door(self, plan, *given)
+                scaled.measure.labels(checked.y)
             if checked.named:
                 check.warn_of_changed_queries(sizes, given.y, checked.queries, "eval_set")
             if name == list(evals)[-1]:  # training may follow its own rows, but not stop on them
@@ -706,8 +696,8 @@ def fit_held_out(
     ranker: Any, rows: Rows, folds: Ints, *, of_targets: bool
 ) -> tuple[BoostedRanker, Floats]:
     """Return a clone of a BoostedRanker, fitted to rows, and its out-of-fold scores."""
-    ranker, columns = clone(ranker), (rows.X, rows.y, rows.qid, rows.weight)
-    return ranker, ranker._fit_held_out(*columns, folds, of_targets=of_targets)
+    ranker = clone(ranker)
+    return ranker, ranker._fit_held_out(rows, folds, of_targets)
 
 
 def check_fit_part(ranker: BoostedRanker, has_eval_set: bool, callbacks: Any) -> None:

@@ -4,7 +4,7 @@ A fit asks for what belongs to the rows of all workers, as often as it needs tha
 stay in memory: in that of the workers of a cluster, and of this process without one.
 """
 
-from collections.abc import Callable
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,21 +39,12 @@ class _Block(NamedTuple):
     owners: dict[Any, int]  # number of the partition by name of the query
 
 
-def fit_on_workers(
-    estimator: Any,
-    X: Any,
-    *,
-    eval_set: Any = None,
-    X_val: Any = None,
-    y_val: Any = None,
-    qid_val: Any = None,
-    callbacks: list[Callable[..., Any]] | None = None,
-    **columns: Any,
-) -> Any:
+def fit_on_workers(estimator: Any, X: Any, *, callbacks: Any = None, **columns: Any) -> Any:
     """Fit an estimator to all partitions, each of which has whole queries."""
+    given_evals = {name: columns.pop(name, None) for name in signature(eval_sets).parameters}
     evals = {
-        name: EvalSet(*in_memory(X=X, y=y, qid=qid, sample_weight=weight))
-        for name, (X, y, qid, weight) in eval_sets(eval_set, X_val, y_val, qid_val).items()
+        name: EvalSet(*in_memory(**rows._asdict()))
+        for name, rows in eval_sets(**given_evals).items()
     }
     if getattr(estimator, "trains_in_parts", False):
         from ..boosting import check_fit_part  # imports the libraries of trees

@@ -18,7 +18,7 @@ from ..data import Judgments, Rows, limits
 from ._base import BaseRanker, TargetRanker
 from ._door import check_form
 from ._judged import JudgmentRanker, Rule, count_judgments
-from ._plan import JudgmentPlan, Plan
+from ._plan import JudgmentPlan
 from ._positional import DCGRanker, NDCGRanker
 
 # Number of judgments that halve the weight of a document. With a sampling variance of v / e and an
@@ -181,10 +181,6 @@ class AggregatedRanker(JudgmentRanker):
 
     def _plan(self) -> JudgmentPlan:
         return replace(super()._plan(), inner=self._given_ranker()._plan())
-
-    def _reads(self, plan: Plan) -> Any:
-        reads = super()._reads(plan)
-        return reads._replace(tables=True) if self._hands_tables_on() else reads
 
     def _hands_tables_on(self) -> bool:
         return _reads_tables(self._given_ranker())

@@ -227,7 +227,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _reads(self, plan: Plan) -> check.Reads:
         """Return how X is read."""
-        return check.Reads.of(self, tables=plan.reads_tables)._replace(**self._reads_also)
+        reads = check.Reads.of(self, tables=plan.reads_tables or self._hands_tables_on())
+        return reads._replace(**self._reads_also)
 
     def _hands_tables_on(self) -> bool:
         """Return whether a ranker inside makes numbers of the columns of a table."""
@@ -601,8 +602,7 @@ class TargetRanker(BaseRanker):
         self, plan: Any, X: Any, y: Any, qid: Any, sample_weight: Any
     ) -> tuple[Any, Rows, Floats]:
         """Return the plan for the labels of a call, its rows, and the targets to be learned."""
-        rows = door(self, plan, X, y, qid, sample_weight)
-        plan = plan.for_labels(rows)
+        plan, rows = door(self, plan, X, y, qid, sample_weight)
         return plan, rows, rows.y if plan.call.of_targets else self._targets(plan, rows)
 
     @abstractmethod

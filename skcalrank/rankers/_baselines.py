@@ -15,9 +15,6 @@ class _PreferenceRanker(EdgeScorer):
     _theorem: ClassVar[str] = "single_preferences"
     _parameter_constraints: ClassVar = {"margin": ["boolean"]}
 
-    def _loss_options(self) -> dict[str, bool]:
-        return {"margin": bool(self.margin)}
-
 
 class PairwiseHingeRanker(_PreferenceRanker):
     r"""Linear RankSVM: the hinge loss of every preference. **Not calibrated**; a baseline.

@@ -18,7 +18,7 @@ from ..data import Rows, check, fitting, lazy_aware, timed, warn
 from ..linear_model import GramRidge, add_moments
 from ..measures import Measure, OfTargets, PositionalMeasure
 from ._door import door
-from ._folds import held_out_scores, make_splits, training_moments
+from ._folds import held_out_scores, make_splits, models_of, training_moments
 from ._plan import RegressionPlan
 from ._positional import LeastSquaresRanker, positional
 from ._record import FitRecord
@@ -217,8 +217,8 @@ class LeastSquaresRankerCV(ScoreRanker):
             If a measure is undefined on the test part of every split; the first penalty is used.
         """
         plan, measures = self._check_params(), self._measures()
-        rows = door(self, plan, X, y, qid, sample_weight)
-        return self._choose(plan.for_labels(rows), rows, measures, check.qid_beside(y, qid))
+        plan, rows = door(self, plan, X, y, qid, sample_weight)
+        return self._choose(plan, rows, measures, check.qid_beside(y, qid))
 
     def _fit_to_targets(self, plan: RegressionPlan, rows: Rows, targets: Floats) -> Self:
         measures = self._measures()
@@ -242,8 +242,8 @@ class LeastSquaresRankerCV(ScoreRanker):
         total, training = training_moments(rows, splits, measures.values(), plan, relative)
         if relative:
             alphas = alphas * penalty(AUTO, record.seen, rows.n_items)
-        training = self._timed(training, len(splits))
-        scores = held_out_scores(rows, splits, training, list(measures.values()), alphas, relative)
+        models = models_of(self._timed(training, len(splits)), alphas, relative)
+        scores = held_out_scores(rows, splits, models, list(measures.values()), len(alphas))
         for name, undefined in zip(measures, np.isnan(scores).all(axis=(1, 2))):
             if undefined:
                 warn(

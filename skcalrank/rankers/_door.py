@@ -27,8 +27,10 @@ from ._plan import Plan
 _LARGEST_LABEL = 1e290
 
 
-def door(ranker: Any, plan: Plan, X: Any, y: Any, qid: Any, sample_weight: Any) -> Rows:
-    """Return the validated rows of a fit, whose labels or targets are in grouped order."""
+def door(
+    ranker: Any, plan: Any, X: Any, y: Any, qid: Any, sample_weight: Any = None
+) -> tuple[Any, Rows]:
+    """Return the plan for the labels of a fit, and its validated rows, with labels grouped."""
     call, caller = plan.call, type(ranker).__name__
     arguments = {"X": X, call.name: y, "qid": qid, "sample_weight": sample_weight}
     refuse_lazy(caller, **arguments)
@@ -44,7 +46,9 @@ def door(ranker: Any, plan: Plan, X: Any, y: Any, qid: Any, sample_weight: Any) 
         rows = _as_counted(ranker, plan, rows, qid)
     check.warn_of_cut_queries(y, caller)
     X, table = ranker._as_scored(X, table)
-    return replace(rows, X=X, table=table, items=None if n_items is None else check.item_names(y))
+    items = None if n_items is None else check.item_names(y)
+    rows = replace(rows, X=X, table=table, items=items)
+    return plan.for_labels(rows), rows
 
 
 def _features(ranker: Any, plan: Plan, X: Any, *y: None) -> Any:

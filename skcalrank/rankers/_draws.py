@@ -10,14 +10,11 @@ from scipy.sparse import issparse
 from .._solvers import SQUARED_LOSSES, AveragedDescent
 from ..columns import arrays
 from ..columns.types import Floats, Ints
-from ..data import OutOfRangeError, Queries, Rows, say
+from ..data import OutOfRangeError, Queries, Rows
 from ..losses import Loss
 
 # Largest numbers of draws, and of their documents, that are aggregated at a time.
 _MOST_DRAWS, _MOST_ROWS = 1024, 1 << 18
-
-# Number of updates between two lines of progress.
-_PRINT_EVERY = 1000
 
 # Number of updates after which steps begin to fall as 1/sqrt(t).
 _STEPS_BEFORE = 100
@@ -116,29 +113,6 @@ def new_descent(rows: Rows, loss: Loss, fit_intercept: bool) -> AveragedDescent:
     outputs = () if rows.n_items is None else (rows.n_items,)
     sees_shift = rows.n_items is not None or loss.needs_intercept
     return AveragedDescent((rows.X.shape[1], *outputs), fit_intercept and sees_shift)
-
-
-def descend(
-    descent: AveragedDescent,
-    rows: Rows,
-    batches: Iterator[Any],
-    *,
-    penalty: float,
-    n_updates: int,
-    step: Any,
-    verbose: int,
-) -> None:
-    """Update an averaged descent `n_updates` times, once per batch."""
-    lengths: Any = None
-    last = descent.n_updates + n_updates
-    for batch in batches:
-        lengths = step_lengths(batch, rows, penalty, step) if lengths is None else lengths
-        descent.update(rows.X[batch.rows], batch.slope, lengths or (lambda _: 0.0), penalty)
-        done = descent.n_updates
-        if verbose and (done % _PRINT_EVERY == 0 or done == last):
-            say(f"[StochasticAggregatedRanker] update {done} of {last}")
-        if done == last:
-            break
 
 
 def step_lengths(batch: Batch, rows: Rows, penalty: float, first: Any = None) -> Any:

@@ -30,13 +30,11 @@ class EdgeScorer(LinearScorer):
     _measure_type = PairwiseDisagreement
     _plan_settings: ClassVar = {"sums_over": "pairs"}
 
+    margin = False  # unless it is a parameter
+
     @abstractmethod
     def _losses(self) -> Sequence[PreferenceLoss]:
         """Return the loss, preceded by smoother ones whose minimizers approach its own."""
-
-    def _loss_options(self) -> dict[Any, Any]:
-        """Return keyword arguments of the losses."""
-        return {}
 
     def _edges(self, rows: Rows) -> tuple[Ints, Ints, Floats]:
         """Return winner, loser and weight of the preferences, documents in grouped order."""
@@ -51,7 +49,8 @@ class EdgeScorer(LinearScorer):
 
     def _objective(self, rows: Rows) -> Callable[..., Any]:
         """Return the function from grouped scores and a loss to value and gradient."""
-        options, sizes = self._loss_options(), rows.queries.sizes.astype(float)
+        options: dict[str, Any] = {"margin": bool(self.margin)}
+        sizes = rows.queries.sizes.astype(float)
         few = (sizes * (sizes - 1)).sum() / 2 <= _HELD_PAIRS
         if not isinstance(rows.y, PreferenceTarget) and not few:
             unit, weight = self.weights == "unit", rows.document_weights()

@@ -189,45 +189,33 @@ def _training_rows(split: Split, rows: Rows) -> Ints:
 
 
 def held_out_scores(
-    rows: Rows,
-    splits: list[Split],
-    training: Iterator[Any],
-    measures: list[Any],
-    alphas: Floats,
-    relative: bool = False,
+    rows: Rows, splits: list[Split], models: Iterator[Any], measures: list[Any], n_models: int
 ) -> np.ndarray:
     """Return the mean of each measure on test rows, for the models that regress its targets.
 
-    `training` yields the moments of each split. If `relative`, penalties are in units of the
-    squares of the features. The result has shape (n_measures, n_alphas, n_splits), with NaN where a
-    measure is undefined on every query.
+    `models` yields as many of them for each split, see :func:`models_of`. The result has shape
+    (n_measures, n_models, n_splits), with NaN where a measure is undefined on every query.
     """
 
-    def of_rows() -> Floats:
-        return _held_out_sums(rows, splits, training, measures, alphas, relative)
+    def sums() -> Floats:
+        """Return the sums of weighted values, and of weights, by measure, model and split."""
+        gained, counted = out = np.zeros((2, len(measures), n_models, len(splits)))
+        y = rows.in_order(rows.y)
+        for pieces in _batches(_parts(rows, splits, models)):
+            weight, values = _values(rows, y, pieces, measures)
+            weight = np.where(np.isnan(values), 0.0, weight)
+            values = weight * np.nan_to_num(values)
+            starts = np.cumsum([0] + [len(piece.sizes) for piece in pieces[:-1]])
+            by_piece = [np.add.reduceat(each, starts, axis=-1) for each in (values, weight)]
+            for number, piece in enumerate(pieces):
+                gained[..., piece.split] += by_piece[0][..., number]
+                counted[..., piece.split] += by_piece[1][..., number]
+        return out
 
-    gained, counted = workers_of_fit().total(of_rows, partial(np.sum, axis=0))
+    gained, counted = workers_of_fit().total(sums, partial(np.sum, axis=0))
     with np.errstate(invalid="ignore"):
         scores: np.ndarray = gained / counted
     return scores
-
-
-def _held_out_sums(
-    rows: Rows, splits: Any, training: Any, measures: list[Any], alphas: Floats, relative: bool
-) -> np.ndarray:
-    """Return the sums of weighted values, and of weights, by measure, penalty and split."""
-    gained, counted = sums = np.zeros((2, len(measures), len(alphas), len(splits)))
-    y = rows.in_order(rows.y)
-    for pieces in _batches(_parts(rows, splits, training, alphas, relative)):
-        weight, values = _values(rows, y, pieces, measures)
-        weight = np.where(np.isnan(values), 0.0, weight)
-        values = weight * np.nan_to_num(values)
-        starts = np.cumsum([0] + [len(piece.sizes) for piece in pieces[:-1]])
-        by_piece = [np.add.reduceat(each, starts, axis=-1) for each in (values, weight)]
-        for number, piece in enumerate(pieces):
-            gained[..., piece.split] += by_piece[0][..., number]
-            counted[..., piece.split] += by_piece[1][..., number]
-    return sums
 
 
 class _Piece(NamedTuple):
@@ -239,12 +227,9 @@ class _Piece(NamedTuple):
     scores: np.ndarray
 
 
-def _parts(
-    rows: Rows, splits: list[Split], training: Iterator[Any], alphas: Floats, relative: bool
-) -> Iterator[_Piece]:
+def _parts(rows: Rows, splits: list[Split], models: Iterator[Any]) -> Iterator[_Piece]:
     """Yield the test rows of all splits with their scores, in pieces of bounded size."""
     codes = rows.codes
-    models = _models(training, alphas, relative)
     # The models end first, as whoever yields them may tell of the last one then.
     for number, ((coefs, levels), split) in enumerate(zip(models, splits)):
         test = split.test
@@ -260,9 +245,7 @@ def _parts(
             yield _Piece(number, test[part], some.sizes, scores)
 
 
-def _models(
-    training: Iterator[Any], alphas: Floats, relative: bool
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def models_of(training: Iterator[Any], alphas: Floats, relative: bool) -> Iterator[Any]:
     """Yield coefficients and levels for every penalty, computing some splits in parallel."""
 
     def solve(moments: Moments) -> tuple[Floats, Floats]:
@@ -309,20 +292,18 @@ def _values(rows: Rows, y: Floats, pieces: list[_Piece], measures: Any) -> tuple
     # Documents on the last axis, so that the scores of a measure and alpha are contiguous.
     scores = scores.transpose(2, 1, 0, 3).reshape(len(measures), scores.shape[1], -1)
     values = np.empty((*scores.shape[:2], queries.n_queries))
-    for m, measure in enumerate(measures):
+
+    def evaluate(measure: Any, scores: Floats, values: Floats) -> None:
         labels = measure.labels(y)
         targets, offset = measure.score_targets(labels, queries), measure.offset(labels, queries)
 
-        def evaluate(
-            a: int,
-            m: int = m,
-            measure: Any = measure,
-            targets: Floats = targets,
-            offset: Floats = offset,
-        ) -> None:
-            ranked = Ranked(scores[m, a], queries, "average")
-            values[m, a] = measure.evaluate_targets(targets, offset, ranked)
+        def of_model(a: int) -> None:
+            ranked = Ranked(scores[a], queries, "average")
+            values[a] = measure.evaluate_targets(targets, offset, ranked)
 
-        each(evaluate, range(len(scores[m])))
-        values[m][:, measure.undefined(labels, queries)] = np.nan
+        each(of_model, range(len(scores)))
+        values[:, measure.undefined(labels, queries)] = np.nan
+
+    for of_measure in zip(measures, scores, values):
+        evaluate(*of_measure)
     return weight, values

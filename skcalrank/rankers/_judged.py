@@ -135,9 +135,7 @@ class JudgmentRanker(BaseRanker):
     def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, call: Call = FIT) -> Self:
         # A function of the user does not tell what it aggregates.
         self._is_of_clicks = isinstance(y, (ClickSessions, ClickCounts))
-        plan = self._check_params(call)
-        rows = door(self, plan, X, y, qid, sample_weight)
-        plan = plan.for_labels(rows)
+        plan, rows = door(self, self._check_params(call), X, y, qid, sample_weight)
         judged, (structure, options) = _judgments_of(rows, y), self._structure()
         options = settled(structure, options, y, X)
         if is_of_clicks(structure):

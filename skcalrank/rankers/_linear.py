@@ -10,7 +10,7 @@ import numpy as np
 
 from .._solvers import ScorerFit, fit_scorer, product_of_rows
 from ..columns.types import ArrayLike, Floats, Labels, Matrix, Self
-from ..data import Rows, fitting, lazy_aware, limits, workers_of_fit
+from ..data import Queries, Rows, fitting, lazy_aware, limits, workers_of_fit
 from ._base import BaseRanker, TargetRanker
 from ._door import door
 from ._plan import Plan
@@ -141,8 +141,7 @@ class LinearScorer(BaseRanker):
 
     def _fit(self, plan: Plan, X: Any, y: Any, qid: Any, sample_weight: Any) -> Self:
         """Validate the arguments of a call, and minimize the objective of y."""
-        rows = door(self, plan, X, y, qid, sample_weight)
-        return self._minimize(plan.for_labels(rows), rows)
+        return self._minimize(*door(self, plan, X, y, qid, sample_weight))
 
     def _minimize(self, plan: Plan, rows: Rows) -> Self:
         """Minimize the objective, and assign the result to the fitted attributes."""
@@ -177,24 +176,16 @@ class LinearScorer(BaseRanker):
         `curved` is another such function, whose curvature is the unit of the penalty.
         """
         queries = rows.queries
-
-        def in_row_order(function: Callable[..., Any]) -> Callable[..., Any]:
-            def value_and_gradient(scores: Floats) -> tuple[float, Floats]:
-                value, slope = function(queries.group(scores))
-                return value, queries.ungroup(slope)
-
-            return value_and_gradient
-
         within = rows.n_items is None and not sees_shift
         units = None
         if self.alpha == AUTO:
             units = units_of(rows, "squared" if sees_shift else "pairwise_squared")
         return fit_scorer(
-            in_row_order(objective),
+            in_row_order(objective, queries),
             rows.X,
             alpha=self._alpha(rows),
             units=units,
-            curved=None if curved is None else in_row_order(curved),
+            curved=None if curved is None else in_row_order(curved, queries),
             queries=queries if within else None,
             n_outputs=rows.n_items,
             fit_intercept=bool(self.fit_intercept) and not within,
@@ -225,6 +216,16 @@ class TargetScorer(TargetRanker, LinearScorer):
 
     def _fit_to_targets(self, plan: Plan, rows: Rows, targets: Floats) -> Self:
         return self._minimize(plan, replace(rows, y=targets))
+
+
+def in_row_order(function: Callable[..., Any], queries: Queries) -> Callable[..., Any]:
+    """Return a function of grouped scores, and its gradient, for scores in the order of rows."""
+
+    def value_and_gradient(scores: Floats) -> tuple[float, Floats]:
+        value, slope = function(queries.group(scores))
+        return value, queries.ungroup(slope)
+
+    return value_and_gradient
 
 
 def linear_scores(X: Any, coef: Floats, intercept: Any) -> Floats:

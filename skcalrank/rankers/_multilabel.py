@@ -158,7 +158,7 @@ class MultiLabelRanker(BaseRanker):
             If labels do not fit their measure, or weights are not a mix of the labels.
         """
         plan = self._check_params()
-        rows = door(self, plan, X, _checked_target(self, y), qid, sample_weight)
+        plan, rows = door(self, plan, X, _checked_target(self, y), qid, sample_weight)
         parts = [
             _targets(name, measure, y.label(name), rows)
             for name, measure in zip(y.names, self._measures(y.names))
@@ -198,7 +198,7 @@ class MultiLabelRanker(BaseRanker):
         plan = self._check_params(Call(of_targets=True))
         targets = _checked_target(self, targets, "targets")
         measures = self._measures(targets.names)
-        rows = door(self, plan, X, targets, qid, sample_weight)
+        plan, rows = door(self, plan, X, targets, qid, sample_weight)
         return self._fit_to_targets(plan, rows, targets.labels, measures)
 
     def _fit_to_targets(self, plan: Plan, rows: Rows, targets: Floats, measures: list[Any]) -> Self:

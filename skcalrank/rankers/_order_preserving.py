@@ -16,7 +16,7 @@ from ..columns.types import Floats
 from ..data import Rows, limits, workers_of_fit
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import Measure
-from ._linear import TargetScorer
+from ._linear import TargetScorer, in_row_order
 from ._plan import LossPlan
 from ._regression import AUTO, fit_ridge, gram_ridge, units_of
 
@@ -205,12 +205,9 @@ class OrderPreservingRanker(TargetScorer):
     def _scale_of_items(self, rows: Rows, targets: Floats) -> Floats:
         """Return the units of the penalties, as :meth:`_descend` computes them."""
         X, queries, weight = rows.X, rows.queries, rows.document_weights()
-
-        def objective(scores: Floats) -> tuple[float, Floats]:
-            grouped = queries.group(scores)
-            value, slope = self.loss_.value_and_gradient(targets, grouped, queries, weight)
-            return value, queries.ungroup(slope)
-
+        objective = in_row_order(
+            lambda s: self.loss_.value_and_gradient(targets, s, queries, weight), queries
+        )
         units, shape = units_of(rows, "squared"), (X.shape[1], rows.n_items or 1)
         return penalty_scale(objective, units, lambda w: X @ w, lambda slope: X.T @ slope, shape)
 

@@ -217,9 +217,7 @@ class PairRanker(ScoreRanker):
         if self.surrogate == "score":
             return super().fit(X, y, qid, sample_weight)
         self.__dict__.pop("n_iter_", None)
-        plan = self._check_params()
-        rows = door(self, plan, X, y, qid, sample_weight)
-        plan = plan.for_labels(rows)
+        plan, rows = door(self, self._check_params(), X, y, qid, sample_weight)
         if plan.alpha == AUTO and not rows.n_items and self._is_bilinear():
             weight = rows.weighted().weight
             mean = 1.0 if weight is None else float(weight.mean())

@@ -1,7 +1,7 @@
 """Linear ranker of aggregated judgments, fitted by stochastic gradients."""
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,13 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 from .._solvers import offsets
 from ..aggregation import is_of_clicks, judgments_of, structure_scores
 from ..columns.types import Floats, Seed
-from ..data import Judgments, Queries, Rows, limits
+from ..data import Judgments, Queries, Rows, limits, say
 from ..judgments import ClickSessions, PreferenceTarget
 from ..losses import Loss, get_loss
 from ..measures import Measure
-from ._draws import descend, draw_batches, new_descent
+from ._draws import draw_batches, new_descent, step_lengths
 from ._judged import JudgmentRanker, Rule, count_judgments
 from ._linear import linear_scores
+
+# Number of updates between two lines of progress.
+_PRINT_EVERY = 1000
 
 
 class StochasticAggregatedRanker(JudgmentRanker):
@@ -143,18 +146,17 @@ class StochasticAggregatedRanker(JudgmentRanker):
 
     def _learn(self, plan: Any, rows: Rows, judged: Any, rule: Rule) -> None:
         counts = count_judgments(rows, judged)
+        fresh = new_descent(rows, self._loss(), bool(self.fit_intercept))
         if plan.call.goes_on:
             # Work on copies: a failed update must leave the model and the generator unchanged.
             descent, source = copy.deepcopy(self._descent), self._rng
-            fresh = new_descent(rows, self._loss(), bool(self.fit_intercept))
             if fresh.fit_intercept != descent.fit_intercept:
                 raise ValueError(
                     f"fit_intercept must not be changed after updates, got {self.fit_intercept!r}: "
                     "begin with a new ranker."
                 )
         else:
-            descent = new_descent(rows, self._loss(), bool(self.fit_intercept))
-            source = check_random_state(self.random_state)
+            descent, source = fresh, check_random_state(self.random_state)
         rng = copy.deepcopy(source)
         batches = draw_batches(
             rows,
@@ -170,13 +172,25 @@ class StochasticAggregatedRanker(JudgmentRanker):
             # Steps would be those of squares of the offset.
             far = offsets(rows.X)
             rows = replace(rows, X=rows.X - far) if far.any() else rows
-        options: Any = {"n_updates": self.n_updates, "step": self.step, "verbose": self.verbose}
-        descend(descent, rows, batches, penalty=self.alpha / counts.sum(), **options)
+        self._descend(descent, rows, batches, self.alpha / counts.sum())
         self._descent, self._rng, self.n_iter_ = descent, source, descent.n_updates
         self.coef_, intercept = descent.mean_coef.T, descent.mean_intercept
         self.intercept_ = intercept if intercept.ndim else float(intercept)
         # Last, because it cannot be undone: the generator may belong to the user.
         source.set_state(rng.get_state())
+
+    def _descend(self, descent: Any, rows: Rows, batches: Iterator[Any], penalty: float) -> None:
+        """Update an averaged descent, once per batch."""
+        lengths: Any = None
+        last = descent.n_updates + self.n_updates
+        for batch in batches:
+            lengths = step_lengths(batch, rows, penalty, self.step) if lengths is None else lengths
+            descent.update(rows.X[batch.rows], batch.slope, lengths or (lambda _: 0.0), penalty)
+            done = descent.n_updates
+            if self.verbose and (done % _PRINT_EVERY == 0 or done == last):
+                say(f"[StochasticAggregatedRanker] update {done} of {last}")
+            if done == last:
+                break
 
     def _targets_of_subsets(self, rows: Rows, structure: Any, options: dict[str, Any]) -> Any:
         """Return the function from chosen judgments to targets."""

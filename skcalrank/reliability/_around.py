@@ -77,8 +77,7 @@ class RankerAround(BaseRanker):
         """Return the plan and the validated rows of a fit."""
         # Labels on which nothing is trained may be as few and as equal as they are.
         plan = self._check_params(Call(warns=not self._is_frozen()))
-        rows = door(self, plan, X, y, qid, sample_weight)
-        plan = plan.for_labels(rows)
+        plan, rows = door(self, plan, X, y, qid, sample_weight)
         plan.measure.labels(rows.y)
         if rows.n_rows < 2:
             raise ValueError("X must have rows to train and to calibrate on, got n_samples=1.")

@@ -391,8 +391,7 @@ class StackingRanker(TableReader, _BaseComposition):
             raise ValueError(
                 "eval_set must be None, because none of the rankers is stopped early: leave it out."
             )
-        rows = door(self, plan, X, y, qid, sample_weight)
-        plan = plan.for_labels(rows)
+        plan, rows = door(self, plan, X, y, qid, sample_weight)
         measure = OfTargets(plan.measure) if call.of_targets else plan.measure
         targets = rows.y if call.of_targets else self._targets(plan, rows)
         targets = loss.standardize(targets, rows.queries)

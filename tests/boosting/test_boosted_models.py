@@ -14,6 +14,7 @@ from checks import check_all, every_estimator
 from sklearn.base import clone
 
 from skcalrank import NDCGRanker, trees
+from skcalrank.data import Queries, Rows
 from skcalrank.inspection import explain_order
 from skcalrank.metrics import measure_score
 from skcalrank.persistence import load_model, save_model
@@ -207,6 +208,10 @@ def folds_of(qid, n_folds):
     return np.where(qid % 2, -1, qid // 2 % n_folds)
 
 
+def scores_of_held_out(ranker, X, y, qid, folds):
+    return ranker._fit_held_out(Rows(X, y, Queries.from_qid(qid), named=True), folds, False)
+
+
 @pytest.mark.product
 @every_engine
 @pytest.mark.parametrize("n_models", [1, 2])
@@ -216,7 +221,7 @@ def test_held_out_rows_are_scored_by_the_model_that_stopped_on_them(engine, n_mo
     X, y, qid = X[order], y[order], qid[order]
     folds = folds_of(qid, 3)
     ranker = boosted(engine, n_models=n_models, start=NDCGRanker())
-    scores = ranker._fit_held_out(X, y, qid, None, folds)
+    scores = scores_of_held_out(ranker, X, y, qid, folds)
     np.testing.assert_array_equal(np.isnan(scores), folds < 0)
     of_models = [ranker.validation_scores_] if n_models == 1 else ranker.validation_scores_
     for number, of_rounds in enumerate(of_models):
@@ -233,7 +238,8 @@ def test_held_out_rows_do_not_train_the_model_that_scores_them(data):
     folds = folds_of(qid, 2)
     twisted = np.where(folds == 1, 3 - y, y)
     given = {"n_models": 2, "n_estimators": 5, "validation_fraction": None}
-    scores = [boosted(FIRST, **given)._fit_held_out(X, t, qid, None, folds) for t in (y, twisted)]
+    rankers = [boosted(FIRST, **given) for _ in range(2)]
+    scores = [scores_of_held_out(r, X, t, qid, folds) for r, t in zip(rankers, (y, twisted))]
     first, second = ([s[folds == fold] for s in scores] for fold in (0, 1))
     np.testing.assert_allclose(np.corrcoef(*second)[0, 1], 1)
     assert np.corrcoef(*first)[0, 1] < 0.99
@@ -243,7 +249,7 @@ def test_one_model_gives_the_scores_that_it_predicts(data):
     X, y, qid = data
     folds = folds_of(qid, 1)
     ranker = boosted(FIRST, random_state=0)
-    scores = ranker._fit_held_out(X, y, qid, None, folds)
+    scores = scores_of_held_out(ranker, X, y, qid, folds)
     np.testing.assert_array_equal(scores[folds == 0], ranker.predict(X)[folds == 0])
     train, test = folds < 0, folds == 0
     twin = boosted(FIRST, random_state=0)
@@ -262,5 +268,5 @@ def test_folds_that_are_none_are_refused(folds, message, data):
     X, y, qid = data
     ranker = boosted(FIRST, n_models=2)
     with pytest.raises(ValueError, match=message):
-        ranker._fit_held_out(X, y, qid, None, folds(qid))
+        scores_of_held_out(ranker, X, y, qid, folds(qid))
     assert not hasattr(ranker, "n_features_in_")

@@ -74,7 +74,7 @@ def test_default_folds_do_not_depend_on_types_and_containers(data):
 def test_default_folds_are_whole_and_even(data, label_data):
     X, y, qid = data
     default = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS)
-    problem = door(default, default._check_params(), X, y, qid, None)
+    _, problem = door(default, default._check_params(), X, y, qid)
     for n_splits, expected in ((None, [2, 2, 2, 3, 3]), (4, [3] * 4), (12, [1] * 12)):
         splits = make_splits(n_splits, problem)
         tested = [np.unique(qid[split.test]) for split in splits]
@@ -83,13 +83,12 @@ def test_default_folds_are_whole_and_even(data, label_data):
         assert all(split.train is None for split in splits)
     few = np.isin(qid, [10, 12, 14])
     assert default.fit(X[few], y[few], qid[few]).n_splits_ == 3
-    one_query = door(default, default._check_params(), X, y, None, None)
+    _, one_query = door(default, default._check_params(), X, y, None)
     rows = make_splits(3, one_query)
     assert sorted(np.concatenate([split.test for split in rows])) == list(range(len(y)))
     assert default.fit(*label_data).n_splits_ == 5
     # Sorted feature values do not make sorted folds.
     order = np.column_stack([np.arange(200.0), np.zeros(200)])
-    of_order = order, np.arange(200.0) / 50, None, None
-    sorted_rows = door(default, default._check_params(), *of_order)
+    _, sorted_rows = door(default, default._check_params(), order, np.arange(200.0) / 50, None)
     rows = make_splits(2, sorted_rows)
     assert 30 < (rows[0].test < 100).sum() < 70

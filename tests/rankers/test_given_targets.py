@@ -98,8 +98,8 @@ def own_targets(estimator, X, y, qid):
     ranker = clone(estimator)
     ranker = ranker.steps[-1][1] if isinstance(ranker, Pipeline) else ranker
     plan = ranker._check_params()
-    rows = door(ranker, plan, X, y, qid, None)
-    return rows.in_order(ranker._targets(plan.for_labels(rows), rows))
+    plan, rows = door(ranker, plan, X, y, qid)
+    return rows.in_order(ranker._targets(plan, rows))
 
 
 # -- own targets -------------------------------------------------------------------------------
