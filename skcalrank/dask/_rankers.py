@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import MissingQidError, check, is_lazy
+from ..data import check, is_lazy
 from ..linear_model import GramRidge, refit
 from ..metrics import measure_score, undefined_mean
 from ..rankers import BaseRanker, ScoreRanker, check_partitions, require_qid, scored_by
@@ -30,11 +30,8 @@ def check_named(parts: Partitions, y: Any, qid: Any) -> None:
     else:
         carried = check.carried_qid(y, qid) is not None
     one_query = y is None or np.ndim(y) < 2 or np.shape(y)[1] == 1
-    if qid is None and not carried and one_query and len(parts.frames) > 1:
-        raise MissingQidError(
-            f"qid must be given if X has several partitions, got None for {len(parts.frames)}: "
-            "pass qid, with whole queries in each partition."
-        )
+    if one_query and not carried:
+        check.qid_of_parts(qid, len(parts.frames))
 
 
 class _Fitted(NamedTuple):

@@ -15,7 +15,6 @@ all other methods take and return arrays in grouped order.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -434,8 +433,6 @@ def _missing(values: Array) -> Bools:
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None or value is getattr(sys.modules.get("pandas"), "NA", None):
-        return True
     try:
         hash(value)
     except TypeError:
@@ -443,9 +440,9 @@ def _is_missing(value: Any) -> bool:
             f"qid must hold hashable values, got {value!r} of type {type(value).__name__}. "
             "Identify queries by numbers, strings or tuples."
         ) from None
-    is_number = isinstance(value, Number)
     try:
-        return bool(value != value or (is_number and abs(value) == np.inf))
+        is_infinite = isinstance(value, Number) and bool(abs(value) == np.inf)
+        return is_infinite or arrays.is_missing(value)
     except Exception:
         return False
 

@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from ._exceptions import MissingQidError
-
 
 class Workers:
     """The workers of one training, as one of them sees them: by itself, it is the only one.
@@ -49,14 +47,6 @@ class Workers:
         `part` is not called where this is known already.
         """
         return self.reduce(part(), combine)[self.rank]
-
-    def require_qid(self, qid: Any) -> None:
-        """Raise MissingQidError if rows of several partitions would be one query."""
-        if qid is None and self.n_parts > 1:
-            raise MissingQidError(
-                f"qid must be given if X has several partitions, got None for {self.n_parts}: pass "
-                "qid, with whole queries in each partition."
-            )
 
     def gather(self, value: Any) -> list[Any]:
         """Return the values of all workers, by rank."""

@@ -416,6 +416,15 @@ def row_number(name: str, row: Any, X: Any) -> int:
     return int(number)
 
 
+def qid_of_parts(qid: Any, n_parts: int) -> None:
+    """Raise MissingQidError if rows of several partitions would be one query."""
+    if qid is None and n_parts > 1:
+        raise MissingQidError(
+            f"qid must be given if X has several partitions, got None for {n_parts}: pass qid, "
+            "with whole queries in each partition."
+        )
+
+
 def number_of(name: str, value: Any, most: int, what: str) -> int:
     """Return the number of a row or an item; raise if there is none."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

@@ -132,7 +132,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         self._check_params()
         check.row_order(X=X, qid=qid)
         if reset:
-            workers_of_fit().require_qid(qid)
+            check.qid_of_parts(qid, workers_of_fit().n_parts)
         X = self._features(X, reset)
         if qid is None and X.shape[0] > 1:
             warn(

@@ -92,7 +92,7 @@ def _read_labels(ranker: Any, plan: Plan, X: Any, y: Any, qid: Any) -> tuple[Any
     if not plan.call.of_targets:
         check.warn_of_positions(y)
     if n_items is None:
-        workers_of_fit().require_qid(qid)
+        check.qid_of_parts(qid, workers_of_fit().n_parts)
     queries = Queries.equal(len(y), n_items) if n_items else check.queries(qid, len(y))
     y = queries.group(y.ravel())
     largest = np.fmax.reduce(np.abs(y), initial=0.0)
