@@ -108,11 +108,13 @@ class ExternalRanker(TableReader):
         self.measure = measure
         self.columns = columns
 
-    def _input_tags(self) -> InputTags:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
         takes = library_of(self._inner()).takes(self._inner())
         sparse, nan = takes.sparse, takes.allow_nan
         # Others take categories in tables only.
-        return InputTags(sparse=sparse, allow_nan=nan, string=True, categorical=nan)
+        tags.input_tags = InputTags(sparse=sparse, allow_nan=nan, string=True, categorical=nan)
+        return tags
 
     def _inner(self) -> Any:
         """Return the estimator that is cloned."""

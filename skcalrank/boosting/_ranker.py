@@ -336,10 +336,12 @@ class BoostedRanker(TableReader, TargetRanker):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _input_tags(self) -> InputTags:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
         engine = ENGINES.get(self.engine) if isinstance(self.engine, str) else preferred()
         sparse = engine is None or engine.takes_sparse
-        return InputTags(sparse=sparse, allow_nan=True, string=True, categorical=True)
+        tags.input_tags = InputTags(sparse=sparse, allow_nan=True, string=True, categorical=True)
+        return tags
 
     # -- parameters ---------------------------------------------------------------
 

@@ -43,8 +43,8 @@ def fit_on_workers(estimator: Any, X: Any, *, callbacks: Any = None, **columns: 
     """Fit an estimator to all partitions, each of which has whole queries."""
     given_evals = {name: columns.pop(name, None) for name in signature(eval_sets).parameters}
     evals = {
-        name: EvalSet(*in_memory(**rows._asdict()))
-        for name, rows in eval_sets(**given_evals).items()
+        name: EvalSet(*in_memory(X=X, y=y, qid=qid, sample_weight=weight))
+        for name, (X, y, qid, weight) in eval_sets(**given_evals).items()
     }
     if getattr(estimator, "trains_in_parts", False):
         from ..boosting import check_fit_part  # imports the libraries of trees

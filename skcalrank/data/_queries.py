@@ -440,9 +440,9 @@ def _is_missing(value: Any) -> bool:
             f"qid must hold hashable values, got {value!r} of type {type(value).__name__}. "
             "Identify queries by numbers, strings or tuples."
         ) from None
+    is_number = isinstance(value, Number)
     try:
-        is_infinite = isinstance(value, Number) and bool(abs(value) == np.inf)
-        return is_infinite or arrays.is_missing(value)
+        return arrays.is_missing(value) or (is_number and bool(abs(value) == np.inf))
     except Exception:
         return False
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import InputTags, get_tags
+from sklearn.utils import get_tags
 
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, mean_over_subsets
 from ..columns import arrays
@@ -164,11 +164,12 @@ class AggregatedRanker(JudgmentRanker):
         self.n_draws = n_draws
         self.random_state = random_state
 
-    def _input_tags(self) -> InputTags:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
         ranker = self._given_ranker()
-        if not isinstance(ranker, BaseRanker):  # parameters are validated in fit
-            return InputTags()
-        return get_tags(ranker).input_tags
+        if isinstance(ranker, BaseRanker):  # parameters are validated in fit
+            tags.input_tags = get_tags(ranker).input_tags
+        return tags
 
     def _given_ranker(self) -> Any:
         """Return the ranker passed by the user, or the one that None means."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import InputTags, RegressorTags
+from sklearn.utils import RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from ..columns import tables
@@ -201,15 +201,11 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         tags.regressor_tags = RegressorTags(poor_score=True)
         tags.target_tags.required = True
         tags.target_tags.multi_output = self.takes_label_form
-        tags.input_tags = self._input_tags()
+        tags.input_tags.sparse = self._takes_sparse
         if self._y_is_relevance:
             with suppress(ValueError, TypeError):  # parameters are validated in fit
                 tags.target_tags.positive_only = self._takes_positive_only()
         return tags
-
-    def _input_tags(self) -> InputTags:
-        """Return what X may be."""
-        return InputTags(sparse=self._takes_sparse)
 
     def _takes_positive_only(self) -> bool:
         """Return whether labels must be non-negative, without making a measure where possible."""

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
-from sklearn.utils import InputTags
 from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
@@ -237,11 +236,12 @@ class ScoreRanker(TargetRanker):
         self.n_passes = n_passes
         self.query_weight = query_weight
 
-    def _input_tags(self) -> InputTags:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
         regressor = check.valid_regressor(vars(self).get("estimator"))
-        if regressor is None:
-            return InputTags(sparse=True)
-        return InputTags(sparse=takes_sparse(regressor), allow_nan=takes_nan(regressor))
+        tags.input_tags.sparse = regressor is None or takes_sparse(regressor)
+        tags.input_tags.allow_nan = regressor is not None and takes_nan(regressor)
+        return tags
 
     @lazy_aware
     @fitting

@@ -6,7 +6,7 @@ from inspect import isclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import Bunch, InputTags, get_tags
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
@@ -242,18 +242,18 @@ class StackingRanker(TableReader, _BaseComposition):
         """
         return self._set_params("rankers", **params)
 
-    def _input_tags(self) -> InputTags:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
         try:
             members = [ranker for _, ranker in self._checked_members()]
         except ValueError:
-            return InputTags()  # parameters are validated in fit
+            return tags  # parameters are validated in fit
         inputs = [get_tags(ranker).input_tags for ranker in members]
-        sparse, nan, text = (
-            all(getattr(of, name) for of in inputs) for name in ("sparse", "allow_nan", "string")
-        )
+        tags.input_tags.sparse = all(tags_of.sparse for tags_of in inputs)
+        tags.input_tags.allow_nan = all(tags_of.allow_nan for tags_of in inputs)
         # Tables are read at once for all rankers that do so, whatever the others take.
-        text = text or any(map(reads_encoded, members))
-        return InputTags(sparse=sparse, allow_nan=nan, string=text)
+        tags.input_tags.string = any(map(reads_encoded, members)) or all(i.string for i in inputs)
+        return tags
 
     def _members(self) -> Any:
         return linear_views(self.measure) if self.rankers is None else self.rankers

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sklearn.base import clone
-from sklearn.utils import Bunch, InputTags
+from sklearn.utils import Bunch
 
 from ..boosting import BoostedRanker
 from ..columns.types import Seed, Self
 from ..data import Rows, check, fitting, limits
 from ..losses import Loss
 from ..measures import Measure
-from ..rankers import FIT, Plan
+from ..rankers import FIT, BaseRanker, Plan
 from ..trees import hinting
 from ._ranker import StackingRanker
 from ._streamed import Streamed
@@ -196,9 +196,11 @@ class TabularRanker(StackingRanker):
                 )
         return super().set_params(**params)
 
-    def _input_tags(self) -> InputTags:
+    def __sklearn_tags__(self) -> Any:
         # The same for all members, whose own tags would cost as much as the scores of a query.
-        return InputTags(allow_nan=True, string=True, categorical=True)
+        tags = BaseRanker.__sklearn_tags__(self)
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
 
     def _members(self) -> list[tuple[str, Any]]:
         members, trees = linear_views(self.measure), self.trees
