@@ -33,14 +33,17 @@ class LabelOrder:
         self._n_first = int(np.searchsorted(self._codes, max(last, 1)))
 
     def is_of(self, x: Floats) -> bool:
-        """Return whether x, or -x, orders many pairs of unequal labels without an error."""
+        """Return whether x, or -x, orders many pairs of labels, or of classes, without error."""
         n = self._n_first
-        if not self.is_told or not _orders(x[self._order[:n]], self._y[:n], self._codes[:n]):
+        first = x[self._order[:n]], self._y[:n], self._codes[:n]
+        if not self.is_told or not (_orders(*first) or _splits(*first[:2])):
             return False
         x = x[self._order]
         known = ~np.isnan(x)
         x, y, codes = x[known], self._y[known], self._codes[known]
-        return len(y) > 0 and _n_pairs(codes, y) >= _PAIRS and _orders(x, y, codes)
+        if not len(y) or _n_pairs(codes, y) < _PAIRS:
+            return False
+        return _orders(x, y, codes) or (_splits(x, y) and _n_pairs(codes, x) >= _PAIRS)
 
 
 def _n_pairs(codes: Ints, y: Floats) -> int:
@@ -61,6 +64,18 @@ def _orders(x: Floats, y: Floats, codes: Ints) -> bool:
     same = codes[starts[1:]] == codes[starts[:-1]]
     falls, rises = (high[:-1] >= low[1:])[same], (low[:-1] <= high[1:])[same]
     return not (falls.any() and rises.any())
+
+
+def _splits(x: Floats, y: Floats) -> bool:
+    """Return whether x has two values at most, and all labels beside one are above the others."""
+    known = ~np.isnan(x)
+    x, y = x[known], y[known]
+    if not len(x) or (x == x[0]).all():
+        return True
+    high = x == x.max()
+    above, below = y[high], y[~high]
+    apart = above.min() > below.max() or above.max() < below.min()
+    return bool(apart and (x[~high] == x.min()).all())
 
 
 def holds_qid(values: Any, qid: Any) -> bool:
@@ -93,10 +108,11 @@ def _are_consecutive(x: Array) -> bool:
 
 
 def warn_of_label(name: Any, remedy: str = "") -> None:
-    """Warn of a column that orders documents by their labels."""
+    """Warn of a column that orders documents by their labels, or splits them by a label."""
     warn(
-        f"Column {name!r} of X orders all documents by their labels without an error. If it is "
-        f"known only after the label, as clicks or sales are, leave it out{remedy}."
+        f"Column {name!r} of X orders all documents by their labels, or by whether a label is "
+        "above some value, without an error. If it is known only after the label, as clicks or "
+        f"sales are, leave it out{remedy}."
     )
 
 

@@ -330,7 +330,7 @@ def _first_wrong_label(raw: Array, name: str, error: Exception) -> Exception:
         if arrays.is_missing(value):
             unjudged = (
                 " Leave out documents that were never judged, from all arguments alike, or give "
-                "them the label 0."
+                "them the label 0; in a comparison, pass judge= if a judge has labels of all."
             ) * (name in ("y", "y_true"))
             return ValueError(f"{name} contains NaN, first in row {place // width}.{unjudged}")
     return error

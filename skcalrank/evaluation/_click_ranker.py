@@ -66,7 +66,7 @@ class ClickReport:
         verdict = f"is better than the lists as shown {bias}" if better.any() else "is never better"
         safe = "safe" if safety else "not shown to be safe"
         if safety.effective_sample_size < FEW:
-            safe += ", as few clicks decide"
+            safe += ", as few clicks, or queries, decide"
         other = better_model(self.perplexity)
         doubt = (
             f"\nUsers are not those of the position-based model: {other} predicts their clicks "

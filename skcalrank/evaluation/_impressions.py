@@ -237,9 +237,10 @@ def warn_of_few(sizes: Mapping[str, float]) -> None:
         warn(
             f"The effective sample size for {what} is below {FEW}: few clicks, or queries, decide "
             "its estimate, and the interval is too short. The result has the numbers of the value "
-            "and of its difference as effective_sample_size. Log more sessions, of more queries, "
-            "or try a lower cutoff, or estimator='dr' with a prior and with clip, which bounds the "
-            "weight of a click."
+            "and of its difference as effective_sample_size. Log more sessions, of more queries; "
+            "let click_ranker hold out more of them (test_size); try a lower cutoff; or, in "
+            "offline_evaluate, estimator='dr' with a prior and with clip, which bounds the weight "
+            "of a click."
         )
 
 

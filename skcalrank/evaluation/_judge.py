@@ -177,7 +177,10 @@ class JudgedTarget:
 def _numbers_of_rows(name: str, values: Any, n_rows: int) -> Floats:
     out = numbers(name, values)
     if out.shape != (n_rows,):
-        raise ValueError(f"{name} must be one number for each of {n_rows} rows, got {out.shape}.")
+        raise ValueError(
+            f"{name} must be one number for each of {n_rows} rows, got {out.shape}. Let y_true, "
+            "the judge and the scores have the same rows, with NaN in y_true where nobody judged."
+        )
     return out
 
 

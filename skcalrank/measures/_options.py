@@ -156,8 +156,8 @@ def warn_unless_grades(measures: Iterable[Measure], y: Floats) -> None:
         # The same words from each fold and ranker: Python shows them once.
         warn(
             "The gain 2^y - 1 takes labels for grades, and got what may be amounts, such as of "
-            f"money: labels above {_LARGEST}, or more than {_MOST_PARTS} different ones that are "
-            f"no integers, up to above {_USUAL}. A few documents then outweigh all others. Pass "
+            f"money: labels above {_LARGEST}, or more than {_MOST_PARTS} different fractions "
+            f"and a label above {_USUAL}. A few documents then outweigh all others. Pass "
             "gain='linear' to an estimator or metric that has it, or to its measure, as in "
             "measure=NDCG(k=10, gain='linear'); or a function as gain, or labels on a scale of "
             "grades.",

@@ -139,5 +139,5 @@ def check_form(ranker: Any, n_items: int | None, name: str = "y") -> None:
         raise ValueError(
             f"{name} must be one number for each row, got {n_items} columns (the label-ranking "
             "form). Pass one row for each document with its qid, or choose another ranker, "
-            f"such as {ranker._for_label_form}."
+            f"such as {ranker._for_label_form}, or for tags LeastSquaresRanker('precision@3')."
         )

@@ -175,8 +175,9 @@ def test_warnings_name_options_once(capsys, files, new, tmp_path, command):
         "Column 'row' holds consecutive integers, each once, as numbers of rows do. Leave it out "
         "with --drop row unless it is a feature.",
         "Column 'query' is left out: it holds the qid. To keep it, set --columns query=category.",
-        "Column 'sold' orders all documents by their labels without an error. If it is known only "
-        "after the label, as clicks or sales are, leave it out: --drop sold.",
+        "Column 'sold' orders all documents by their labels, or by whether a label is above some "
+        "value, without an error. If it is known only after the label, as clicks or sales are, "
+        "leave it out: --drop sold.",
     ]
     assert main([command, file, *more, "--drop", "row", "sold", "query", "sku", "listed"]) == 0
     assert capsys.readouterr().err == ""

@@ -92,7 +92,7 @@ def test_few_effective_clicks_are_told_once_and_in_the_report():
     assert safety.low > 0
     assert not safety
     assert str(safety.effective_sample_size)[:2] in str(report)
-    assert ": not shown to be safe, as few clicks decide" in str(report)
+    assert ": not shown to be safe, as few clicks, or queries, decide" in str(report)
 
 
 @pytest.mark.filterwarnings("error:The effective sample size")

@@ -18,6 +18,7 @@ from skcalrank import (
     NDCGRanker,
     PairwiseLogisticRanker,
     StackingRanker,
+    TabularRanker,
 )
 
 pandas = pytest.importorskip("pandas")
@@ -60,6 +61,17 @@ def test_every_ranker_tells_leaks_of_a_frame_once(estimator, data):
     leaks = {"label": 2.0 - 3 * y, "query": qid, "row": np.arange(len(y))[::-1] + 5}
     assert told(estimator, X.assign(**leaks), y, qid) == sorted(TOLD.items())
     assert told(estimator, X, y, qid) == []
+
+
+@pytest.mark.parametrize("ranker", [NDCGRanker(), TabularRanker(trees=None)], ids=repr)
+@pytest.mark.parametrize("sold", [lambda y: y > 0, lambda y: np.where(y > 1, -3.0, 5.0)])
+def test_a_class_of_labels_is_told(ranker, sold, data):
+    X, y, qid = data
+    label = sold(y).astype(float)
+    label[:5] = label[:5] if isinstance(ranker, NDCGRanker) else np.nan
+    assert told(ranker, X.assign(label=label), y, qid) == [("label", TOLD["label"])]
+    wrong = np.roll(sold(y), 1)
+    assert told(ranker, X.assign(label=wrong, one=sold(y * 0)), y, qid) == []
 
 
 @pytest.mark.parametrize("ranker", [NDCGRanker(), PairwiseLogisticRanker()], ids=repr)
