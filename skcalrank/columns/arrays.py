@@ -77,48 +77,46 @@ def ranges(ptr: Ints, ids: Ints) -> tuple[Ints, Ints]:
     return np.arange(new[-1]) + np.repeat(ptr[ids] - new[:-1], sizes), new
 
 
-def refuse_masked(**values: Any) -> None:
+def refuse_masked(value: Any, name: str) -> None:
     """Raise ValueError for masked values, whose mask ``np.asarray`` would drop silently."""
-    for name, value in values.items():
-        parts = value if isinstance(value, (list, tuple)) else [value]
-        if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
-            raise ValueError(
-                f"{name} must not have masked values, got a masked array. Remove the values, as "
-                "values.compressed() does, or fill them in, as values.filled(0) does."
-            )
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(
+            f"{name} must not have masked values, got a masked array. Remove the values, as "
+            "values.compressed() does, or fill them in, as values.filled(0) does."
+        )
 
 
-def refuse_other_arrays(**values: Any) -> None:
+def refuse_other_arrays(value: Any, name: str) -> None:
     """Raise TypeError for an array-API array of another library, which may be on another device."""
-    for name, value in values.items():
-        is_numpy = isinstance(value, (np.ndarray, np.generic))
-        if hasattr(value, "__array_namespace__") and not is_numpy:
-            library = type(value).__module__.partition(".")[0]
-            raise TypeError(
-                f"{name} must be a numpy array, got an array of {library}. Convert it with "
-                f"np.asarray({name}), or with the conversion that {library} provides."
-            )
+    is_numpy = isinstance(value, (np.ndarray, np.generic))
+    if hasattr(value, "__array_namespace__") and not is_numpy:
+        library = type(value).__module__.partition(".")[0]
+        raise TypeError(
+            f"{name} must be a numpy array, got an array of {library}. Convert it with "
+            f"np.asarray({name}), or with the conversion that {library} provides."
+        )
 
 
 # What reads a table that has not been read yet, by the name of its type.
 _NOT_READ = {"LazyFrame": "collect()", "DuckDBPyRelation": "df()"}
 
 
-def refuse_unread(**values: Any) -> None:
+def refuse_unread(value: Any, name: str) -> None:
     """Raise TypeError for a table whose rows are not read yet, as a LazyFrame of polars."""
-    for name, value in values.items():
-        kind = type(value).__name__
-        if kind in _NOT_READ:
-            library = type(value).__module__.strip("_").partition(".")[0]
-            raise TypeError(
-                f"{name} must be in memory, got a {kind} of {library}, whose rows are not read "
-                f"yet: pass {name}.{_NOT_READ[kind]}."
-            )
+    kind = type(value).__name__
+    if kind in _NOT_READ:
+        library = type(value).__module__.strip("_").partition(".")[0]
+        raise TypeError(
+            f"{name} must be in memory, got a {kind} of {library}, whose rows are not read yet: "
+            f"pass {name}.{_NOT_READ[kind]}."
+        )
 
 
 def refuse_stand_ins(**values: Any) -> None:
     """Raise an error for what stands for an array: a name, a dict, an estimator, unread rows."""
-    refuse_unread(**values)
+    for name, value in values.items():
+        refuse_unread(value, name)
     for name, value in values.items():
         if type(value) is np.ndarray or value is None:
             continue
@@ -150,8 +148,8 @@ def as_array(values: ArrayLike, name: str) -> Array:
         return values
     refuse_lazy("this call", "", **{name: values})
     refuse_stand_ins(**{name: values})
-    refuse_masked(**{name: values})
-    refuse_other_arrays(**{name: values})
+    refuse_masked(values, name)
+    refuse_other_arrays(values, name)
     try:
         return np.asarray(values)
     except Exception as error:
@@ -190,7 +188,7 @@ def checked(values: ArrayLike, name: str, **checks: Any) -> Any:
     with naming(name):
         raw = as_array(values, name)
         if not is_plain(raw):
-            refuse_no_numbers(**{name: raw})
+            refuse_no_numbers(raw, name)
         as_it_is = not checks.get("ensure_2d", True) and checks.keys() <= {"ensure_2d", "allow_nd"}
         if as_it_is and raw.ndim == 1 and len(raw) and raw.dtype == np.float64:
             with np.errstate(over="ignore"):
@@ -220,13 +218,12 @@ def is_finite(X: object) -> bool:
     return bool(np.isfinite(sums).all())
 
 
-def refuse_no_numbers(**values: Any) -> None:
+def refuse_no_numbers(value: Any, name: str) -> None:
     """Raise ValueError for dates, durations and records, which numpy silently casts to numbers."""
-    for name, value in values.items():
-        # Frames have the same types without rows.
-        some = value.head(0) if hasattr(value, "head") else value
-        if not issparse(some) and (dtype := np.asarray(some).dtype).kind in "mMV":
-            raise ValueError(f"{name} must hold numbers, got dtype {dtype}. Convert it first.")
+    # Frames have the same types without rows.
+    some = value.head(0) if hasattr(value, "head") else value
+    if not issparse(some) and (dtype := np.asarray(some).dtype).kind in "mMV":
+        raise ValueError(f"{name} must hold numbers, got dtype {dtype}. Convert it first.")
 
 
 def refuse_rounding(values: Any, name: str) -> None:

@@ -550,9 +550,9 @@ def features(
         if isinstance(X, tables.EncodedTable):
             return _encoded_table(estimator, X, *y, reset=checks.get("reset", True))
         if not arrays.is_plain(X):
-            arrays.refuse_masked(X=X)
-            arrays.refuse_other_arrays(X=X)
-            arrays.refuse_no_numbers(X=X)
+            arrays.refuse_masked(X, "X")
+            arrays.refuse_other_arrays(X, "X")
+            arrays.refuse_no_numbers(X, "X")
             if as_it_is and tables.is_table(X):
                 return _checked_table(estimator, X, *y, **checks)
             tables.refuse_categories(X)

@@ -89,7 +89,7 @@ def shards_of(source: Any, is_table: Callable[..., Any]) -> list[Shard]:
 
 def _paths(source: Any, is_table: Callable[..., Any]) -> tuple[list[Any], str]:
     """Return the files of a source, and the part of their names without partitions."""
-    arrays.refuse_unread(source=source)
+    arrays.refuse_unread(source, "source")
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(
             "source must be a file, a folder, a pattern such as 'data/*.parquet', a list of these, "

@@ -262,7 +262,7 @@ def _compared_runs(design: Design, judges: dict[str, Any], table: Floats) -> Com
 
 def named(argument: str, values: Any) -> dict[str, Any]:
     """Return a mapping or a frame as a dict; raise an error that names the argument."""
-    arrays.refuse_unread(**{argument: values})
+    arrays.refuse_unread(values, argument)
     if tables.is_frame(values) or (is_lazy(values) and hasattr(values, "columns")):
         values = {name: values[name] for name in values.columns}
     if not isinstance(values, Mapping):

@@ -65,7 +65,7 @@ class Explained(NamedTuple):
         X, codes = self.X, self.codes
         whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
         codes = None if codes is None else codes[whole]
-        arrays.refuse_masked(X=X)
+        arrays.refuse_masked(X, "X")
         # Sparse matrices in COO format cannot be indexed by rows.
         table = tables.take_rows(X.tocsr() if issparse(X) else X, whole)
         for step in self.steps:

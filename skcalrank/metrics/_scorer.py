@@ -152,7 +152,7 @@ class RankingScorer:
         CutQueriesWarning
             If y carries its queries and rows of some of them are missing.
         """
-        arrays.refuse_masked(X=X)
+        arrays.refuse_masked(X, "X")
         check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
         check.same_items(_last_of(estimator), y)
         qid = check.carried_qid(y, qid)

@@ -126,7 +126,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         """
         check.params(self)
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
-        arrays.refuse_masked(y=y)
+        arrays.refuse_masked(y, "y")
         arrays.refuse_missing(arrays.as_array(y, "y"), "y")
         X, y = check.features(self, X, y, **self._reads().checks())
         check_classification_targets(y)
