@@ -1,13 +1,11 @@
 """Score the documents of a file: ``predict``."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 
@@ -17,11 +15,8 @@ from ..evaluation import name_of, top_rows
 from ..metrics import predict_with_queries
 from ..reliability import LOSSES, CalibratedRankerCV, GuaranteedCutoff
 from . import _options as options
-from ._files import Reader, load_ranker, output, refuse_overwriting
+from ._files import Chunk, Reader, load_ranker, output, refuse_overwriting
 from ._text import say
-
-if TYPE_CHECKING:
-    from ._files import Chunk
 
 
 def add_options(parser: Any) -> None:

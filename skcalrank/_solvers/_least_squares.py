@@ -1,11 +1,10 @@
 """Least squares with regressors of scikit-learn."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import isclass, signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -20,14 +19,9 @@ from ..columns import MOST_CELLS, arrays, first_equal_rows, tables
 from ..columns.arrays import safe_indexing
 from ..columns.types import Array, Floats, Ints
 from ..data import OutOfRangeError, Rows, apart, check, one_blas_thread
-from ._moments import pooled_moments, product_of_rows
+from ._moments import Moments, pooled_moments, product_of_rows
 from ._regressors import fit_with_held_out, held_out_rows, warn_unless_a_mean, with_params
 from ._ridge import square_root
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ._moments import Moments
 
 # Predictions of equal rows may differ by rounding errors, which are far smaller than this number
 # times the largest prediction.

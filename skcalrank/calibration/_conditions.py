@@ -1,9 +1,7 @@
 """Noise conditions under which a cheap prediction map, or one score per document, is enough."""
 
-from __future__ import annotations
-
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +9,7 @@ from ..columns import arrays
 from ..columns.types import ArrayLike, Floats
 from ..data import check
 from ..preds import widest_cycle
-
-if TYPE_CHECKING:
-    from ._distribution import LabelDistribution
+from ._distribution import LabelDistribution
 
 
 class Condition(NamedTuple):

@@ -1,11 +1,9 @@
 """Calibration functions: the smallest surrogate regret at which a target regret is possible."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog, minimize, nnls
@@ -20,10 +18,8 @@ from ._cones import algorithm_cones
 from ._distribution import LabelDistribution
 from ._gap import check_pred
 from ._orders import all_positions
+from ._risk import ConditionalRisk
 from ._surrogates import conditional_risk
-
-if TYPE_CHECKING:
-    from ._risk import ConditionalRisk
 
 # Method of multipliers: penalties to try until one solves the program, tolerance of the
 # constraints, and number of rounds.

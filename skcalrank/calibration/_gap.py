@@ -1,10 +1,8 @@
 """The calibration gap of a surrogate and a prediction map, and distributions without one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -17,11 +15,9 @@ from ..preds import PREDS, Pred
 from ._conditions import dag_condition, low_noise_condition, reinforce_condition, score_condition
 from ._distribution import LabelDistribution
 from ._orders import all_positions, is_best
+from ._risk import ConditionalRisk
 from ._rows import SharedRows, random_rows, regret_stays
 from ._surrogates import conditional_risk
-
-if TYPE_CHECKING:
-    from ._risk import ConditionalRisk
 
 
 class CalibrationGap(NamedTuple):

@@ -1,7 +1,5 @@
 """Files of LETOR lines, read in chunks of whole queries."""
 
-from __future__ import annotations
-
 import sys
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -9,7 +7,7 @@ from contextlib import closing
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +15,9 @@ from ...columns.types import Floats, Ints
 from ...data import each
 from .. import _files as files
 from .._container import RankingData
+from .._files import Block
 from . import _lines as parsing
 from ._arrow import Form
-
-if TYPE_CHECKING:
-    from .._files import Block
 
 # Blocks that are parsed side by side, before the next ones are read.
 _N_BLOCKS = 32
