@@ -16,10 +16,9 @@ from ..columns import CHUNK_ROWS, arrays
 from ..columns.types import Bools, Floats, Ints, Seed
 from ..data import Queries, check
 from ..judgments import ClickCounts, ClickSessions, PreferenceTarget
-from ._cascade import cascade
+from ._click_structures import cascade, position_based
 from ._counting import borda, win_rate
 from ._judgments import Judgments, judgments_of
-from ._position_based import position_based
 
 
 class SubsetMean(NamedTuple):

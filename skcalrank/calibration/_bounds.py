@@ -12,9 +12,8 @@ from ..data import check
 from ..losses import LOSSES, Loss, PointwiseLoss, get_loss
 from ..measures import Measure, get_measure
 from ..preds import PredResult, map_positions
-from ._function import Family
+from ._function import Family, largest_regret
 from ._gap import calibration_gap, random_law
-from ._minorant import largest_regret
 from ._orders import all_positions
 from ._surrogates import conditional_risk
 

@@ -9,10 +9,9 @@ from ._digits import load_digits_queries
 from ._files import OPENERS, byte_lines, is_larger_unpacked, needs, text_lines, to_float
 from ._letor import Form, document_of, group_file, is_row, load_letor, read_chunks
 from ._load_table import load_table
-from ._made import LabelMixture, make_subset_ranking
+from ._made import LabelMixture, OrderMixture, make_label_ranking, make_subset_ranking
 from ._made_judgments import sample_comparisons, sample_sessions
 from ._made_offers import make_offers
-from ._made_orders import OrderMixture, make_label_ranking
 from ._preflib import load_preflib
 from ._table_files import TABLES, read_table, table_files, table_format
 

@@ -1,6 +1,6 @@
 """Made data whose conditional distribution, and so Bayes value, is known exactly."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -9,7 +9,8 @@ from ..columns.types import Array, ArrayLike, Floats, Ints, Seed
 from ..data import Queries, check
 from ..measures import Measure, get_measure
 from ..metrics import measure_score
-from ._container import RankingData
+from ..preds import feedback_arc_positions, sort_positions
+from ._container import LabelRankingData, RankingData
 
 
 class LabelMixture:
@@ -183,3 +184,233 @@ def made_sizes(n_queries: int, n_documents: Any, rng: Any) -> Ints:
         )
     low, high = bounds
     return rng.randint(low, high + 1, size=n_queries)
+
+
+class OrderMixture:
+    """Conditional distribution of the orders: one of a few orders per type.
+
+    Every instance has a type, which determines its features, and shows one of the orders of
+    the type. Every expectation is a finite sum.
+
+    Parameters
+    ----------
+    orders : ndarray of shape (n_types, n_orders, r)
+        Positions, counted from 1, under each order of a type.
+    probabilities : ndarray of shape (n_types, n_orders)
+        Probabilities of the orders of each type.
+    types : ndarray of int of shape (n,)
+        Type of each instance.
+
+    Examples
+    --------
+    >>> from skcalrank.datasets import make_label_ranking
+    >>> X, positions = data = make_label_ranking(n_items=3, cyclic=True, random_state=0)
+    >>> data.law.expected_preferences().shape
+    (100, 3, 3)
+    >>> by_borda = -data.law.expected_positions()
+    >>> data.law.value("kendall", by_borda) < data.law.bayes_value("kendall")
+    True
+    >>> data.law.value("spearman", by_borda) == data.law.bayes_value("spearman")
+    True
+    """
+
+    def __init__(self, orders: Array, probabilities: Floats, types: Ints) -> None:
+        self.orders = orders
+        self.probabilities = probabilities
+        self.types = types
+
+    def expected_preferences(self) -> Floats:
+        """Return the probability that item i is before item j, the mean of the unit preferences.
+
+        Returns
+        -------
+        preferences : ndarray of shape (n, r, r)
+            ``E[Y_ij | x]`` of ``PreferenceTarget.from_orders(positions)``; the diagonal is 0.
+        """
+        before = self.orders[..., :, None] < self.orders[..., None, :]
+        return np.einsum("tk,tkij->tij", self.probabilities, before)[self.types]
+
+    def expected_positions(self) -> Floats:
+        """Return the mean position of each item, to which a regression of positions converges.
+
+        Returns
+        -------
+        positions : ndarray of shape (n, r)
+            Sorting by mean positions, as Borda does, is best for Spearman's rho.
+        """
+        return np.einsum("tk,tkr->tr", self.probabilities, self.orders)[self.types]
+
+    def value(self, measure: str | Measure, y_score: ArrayLike, *, ties: str = "average") -> float:
+        """Return the expected value of the measure, with ``-positions`` as relevances.
+
+        Parameters
+        ----------
+        measure : str or Measure
+            ``"kendall"``, ``"spearman"``, or ``PairwiseDisagreement(weights="unit")``: minus
+            the expected number of pairs in the wrong order.
+        y_score : array-like of shape (n, r)
+            Scores: higher is better; the scores of positions are ``-positions``.
+        ties : str, default="average"
+            As in :func:`skcalrank.metrics.measure_score`.
+        """
+        options: Any = {"ties": ties, "empty": "zero", "average": False}
+        labels = (-orders[self.types] for orders in self.orders.swapaxes(0, 1))
+        values = [measure_score(measure, y, y_score, **options) for y in labels]
+        return float(np.mean(np.sum(self.probabilities[self.types].T * values, axis=0)))
+
+    def bayes_positions(self, measure: str | Measure = "kendall") -> Ints:
+        """Return the positions of the best expected value for every instance, of shape (n, r).
+
+        Parameters
+        ----------
+        measure : str or Measure, default="kendall"
+            Kendall's tau or pairwise disagreement, by the exact feedback arc set of the
+            expected preferences; or a positional measure such as ``"spearman"``, by sorting
+            the expected targets.
+
+        Raises
+        ------
+        ValueError
+            For other measures.
+        """
+        measure = cast(Any, get_measure(measure))
+        if measure.objective == "disagreement":
+            targets = self._mean(measure.pair_targets(-self.orders.astype(float)))
+            best = [feedback_arc_positions(u, time_limit=None).positions for u in targets]
+        elif measure.shape == "documents":
+            queries = Queries.equal(self.probabilities.size, self.orders.shape[2])
+            labels = measure.labels(-self.orders.astype(float).ravel())
+            targets = self._mean(measure.score_targets(labels, queries).reshape(self.orders.shape))
+            best = [sort_positions(u) for u in targets]
+        else:
+            raise ValueError(
+                f"{measure.name}: the best positions are known for kendall, pairwise "
+                "disagreement and positional measures such as spearman."
+            )
+        return np.array(best)[self.types]
+
+    def _mean(self, values: Floats) -> Floats:
+        """Return the mean over the orders of each type."""
+        weights = self.probabilities.reshape(*self.probabilities.shape, *[1] * (values.ndim - 2))
+        return (weights * values).sum(axis=1)
+
+    def bayes_value(self, measure: str | Measure = "kendall") -> float:
+        """Return the best expected value that any positions can have.
+
+        Parameters
+        ----------
+        measure : str or Measure, default="kendall"
+            As in :meth:`bayes_positions`.
+        """
+        return self.value(measure, -self.bayes_positions(measure))
+
+
+def make_label_ranking(
+    n_samples: int = 100,
+    n_items: int = 5,
+    n_features: int = 10,
+    *,
+    n_types: int = 8,
+    n_orders: int = 3,
+    cyclic: bool = False,
+    random_state: Seed = None,
+) -> LabelRankingData:
+    """Make instances that order the same items, by a known conditional distribution.
+
+    An instance has one of ``n_types`` types, which determines its features: with
+    ``n_features >= n_types`` every function of the type is linear in X, so that a linear
+    regression can reach the expected targets of every surrogate. A type has ``n_orders`` orders
+    with probabilities, of which the instance shows one.
+
+    Without ``cyclic`` one order of each type has a probability above 1/2. The majorities agree
+    with it in every pair, so that they have no cycle and Algorithm 1 finds the best order.
+
+    With ``cyclic`` the items of a type are put in triples, one behind the other; in each
+    triple the three orders are ``a b c``, ``b c a`` and ``c a b`` (Condorcet), with
+    probabilities p > q > 1/3 and the rest. A majority each puts a before b, b before c, and c
+    before a. The best order for Kendall's tau is ``a b c``, while the mean positions, and with
+    them every regression of a score such as Borda's, put b before a: by q > 1/3. The
+    ``n_items % 3`` items that are left over are last, always in the same order.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+    n_items : int, default=5
+        At least 2, or 3 with ``cyclic``.
+    n_features : int, default=10
+    n_types : int, default=8
+    n_orders : int, default=3
+        Number of orders of a type; 3 with ``cyclic``.
+    cyclic : bool, default=False
+        Whether the majorities of every type have a cycle.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    data : LabelRankingData
+        Unpacks to ``X, positions``, of shapes (n_samples, n_features) and
+        (n_samples, n_items); ``data.law`` is the :class:`OrderMixture`.
+
+    Raises
+    ------
+    ValueError
+        If a number is too small to make a ranking problem, or ``n_orders`` does not fit.
+
+    Examples
+    --------
+    >>> from skcalrank import PairwiseDisagreementRanker, PreferenceTarget, SpearmanRanker
+    >>> from skcalrank.datasets import make_label_ranking
+    >>> X, positions = data = make_label_ranking(2000, 6, n_types=2, cyclic=True, random_state=0)
+    >>> pairs = PairwiseDisagreementRanker(surrogate="pairwise", pred="exact")
+    >>> pairs = pairs.fit(X, PreferenceTarget.from_orders(positions))
+    >>> scores = SpearmanRanker().fit(X, -positions)
+    >>> best = data.law.bayes_value("kendall")
+    >>> bool(best - data.law.value("kendall", pairs.predict(X)) < 0.001)
+    True
+    >>> bool(best - data.law.value("kendall", scores.predict(X)) > 0.05)
+    True
+    """
+    sizes = {"n_samples": n_samples, "n_features": n_features, "n_types": n_types}
+    check_counts(**sizes, n_orders=n_orders)
+    check.count("n_items", n_items, least=3 if cyclic else 2)
+    if cyclic and n_orders != 3:
+        raise ValueError(f"n_orders={n_orders}: with cyclic=True every type has 3 orders.")
+    rng = check_random_state(random_state)
+    features = rng.normal(size=(n_types, n_features))
+    make = _cyclic_orders if cyclic else _majority_orders
+    orders, probabilities = make(rng, n_types, n_orders, n_items)
+    types = rng.randint(n_types, size=n_samples)
+    above = np.cumsum(probabilities, axis=1)[types, :-1]
+    return LabelRankingData(
+        features[types],
+        orders[types, (rng.uniform(size=(n_samples, 1)) >= above).sum(axis=1)].astype(float),
+        item_names=[f"item {i}" for i in range(n_items)],
+        feature_names=[f"feature {i}" for i in range(n_features)],
+        description="Instances that order the same items, by a known conditional distribution.",
+        law=OrderMixture(orders, probabilities, types),
+    )
+
+
+def _majority_orders(
+    rng: np.random.RandomState, n_types: int, n_orders: int, n_items: int
+) -> tuple[Ints, Floats]:
+    """Draw orders, of which the first of each type has a probability above 1/2."""
+    probabilities = 0.5 * rng.dirichlet(np.ones(n_orders), size=n_types)
+    probabilities[:, 0] += 0.5
+    return 1 + np.argsort(rng.uniform(size=(n_types, n_orders, n_items)), axis=-1), probabilities
+
+
+def _cyclic_orders(
+    rng: np.random.RandomState, n_types: int, n_orders: int, n_items: int
+) -> tuple[Ints, Floats]:
+    """Draw rotations within triples, the first order of which is the most probable one."""
+    start = np.arange(n_items)
+    place = np.tile(start, (n_orders, 1))
+    whole = n_items - n_items % 3
+    for k in range(n_orders):
+        place[k, :whole] = start[:whole] // 3 * 3 + (start[:whole] - k) % 3
+    items = np.argsort(rng.uniform(size=(n_types, n_items)), axis=-1)
+    second = rng.uniform(0.36, 0.38, size=n_types)
+    first = second + rng.uniform(0.07, 0.10, size=n_types)
+    # place[k, s] is the place of the item of slot s in order k.
+    return 1 + place[:, items].swapaxes(0, 1), np.column_stack([first, second, 1 - first - second])

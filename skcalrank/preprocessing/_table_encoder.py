@@ -27,11 +27,10 @@ from ..data import (
     warn_of_label,
     workers_of_fit,
 )
-from ._column_kinds import Category, Column, Flag, Number
+from ._column_kinds import Category, Column, Flag, Number, column_from_dict, column_to_dict
 from ._rules import CHOICES, column_of, summarized
 from ._summaries import Summary
 from ._table_matrix import TableMatrix, joined
-from ._written import column_from_dict, column_to_dict
 
 # Attributes that follow from the columns.
 _PREPARED = {"_is_used", "_used", "_are_numbers", "_sizes", "_categories"}
