@@ -49,7 +49,9 @@ class CalibrationGap(NamedTuple):
         distance, wherever it is less than ten times the change over a unit above its minimum; for
         other losses 60 random midpoints, and lines through the minimum along each document and to
         ten solutions. "not proven": the gap is an estimate, for a loss that is not convex, has
-        corners, or comes too near to a gap of 0.
+        corners, or comes too near to a gap of 0. The words are about the numeric minimum, which a
+        search found and nothing bounds from below. A proof for the loss itself, such as that of
+        :class:`skcalrank.losses.PairwiseObjective`, still holds.
     """
 
     gap: float

@@ -189,7 +189,8 @@ class PairwiseObjective(_PairFunction):
 
     Examples
     --------
-    A loss that is flat for pairs far in the wrong order:
+    A loss that is flat for pairs far in the wrong order. The argument above proves it calibrated;
+    "not proven" is about the smallest value that the search finds:
 
     >>> from scipy.special import expit
     >>> from skcalrank.calibration import LabelDistribution, calibration_gap
