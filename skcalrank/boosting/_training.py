@@ -81,7 +81,7 @@ def grow_models(
         train = train.shared()
         scores = {name: _score_of(stopped_by, stop) for name, stop in followed.items()}
         n_jobs = threads(ranker.n_jobs, train.X.size)
-        of_model = settings | {"seed": (seed + number) % 2**31, "n_jobs": n_jobs}
+        of_model = settings | {"random_state": (seed + number) % 2**31, "n_jobs": n_jobs}
         sets = train, list(followed.values()), scores
         training = _Training(ranker, engine, of_model, measure, number, *sets, callbacks)
         # One at a time, so that at most two are in memory.

@@ -139,7 +139,8 @@ def of_trees(ranker: Any, plan: Any) -> Calibration:
 
 def calibration(ranker: Any, theorem: str, plan: Any) -> Calibration:
     """Return what is known of a ranker, by the name of the rule of its class."""
-    return _WHATEVER[theorem] if theorem in _WHATEVER else _THEOREMS[theorem](ranker, plan)
+    rule = _THEOREMS[theorem]
+    return rule if isinstance(rule, Calibration) else rule(ranker, plan)
 
 
 def of_judgments(ranker: Any, plan: Any) -> Calibration:
@@ -154,8 +155,9 @@ def of_judgments(ranker: Any, plan: Any) -> Calibration:
     return narrowed(learned, condition)
 
 
-# What is known, by the name that the class of a ranker has for it.
-_THEOREMS = {
+# What is known, by the name that the class of a ranker has for it: a function of the ranker and its
+# plan, or what holds whatever they say, of RankSVM and RankNet, of net preferences, and of a mix.
+_THEOREMS: dict[str, Any] = {
     "none": lambda ranker, _: unknown(f"no theorem is known for {type(ranker).__name__}"),
     "score_targets": of_score_targets,
     "regression": of_regression,
@@ -163,10 +165,6 @@ _THEOREMS = {
     "loss": of_loss,
     "trees": of_trees,
     "judgments": of_judgments,
-}
-
-# What is known whatever the plan says, of RankSVM and RankNet, of net preferences, and of a mix.
-_WHATEVER = {
     "single_preferences": unknown(
         "losses of single preferences are not, even under low noise (DMJ10)"
     ),

@@ -132,14 +132,10 @@ class CalibratedRankerCV(RankerAround):
     _rules: ClassVar[Any] = (_check_target,)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "ranker": limits.OWN_ERROR,
         "target": limits.OWN_ERROR,
-        "relevance_level": [limits.FINITE, None],
         "level": limits.OWN_ERROR,
         "method": [limits.one_of("sigmoid", "isotonic")],
-        "cv": limits.OWN_ERROR,
         "query_weight": [limits.one_of("equal", "documents", "pairs")],
-        "random_state": ["random_state"],
     }
 
     def __init__(

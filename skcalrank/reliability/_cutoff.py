@@ -188,14 +188,9 @@ class GuaranteedCutoff(RankerAround):
     _rules: ClassVar[Any] = (_check_loss,)
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "ranker": limits.OWN_ERROR,
-        "loss": limits.OWN_ERROR,
         "alpha": [limits.Interval(Real, 0, 1, closed="neither")],
         "confidence_level": [limits.Interval(Real, 0, 1, closed="neither"), None],
         "by": [limits.one_of("target", "score", "depth")],
-        "relevance_level": [limits.FINITE, None],
-        "cv": limits.OWN_ERROR,
-        "random_state": ["random_state"],
     }
 
     def __init__(

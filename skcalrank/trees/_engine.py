@@ -19,7 +19,7 @@ from ..data import LostWorkerError, OutOfRangeError, Rows, Workers, is_forked, o
 from ._callbacks import Rounds
 from ._forest import Forest
 from ._library import Library
-from ._option_names import ALIASES, NAMES, TREE_OPTIONS, names_in, option_in, remedy
+from ._option_names import ALIASES, NAMES, names_in, option_in, remedy
 from ._reading import Categories, constant_of
 
 # The trees of some libraries read smaller columns as 0 (LightGBM up to 1e-35), and larger values
@@ -197,10 +197,9 @@ class Engine(Library, ABC):
         """Return the options of the library: `settings`, then those of the user."""
 
     def options(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the options of the trees that are given, under the names of the library."""
-        given = {name: settings[name] for name in TREE_OPTIONS if settings[name] is not None}
-        named = {option_in(self.name, name): value for name, value in given.items()}
-        return {option: value for option, value in named.items() if option}  # which it has
+        """Return the settings that are given, under the names of the library where it has one."""
+        given = [(option_in(self.name, name), value) for name, value in settings.items()]
+        return {option: value for option, value in given if option and value is not None}
 
     @contextmanager
     def connected(self, workers: Workers) -> Iterator[dict[str, Any]]:

@@ -198,8 +198,6 @@ class LightGBM(Engine):
     def params(self, settings: dict[str, Any], engine_params: dict[str, Any]) -> dict[str, Any]:
         fixed = {
             **self.options(settings),
-            "seed": settings["seed"],
-            "num_threads": settings["n_jobs"],
             "metric": "none",
             "verbosity": -1,
             "deterministic": True,

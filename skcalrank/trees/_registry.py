@@ -13,10 +13,8 @@ from ._reading import Categories
 from ._sklearn import ScikitLearn
 from ._xgboost import XGBoost
 
-_BOOSTING: tuple[Engine, ...] = (LightGBM(), XGBoost(), ScikitLearn())
-
 #: Engines by name, in order of preference.
-ENGINES = {engine.name: engine for engine in _BOOSTING}
+ENGINES: dict[str, Engine] = {cls.name: cls() for cls in (LightGBM, XGBoost, ScikitLearn)}
 
 
 def preferred() -> Engine:

@@ -151,7 +151,6 @@ class ScikitLearn(Engine):
         fixed = {
             **self.options(settings),
             "subsample": settings["subsample"],
-            "random_state": settings["seed"],
             "n_jobs": settings["n_jobs"],
             "early_stopping": False,
             "warm_start": True,

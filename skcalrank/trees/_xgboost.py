@@ -193,8 +193,6 @@ class XGBoost(Engine):
             "max_depth": 0,
             "grow_policy": "lossguide",
             "tree_method": "hist",
-            "seed": settings["seed"],
-            "nthread": settings["n_jobs"],
             "verbosity": 0,
             "base_score": 0.0,
         }
