@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import InputTags
-from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import fits_in_closed_form, with_ties
 from ..columns.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
@@ -275,7 +274,7 @@ class ExternalRanker(TableReader):
     @property
     def feature_importances_(self) -> Floats:
         """Importances of the features, as the estimator defines them."""
-        check_is_fitted(self)
+        self._check_fitted()
         importances = np.asarray(self.estimator_.feature_importances_, dtype=float)
         return by_column(importances[None], self.encoder_)[0]
 

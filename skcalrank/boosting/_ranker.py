@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import InputTags
-from sklearn.utils.validation import check_is_fitted
 
 from ..columns import tables
 from ..columns.types import (
@@ -654,19 +653,19 @@ class BoostedRanker(TableReader, TargetRanker):
     @property
     def categorical_features_(self) -> list[int]:
         """Numbers of the columns of categories in the table that `fit` got."""
-        check_is_fitted(self)
+        self._check_fitted()
         return [] if self.encoder_ is None else self.encoder_.sources_[categories_of(self)].tolist()
 
     @property
     def loss_(self) -> str | Loss:
         """Loss that was minimized."""
-        check_is_fitted(self)
+        self._check_fitted()
         return self.record_.plan.loss
 
     @property
     def feature_importances_(self) -> Floats:
         """Decrease of the loss by splits on each feature, normalized to sum 1."""
-        check_is_fitted(self)
+        self._check_fitted()
         return np.mean([self._importances(model.booster) for model in self._models()], axis=0)
 
     def _importances(self, booster: Any) -> Array:

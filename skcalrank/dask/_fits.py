@@ -57,9 +57,13 @@ def fit_on_workers(estimator: Any, X: Any, *, callbacks: Any = None, **columns: 
     except MemoryError as error:
         raise MemoryError(f"{type(estimator).__name__} needs {IN_MEMORY} ({error})") from error
     _tell([told for _, told in results])
+    return as_fitted(estimator, results[0][0])
+
+
+def as_fitted(estimator: Any, clone: Any) -> Any:
+    """Return an estimator with what a clone has learned; call it last, as it cannot fail."""
     params = estimator.get_params(deep=False)
-    learned = {name: value for name, value in vars(results[0][0]).items() if name not in params}
-    # Assign last: nothing below can fail.
+    learned = {name: value for name, value in vars(clone).items() if name not in params}
     vars(estimator).pop("feature_names_in_", None)
     vars(estimator).update(learned)
     return estimator

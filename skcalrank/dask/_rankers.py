@@ -18,6 +18,7 @@ from ..metrics import measure_score, undefined_mean
 from ..rankers import BaseRanker, ScoreRanker, check_partitions, require_qid, scored_by
 from ._blocks import OnPartition, check_disjoint, collect, compute, is_frame, like, names_of, tree
 from ._cut import partitions
+from ._fits import as_fitted
 
 if TYPE_CHECKING:
     from ._blocks import Partitions
@@ -62,16 +63,12 @@ def fit_by_partition(
         raise ValueError("X must have a row of positive sample_weight, got none.")
     if not fitted.ranker.record_.varied:
         check.tell_equal_labels()
-    params = ranker.get_params(deep=False)
-    learned = {k: v for k, v in vars(fitted.ranker).items() if k not in params}
-    gram = learned["estimator_"]
+    learned = fitted.ranker
+    gram = learned.estimator_
     other = clone(inner).set_params(fit_intercept=gram.fit_intercept) if is_other else None
-    learned["estimator_"] = refit(gram, other)
-    learned["record_"] = replace(learned["record_"], names=frozenset(fitted.owners))
-    # Assign last: nothing below can fail.
-    ranker.__dict__.pop("feature_names_in_", None)
-    ranker.__dict__.update(learned)
-    return ranker
+    learned.estimator_ = refit(gram, other)
+    learned.record_ = replace(learned.record_, names=frozenset(fitted.owners))
+    return as_fitted(ranker, learned)
 
 
 def _is_weightless(sample_weight: Any) -> bool:

@@ -10,7 +10,7 @@ is a relative entropy, too, of shares that are those of each query.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import xlogy
@@ -126,12 +126,7 @@ class BregmanKL(LossWithEta):
         return loss if weight is None else loss * queries.mean(weight)
 
     def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
-        share = self._link(s, queries)[0]
-        gradient, curvature = self.eta * share - v, self.eta * share * (1.0 - share)
-        if weight is None:
-            return gradient, curvature
-        scale = queries.repeat(queries.mean(weight))
-        return gradient * scale, curvature * scale
+        return _slopes(self._link(s, queries)[0], self.eta, v, queries, weight)
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         return np.zeros(queries.n_queries)
@@ -211,15 +206,9 @@ class Softmax(LossInParts):
         loss = queries.sum(v) * log_whole - queries.sum(paid)
         return loss if weight is None else loss * queries.mean(weight)
 
-    def _derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[Floats, Floats]:
-        share, whole = self._shares(s, queries)[1], queries.repeat(queries.sum(v))
-        gradient, curvature = whole * share - v, whole * share * (1.0 - share)
-        if weight is None:
-            return gradient, curvature
-        scale = queries.repeat(queries.mean(weight))
-        return gradient * scale, curvature * scale
+    def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
+        whole = queries.repeat(queries.sum(v))
+        return _slopes(self._shares(s, queries)[1], whole, v, queries, weight)
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         whole = queries.sum(v)
@@ -233,3 +222,12 @@ class Softmax(LossInParts):
 
     def constant(self, largest: float = 1.0) -> float:
         return 2.0 * np.sqrt(largest)
+
+
+def _slopes(share: Floats, whole: Any, v: Floats, queries: Queries, weight: Weights) -> Slopes:
+    """Return derivatives of a loss of softmax shares of a whole, which queries weigh as a mean."""
+    gradient, curvature = whole * share - v, whole * share * (1.0 - share)
+    if weight is None:
+        return gradient, curvature
+    scale = queries.repeat(queries.mean(weight))
+    return gradient * scale, curvature * scale

@@ -496,7 +496,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             If y carries its queries and rows of some of them are missing, or if a query of fit
             comes back with another number of rows.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
         check.same_items(self, y)
         qid = check.qid_beside(y, qid)

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import product_of_rows
 from ..columns import arrays
@@ -250,7 +249,7 @@ class MultiLabelRanker(BaseRanker):
         ranker : MultiLabelRanker
             A fitted ranker with these `weights`; the original does not change.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         shares = self._shares(weights)
         mixed = copy.copy(self)
         mixed.weights, mixed.weights_ = weights, shares
@@ -259,20 +258,20 @@ class MultiLabelRanker(BaseRanker):
     @property
     def measure_weights_(self) -> Floats:
         """Weights of the measures in the mix that is learned."""
-        check_is_fitted(self)
+        self._check_fitted()
         shares = self.weights_ / self.spreads_
         return shares / shares.sum()
 
     @property
     def coef_(self) -> Floats:
         """Coefficients of the mix."""
-        check_is_fitted(self)
+        self._check_fitted()
         return self.weights_ @ self.coefs_
 
     @property
     def intercept_(self) -> float:
         """Intercept of the mix: 0, as a constant does not change the order of a query."""
-        check_is_fitted(self)
+        self._check_fitted()
         return 0.0
 
     def _scores(self, rows: Rows) -> Floats:
@@ -296,7 +295,7 @@ class MultiLabelRanker(BaseRanker):
         -------
         score : float
         """
-        check_is_fitted(self)
+        self._check_fitted()
         return super().score(X, _checked_target(self, y), qid, sample_weight)
 
     def _score_of(
@@ -348,7 +347,7 @@ class MultiLabelRanker(BaseRanker):
         ValueError
             If a label or a measure is unknown, or `mixes` are not mixes.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         y = _checked_target(self, y)
         check.row_order(X=X, y=y, qid=qid)
         check.qid_beside(y, qid)

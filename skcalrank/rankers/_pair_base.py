@@ -10,7 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import (
     PAIR_FEATURES,
@@ -312,7 +311,7 @@ class PairRanker(ScoreRanker):
             For ``surrogate="pairwise"`` a list of ndarray of shape (r_q, r_q), one per query in
             order of first appearance, or in the label-ranking form an ndarray of shape (n, r, r).
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if not self._scores_by_query:
             return super().surrogate_values(X, qid)
         rows = self._check_rows(X, qid, "surrogate_values")
@@ -352,7 +351,7 @@ class PairRanker(ScoreRanker):
         MissingQidError
             If the ranker is pairwise, was fitted with a qid and gets none.
         """
-        check_is_fitted(self)
+        self._check_fitted()
         if self._scores_by_query:
             refuse_lazy(type(self).__name__, X=X, qid=qid)
         return super().predict(X, qid)

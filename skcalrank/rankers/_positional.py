@@ -3,8 +3,6 @@
 from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils.validation import check_is_fitted
-
 from ..columns.types import ArrayLike, Estimator
 from ..data import limits
 from ..measures import DCG, ERU, NDCG, Discount, Gain, PositionalMeasure, Spearman, get_measure
@@ -71,7 +69,7 @@ class PositionalRanker(ScoreRanker):
     @property
     def kernel_(self) -> str:
         """Kernel that was used, "linear" or "gaussian"."""
-        check_is_fitted(self)
+        self._check_fitted()
         kernel: Any = self.record_.plan.kernel
         return kernel
 

@@ -444,7 +444,7 @@ class ScoreRanker(TargetRanker):
     @property
     def loss_(self) -> str:
         """Loss that was minimized: `loss`, or what None stands for with this regressor."""
-        check_is_fitted(self)
+        self._check_fitted()
         plan = self.record_.plan
         return plan.loss if plan.on_documents else "squared"  # of pairs
 

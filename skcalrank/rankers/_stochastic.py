@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from .._solvers import offsets
 from ..aggregation import is_of_clicks, judgments_of, structure_scores
@@ -209,7 +208,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
     @property
     def loss_(self) -> str | Loss:
         """Loss that was minimized: `loss`, or "pairwise_squared" if that is None."""
-        check_is_fitted(self)
+        self._check_fitted()
         return self.record_.plan.loss or "pairwise_squared"
 
     def _scores(self, rows: Rows) -> Floats:

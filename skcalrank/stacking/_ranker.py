@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import check_is_fitted
 
 from ..boosting import TableReader, adapted, is_least_squares, scores_of, taken_by
 from ..columns import arrays, tables
@@ -458,7 +457,7 @@ class StackingRanker(TableReader, _BaseComposition):
     @property
     def named_rankers_(self) -> Bunch:
         """The fitted rankers by name."""
-        check_is_fitted(self)
+        self._check_fitted()
         return Bunch(**dict(zip(self.names_, self.rankers_)))
 
     # -- explanations -----------------------------------------------------------------
@@ -509,7 +508,7 @@ class StackingRanker(TableReader, _BaseComposition):
     @property
     def feature_importances_(self) -> Floats:
         """Importances of the features, normalized to sum 1."""
-        check_is_fitted(self)
+        self._check_fitted()
         return importances_of(self)
 
     # -- what was fitted --------------------------------------------------------------
