@@ -261,7 +261,7 @@ def _smallest_keys(counts: Ints, order: int, rng: np.random.RandomState) -> Ints
     things = Queries(np.append(0, np.cumsum(counts)))
     keys = things.extend(rng.random_sample(things.n_rows))
     out = np.empty((len(counts), order), dtype=np.intp)
-    for bucket in things.buckets():
+    for bucket in things.buckets:
         out[bucket.ids] = np.argpartition(bucket.pad(keys, np.inf), order - 1, axis=1)[:, :order]
     return out
 

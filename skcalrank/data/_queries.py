@@ -16,7 +16,6 @@ all other methods take and return arrays in grouped order.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise
 from numbers import Number
 from typing import Any, NamedTuple, TypeVar
@@ -27,6 +26,7 @@ from scipy.sparse import csr_matrix
 
 from ..columns import CACHE_CELLS, arrays, hash_names
 from ..columns.types import Array, ArrayLike, Bools, Floats, Ints
+from ._properties import lazy_property
 from ._workers import workers_of_fit
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -100,8 +100,6 @@ class Queries:
         self.n_rows = int(ptr[-1])
         self.n_queries = len(ptr) - 1
         self._parts: dict[int, list[tuple[slice, slice, Queries]]] = {}
-        self._buckets: list[Bucket] | None = None
-        self._pair_buckets: list[Bucket] | None = None
 
     @classmethod
     def from_qid(cls, qid: Array) -> Queries:
@@ -134,7 +132,7 @@ class Queries:
         """Return the identifier of a query, or its number if there is none, for messages."""
         return plain(query if self.names is None else self.names[query])
 
-    @cached_property
+    @lazy_property
     def hashes(self) -> Array:
         """Hash of the name of each query, or its number if there is none."""
         return hash_names(np.arange(self.n_queries) if self.names is None else self.names)
@@ -271,11 +269,10 @@ class Queries:
         of(values, out=out[: self.n_rows])
         return out
 
+    @lazy_property
     def buckets(self) -> list[Bucket]:
-        """Return batches of queries whose sizes differ by a factor of less than two."""
-        if self._buckets is None:
-            self._buckets = list(self._make_buckets())
-        return self._buckets
+        """Batches of queries whose sizes differ by a factor of less than two."""
+        return list(self._make_buckets())
 
     def _make_buckets(self) -> Iterator[Bucket]:
         width_class = np.log2(self.sizes).astype(np.int16)
@@ -286,11 +283,10 @@ class Queries:
             for start in range(first, last, step):
                 yield self._bucket(by_class[start : min(start + step, last)])
 
+    @lazy_property
     def pair_buckets(self) -> list[Bucket]:
-        """Return batches of queries of nearly one size, whose pairs together fit in the cache."""
-        if self._pair_buckets is None:
-            self._pair_buckets = self.alike_buckets(CACHE_CELLS, 2)
-        return self._pair_buckets
+        """Batches of queries of nearly one size, whose pairs together fit in the cache."""
+        return self.alike_buckets(CACHE_CELLS, 2)
 
     def alike_buckets(self, n_cells: int, power: int = 1) -> list[Bucket]:
         """Return batches of queries of nearly one size n.

@@ -168,7 +168,7 @@ class Ranked:
 
     def _make_blocks(self, k: int | None) -> Iterator[Block]:
         mostly_tied = False
-        for bucket in self.queries.buckets():
+        for bucket in self.queries.buckets:
             if k is None or mostly_tied or bucket.width <= 2 * k:
                 yield self._sort(bucket, k)
                 continue

@@ -202,7 +202,7 @@ def _orders(
         document = np.arange(sessions.n_rows) + sessions.repeat(start - sessions.ptr[:-1])
         # Sorting scores with Gumbel noise draws from the Plackett-Luce model.
         keys = sessions.extend(scores[document] + rng.gumbel(size=sessions.n_rows), np.negative)
-        for bucket in sessions.buckets():
+        for bucket in sessions.buckets:
             count, to = taken[ids][bucket.ids, None], ptr[:-1][ids][bucket.ids, None]
             order = np.argsort(bucket.pad(keys, np.inf), axis=1)[:, : count.max()]
             position = np.arange(order.shape[1])

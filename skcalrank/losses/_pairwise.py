@@ -242,7 +242,7 @@ def _blocks(v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> It
     else:
         share = 1.0 / queries.mean_weight(weight)
     extended = [queries.extend(values) for values in (v, below, weight)]
-    for bucket in queries.pair_buckets():
+    for bucket in queries.pair_buckets:
         target, score, of_row = (bucket.pad(values, 0.0) for values in extended)
         yield _PairBlock(bucket, target, score, of_row, share[bucket.ids])
 

@@ -55,7 +55,7 @@ class _PairFunction(PairwiseLoss):
         weights = np.ones(len(s)) if weight is None else weight
         share = 1.0 if weight is None else queries.repeat(1.0 / queries.mean_weight(weight))
         extended = [queries.extend(x) for x in (v, s, weights, weights * share)]
-        for bucket in queries.pair_buckets():
+        for bucket in queries.pair_buckets:
             present = np.arange(bucket.width) < bucket.sizes
             target, score, first, second = (bucket.pad(x, 0.0) for x in extended)
             pair = (first * present)[:, :, None] * (second * present)[:, None, :]

@@ -630,7 +630,7 @@ class PositionalMeasure(Measure):
         """
         extended = queries.extend(values, np.negative)
         out = np.empty(queries.n_queries)
-        for bucket in queries.buckets():
+        for bucket in queries.buckets:
             first = bucket.pad(extended, 0.0)
             if self.cutoff is not None and self.cutoff < bucket.width:
                 first = np.partition(first, self.cutoff - 1, axis=1)[:, : self.cutoff]

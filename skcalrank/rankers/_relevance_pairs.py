@@ -58,7 +58,7 @@ class RelevancePairs:
             gradient[self._order[documents]] = slopes[present]
             return value
 
-        each(of_bucket, self._queries.pair_buckets(), values.append)
+        each(of_bucket, self._queries.pair_buckets, values.append)
         return sum(values), gradient
 
     def _blocks(self, bucket: Bucket, scores: Floats) -> Iterator[tuple[Any, Any, Floats, Floats]]:

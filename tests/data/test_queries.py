@@ -162,7 +162,7 @@ def test_buckets_hold_every_query_once(qid, rng):
     queries = Queries.from_qid(qid)
     values = rng.normal(size=len(qid))
     extended, seen = queries.extend(values), []
-    for bucket in queries.buckets():
+    for bucket in queries.buckets:
         padded = bucket.pad(extended, np.inf)
         assert padded.shape == (len(bucket.ids), bucket.width)
         for number, row, (size,) in zip(bucket.ids, padded, bucket.sizes):
@@ -174,7 +174,7 @@ def test_buckets_hold_every_query_once(qid, rng):
 
 
 def test_buckets_are_bounded():
-    buckets = Queries.equal(5000, 100).buckets()
+    buckets = Queries.equal(5000, 100).buckets
     assert max(len(bucket.ids) * bucket.width for bucket in buckets) <= 1 << 17
     assert sum(len(bucket.ids) for bucket in buckets) == 5000
 

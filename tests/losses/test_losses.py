@@ -285,7 +285,7 @@ def test_long_queries_go_through_blocks(rng):
 
 def test_pair_buckets_hold_every_query_once_and_are_small(rng):
     queries = Queries(np.append(0, np.cumsum(rng.integers(1, 600, size=300))))
-    buckets = queries.pair_buckets()
+    buckets = queries.pair_buckets
     ids = np.concatenate([b.ids for b in buckets])
     assert np.array_equal(np.sort(ids), np.arange(300))
     for bucket in buckets:
