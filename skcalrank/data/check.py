@@ -544,8 +544,6 @@ def features(
         if not y:
             return numbers
         return numbers, validate_data(estimator, "no_validation", *y, reset=False)
-    if isinstance(X, tables.EncodedTable) and not y and not checks.get("reset", True):
-        return X.matrix
     with arrays.naming(*["X", "y"][: 1 + len(y)]):
         if isinstance(X, tables.EncodedTable):
             return _encoded_table(estimator, X, *y, reset=checks.get("reset", True))

@@ -9,14 +9,7 @@ from ..losses import PreferenceLogistic, PreferenceLoss
 from ._edges import EdgeScorer, narrowing_hinges
 
 
-class _PreferenceRanker(EdgeScorer):
-    """Minimizer of a loss of single preferences, weighted or with margins."""
-
-    _theorem: ClassVar[str] = "single_preferences"
-    _parameter_constraints: ClassVar = {"margin": ["boolean"]}
-
-
-class PairwiseHingeRanker(_PreferenceRanker):
+class PairwiseHingeRanker(EdgeScorer):
     r"""Linear RankSVM: the hinge loss of every preference. **Not calibrated**; a baseline.
 
     Use it to compare with RankSVM, not for rankings of your own.
@@ -103,7 +96,7 @@ class PairwiseHingeRanker(_PreferenceRanker):
         return narrowing_hinges(self.corner_width)
 
 
-class PairwiseLogisticRanker(_PreferenceRanker):
+class PairwiseLogisticRanker(EdgeScorer):
     r"""Linear RankNet: the logistic loss of every preference. **Not calibrated**; a baseline.
 
     Use it to compare with RankNet, not for rankings of your own.

@@ -28,6 +28,8 @@ class EdgeScorer(LinearScorer):
 
     _judgments = (PreferenceTarget,)
     _measure_type = PairwiseDisagreement
+    _theorem: ClassVar[str] = "single_preferences"
+    _parameter_constraints: ClassVar = {"margin": ["boolean"]}
     _plan_settings: ClassVar = {"sums_over": "pairs"}
 
     margin = False  # unless it is a parameter
