@@ -93,6 +93,24 @@ def test_all_but_the_first_parameters_are_by_keyword(cls):
         assert (kind == inspect.Parameter.KEYWORD_ONLY) == (name not in first)
 
 
+def test_every_constraint_is_that_of_a_parameter():
+    stated = set()
+    for base in {base for cls in CLASSES for base in cls.__mro__}:
+        if base.__module__.startswith("skcalrank."):
+            stated |= set(vars(base).get("_parameter_constraints", {}))
+    assert stated == {name for cls in CLASSES for name in inspect.signature(cls).parameters}
+
+
+def test_a_class_states_its_own_constraints_before_those_of_its_bases():
+    class Strict(NDCGRanker):
+        _parameter_constraints = {"k": [limits.Integers(5)]}
+
+    assert limits.of_class(Strict).keys() == limits.of_class(NDCGRanker).keys()
+    check.params(Strict(k=5))
+    with pytest.raises(ValueError, match=r"'k' parameter of Strict .* \[5, inf\)"):
+        check.params(Strict(k=4))
+
+
 @pytest.mark.filterwarnings("ignore:ndcg is undefined .* on all validation queries")
 @pytest.mark.parametrize("cls", CLASSES, ids=named)
 def test_every_parameter_has_a_default_that_is_valid(cls):
