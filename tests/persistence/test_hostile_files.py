@@ -47,6 +47,8 @@ def is_module(name):
     """Whether an event is part of an import of a module."""
     source = Path(sys.modules["skcalrank"].__file__).parent
     real = os.path.realpath(name) if isinstance(name, (str, bytes)) else ""
+    if real in {os.path.realpath(folder) for folder in sys.path}:
+        return True  # the search for a module that is not installed lists what changed
     return real.startswith((*LIBRARIES, str(source))) and (
         os.path.isdir(real) or real.endswith((".py", ".pyc", ".so"))
     )
