@@ -247,6 +247,9 @@ class PairwiseDisagreementRanker(PairRanker):
     distribution. All of these statements are about regressors of the whole query; with rows of
     documents, the row must determine the mean of its target (:ref:`rows-and-context`).
 
+    Unlike :class:`SpearmanRanker`, the ranker has no `kernel`: it is linear unless `estimator` is a
+    curved regressor, such as kernel ridge.
+
     In the label-ranking form, items of y may be NaN: the row does not rank them. Every pair is then
     regressed on the rows that rank both its items; with ``surrogate="score"``, too, whose score of
     an item is the sum over its pairs, which takes r(r-1)/2 outputs in place of r. A pair without
