@@ -239,8 +239,7 @@ def score_rows(model: Any, path: str | list[str], args: Namespace) -> tuple[Any,
         for data, _ in Reader(path, args, model=ranker)
     ]
     y, qid, scores = map(np.concatenate, zip(*chunks))
-    named = path if isinstance(path, str) else ", ".join(path)
-    warn_of_training_queries(ranker, f"{model} was", qid, named)
+    warn_of_training_queries(ranker, f"{model} was", qid, name_of_table(path))
     return ranker, y, qid, scores
 
 

@@ -53,25 +53,21 @@ def principal_eigenvector(
     tally = tally_of(y, "principal_eigenvector")
     odds = np.exp(tally.log_odds(c, conditional))
 
-    def solve(batch: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
-        return _power_iteration(batch, odds[pairs], tol, max_iter)
+    def solve(batch: Tally, _ids: slice, pairs: slice) -> tuple[Floats, Bools]:
+        """Return Perron vectors by power iteration, and whether each has converged."""
+        queries, of_pairs = batch.queries, odds[pairs]
+        # The matrix minus the matrix of ones, above and below the diagonal.
+        upper, lower = batch.upper(of_pairs - 1), batch.upper(1 / of_pairs - 1).T
+        scores = queries.repeat(1 / queries.sizes)
+        for _ in range(max_iter):
+            image = upper @ scores + lower @ scores + queries.repeat(queries.sum(scores))
+            ratio, size = image / scores, queries.sum(image)
+            low, high = -queries.max(-ratio), queries.max(ratio)
+            # Add half the eigenvalue to the diagonal, or cyclic preferences would oscillate.
+            scores = (image / queries.repeat(size) + scores / 2) / 1.5
+            converged = high - low <= tol * high
+            if converged.all():
+                break
+        return scores, converged
 
     return tally.in_rows(tally.solve_in_batches(solve, max_iter))
-
-
-def _power_iteration(tally: Tally, odds: Floats, tol: float, max_iter: int) -> tuple[Floats, Bools]:
-    """Return the Perron vectors of all queries, and whether each has converged."""
-    queries = tally.queries
-    # The matrix minus the matrix of ones, above and below the diagonal.
-    upper, lower = tally.upper(odds - 1), tally.upper(1 / odds - 1).T
-    scores = queries.repeat(1 / queries.sizes)
-    for _ in range(max_iter):
-        image = upper @ scores + lower @ scores + queries.repeat(queries.sum(scores))
-        ratio, size = image / scores, queries.sum(image)
-        low, high = -queries.max(-ratio), queries.max(ratio)
-        # Add half the eigenvalue to the diagonal, or cyclic preferences would oscillate.
-        scores = (image / queries.repeat(size) + scores / 2) / 1.5
-        converged = high - low <= tol * high
-        if converged.all():
-            break
-    return scores, converged

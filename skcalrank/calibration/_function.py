@@ -165,7 +165,7 @@ class Family:
         measure = get_measure(measure)
         whole = law_of_all(all_labels(measure, r) if labels is None else labels, r)
         self.measure: Any = whole.resolve(measure)
-        risk = conditional_risk(surrogate, whole, self.measure)
+        risk: Any = conditional_risk(surrogate, whole, self.measure)
         self.pred = check_pred(pred, risk)
         # A surrogate of single preferences has no targets.
         aims: Any = risk.aims or (None, None)
@@ -182,9 +182,7 @@ class Family:
         """Yield cones of the surrogate values that give an order, as rows c with ``c @ u >= 0``."""
         order = np.argsort(sigma)
         if self.pred == "exact":
-            basis = self.measure.pair_basis(all_positions(len(sigma)))
-            better = self.measure.pair_basis(sigma) - basis
-            yield better[np.abs(better).max(axis=(1, 2)) > 0].reshape(-1, len(sigma) ** 2)
+            yield self.risk.ahead_of_others(sigma).reshape(-1, len(sigma) ** 2)
         elif self.pred == "topological":
             for cone in algorithm_cones(sigma):
                 yield cone.reshape(len(cone), -1)

@@ -196,10 +196,14 @@ class PairRisk(ConditionalRisk):
         least = self.risk(nearest)
         return least, least, nearest
 
+    def ahead_of_others(self, sigma: Ints) -> Floats:
+        """Return the matrices whose products with u are what sigma is better by than others."""
+        better = self.measure.pair_basis(sigma) - self.basis
+        return better[np.abs(better).max(axis=(1, 2)) > 0]
+
     def exact(self, sigma: Ints) -> Floats:
         """Return the nearest u for which no order is better than sigma."""
-        better = self.measure.pair_basis(sigma) - self.basis
-        return distance_to_cone(self.means, better[np.abs(better).max(axis=(1, 2)) > 0])
+        return distance_to_cone(self.means, self.ahead_of_others(sigma))
 
     def diagonal(self, sigma: Ints) -> Floats:
         """Return the nearest u with a diagonal sorted by sigma, other entries unchanged."""

@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..columns import tables
-from ..columns.arrays import check_feature_names_in
+from ..columns.arrays import check_feature_names_in, is_plain
 from ..columns.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ..data import (
     LabelOrder,
@@ -203,7 +203,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.is_sparse_ = True
             return X
         values: Any = tables.columns_of(X)
-        if not _is_numeric(X):
+        if not is_plain(X):
             values = list(values)
         qid = check.carried_qid(y, qid)
         if qid is not None:
@@ -211,9 +211,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         summaries = summarized(self.names_, values, self.columns, qid)
         self._set_columns(workers_of_fit().reduce(summaries, merged))
         if by_rows:
-            values = list(X.T) if _is_numeric(X) else values
+            values = list(X.T) if is_plain(X) else values
             out = TableMatrix(self._used, compress(values, self._is_used), tables.n_rows_of(X))
-        elif _is_numeric(X):
+        elif is_plain(X):
             out = self._read(X, tables.columns_of(X, None, self._is_used))
         else:
             out = self._read(X, compress(values, self._is_used))
@@ -359,7 +359,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, values: Iterable[Any]) -> Floats:
         """Return the matrix, from the values of the columns of X that have a place in it."""
-        if _is_numeric(X) and self._are_numbers:
+        if is_plain(X) and self._are_numbers:
             out = self._of_numbers(X)
         else:
             parts = (column.read(of_column) for column, of_column in zip(self._used, values))
@@ -381,7 +381,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _is_checked(self, X: Any) -> bool:
         """Return whether X is an array in which the checks, which take longer, find nothing."""
-        shape: tuple[int, ...] = X.shape if _is_numeric(X) else ()
+        shape: tuple[int, ...] = X.shape if is_plain(X) else ()
         is_expected = len(shape) == 2 and shape[0] and shape[1] == self.n_features_in_
         return bool(is_expected) and not hasattr(self, "feature_names_in_")
 
@@ -518,10 +518,6 @@ def _label_of_level(codes: Floats, y: Floats) -> Floats:
     """Return the mean label of the level of each row."""
     level = np.nan_to_num(codes, nan=-1.0).astype(np.intp) + 1
     return (np.bincount(level, y) / np.maximum(np.bincount(level), 1))[level]
-
-
-def _is_numeric(X: Any) -> bool:
-    return type(X) is np.ndarray and X.dtype.kind in "biuf"
 
 
 def _refuse_twins(names: list[Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..columns.arrays import is_plain
 from ..columns.tables import Values
 from ..columns.types import Floats, Ints
 from ._column_kinds import Column, Flag, Number
@@ -62,11 +63,7 @@ class TableMatrix:
 
 def _kept(column: Column, values: Values) -> tuple[Any, Any]:
     """Return the values of a column that are kept, and the function that reads rows of them."""
-    if (
-        type(column) in (Number, Flag)
-        and isinstance(values, np.ndarray)
-        and values.dtype.kind in "biuf"
-    ):
+    if type(column) in (Number, Flag) and is_plain(values):
         return values, column.read
     numbers = column.read(values)
     single = numbers.astype(np.float32)
