@@ -16,15 +16,7 @@ from scipy.sparse import block_diag, csr_array, hstack
 
 from ..columns.types import Floats, Ints
 from ..data import Queries
-from ..losses import (
-    LOSSES,
-    PreferenceExponential,
-    PreferenceHinge,
-    PreferenceLogistic,
-    PreferenceLoss,
-    PreferenceSquaredHinge,
-    get_loss,
-)
+from ..losses import LOSSES, PREFERENCE_LOSSES, PreferenceHinge, PreferenceLoss, get_loss
 from ..measures import Measure, PairMeasure, PairwiseDisagreement, get_measure
 from ._cones import algorithm_cones, distance_to_cone, projected_newton, sorted_cones
 from ._numeric import NumericalRisk
@@ -225,15 +217,6 @@ _NEAREST: dict[Any, dict[str, Any]] = {
 }
 
 
-# Losses of single preferences.
-_OF_PREFERENCES = {
-    "hinge": SharpHinge(),
-    "logistic": PreferenceLogistic(),
-    "exponential": PreferenceExponential(),
-    "squared_hinge": PreferenceSquaredHinge(),
-}
-
-
 def _preferences(distribution: Any, measure: PairwiseDisagreement) -> Floats:
     """Return the preferences of each outcome, of the measure or differences of its labels."""
     if measure.reads_preferences:
@@ -263,8 +246,9 @@ def _of_preferences(
     distribution: Any, measure: PairwiseDisagreement, loss: str, margin: bool
 ) -> PreferenceRisk:
     preferences, p = _preferences(distribution, measure), distribution.probabilities
-    risk = HingeRisk if loss == "hinge" else PreferenceRisk
-    return risk(_OF_PREFERENCES[loss], preferences, p, margin)
+    if loss == "hinge":
+        return HingeRisk(SharpHinge(), preferences, p, margin)
+    return PreferenceRisk(PREFERENCE_LOSSES[loss](), preferences, p, margin)
 
 
 def _of_own_preferences(distribution: Any, measure: Any, loss: PreferenceLoss) -> PreferenceRisk:
@@ -295,7 +279,7 @@ SURROGATES: dict[str, Callable[..., ConditionalRisk]] = {
     **{
         f"{form}_{name}": partial(_of_preferences, loss=name, margin=form == "margin")
         for form in ("preference", "margin")
-        for name in _OF_PREFERENCES
+        for name in PREFERENCE_LOSSES
     },
     "value_regularized": _of_values,
     "pairs": _of_pairs,
