@@ -90,8 +90,7 @@ def cascade(sessions: ClickSessions) -> CascadeEstimate:
             f"sessions must be ClickSessions for cascade, got {type(sessions).__name__}: make them "
             "with ClickSessions(qid, shown_rows, clicked_position)."
         )
-    if not len(sessions):
-        raise ValueError("sessions must have at least one row for cascade, got none.")
+    check_clicks(sessions, "cascade")
     clicks, examinations = sessions.counts()
     queries = sessions.queries()
     total = queries.sum(queries.group(examinations))
