@@ -23,7 +23,6 @@ from . import _files as files
 from . import _options as options
 from . import _rankers as choices
 from . import _report as reports
-from ._columns import about_columns, of_table, text_columns
 from ._text import printed_as, say, width
 
 # What to do where one file cannot be divided into folds.
@@ -138,7 +137,7 @@ def _read(args: Namespace, rankers: dict[str, Any]) -> tuple[RankingData, Rankin
     """Return the data to fit, the data to measure on, and a text on both."""
     if _is_table(args):
         data, encoder = _read_tables(args)
-        columns, left_out = f"Columns: {about_columns(encoder)}.", ""
+        columns, left_out = f"Columns: {choices.about_columns(encoder)}.", ""
         if len(data) == 1:
             columns += _of_folds(encoder, data[0], args)
     else:
@@ -165,7 +164,7 @@ def _read_tables(args: Namespace) -> tuple[list[RankingData], TableEncoder]:
     settings: dict[str, Any] = {"whole": True, "of_any_kind": True}
     ((train, _),) = files.Reader(args.files[0], args, **settings)
     encoder = TableEncoder(args.columns or None).fit(*train)
-    names, text = list(train.X.columns), text_columns(encoder)
+    names, text = list(train.X.columns), choices.text_columns(encoder)
     settings["chosen"] = Columns(features=names, text=text, chosen_by="")
     tests = [files.Reader(path, args, **settings) for path in args.files[1:]]
     return [train, *(test for reader in tests for test, _ in reader)], encoder
@@ -212,7 +211,7 @@ def _for_gaps(
     gaps = [not _is_table(args) and np.isnan(data.X).any() for data in (train, test)]
     if args.rankers or not any(gaps):
         return rankers, []
-    names = choices.take_missing(np.concatenate([train.y, test.y]))
+    names = choices.rankers_for_gaps(np.concatenate([train.y, test.y]))
     note = (
         f"Values are missing, so the rankers that take them are compared: {', '.join(names)}. "
         "--rankers chooses others."
@@ -239,7 +238,7 @@ def _transformed(rankers: dict[str, BaseRanker], args: Namespace) -> dict[str, A
     for name, ranker in rankers.items():
         transform = None if choices.has_transforms(name) else args.transform
         if _is_table(args):
-            wrapped[name] = of_table(ranker, transform, args.columns)
+            wrapped[name] = choices.of_table(ranker, transform, args.columns)
         else:
             wrapped[name] = choices.transformed(ranker, transform)
     return wrapped

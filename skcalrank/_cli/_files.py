@@ -21,7 +21,7 @@ from ..evaluation import name_of
 from ..metrics import predict_with_queries
 from ..persistence import complete_file, load_model
 from ..rankers import seems_trained_on
-from ._columns import chosen_by, columns_for, reads_tables, takes_missing
+from ._rankers import chosen_by, columns_for, reads_tables, takes_missing
 from ._text import say
 
 LETOR = "expected lines 'relevance qid:Q feature:value ...' with features from 1"

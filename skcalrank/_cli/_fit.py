@@ -18,7 +18,6 @@ from ..rankers import BaseRanker, DCGRanker, LeastSquaresRankerCV, measure_of
 from ..reliability import LOSSES, CalibratedRankerCV
 from . import _options as options
 from . import _rankers as choices
-from ._columns import columns_of, of_table
 from ._files import Reader, refuse_folder, refuse_overwriting
 from ._text import paragraphs, say, width
 
@@ -80,7 +79,7 @@ def run(args: Namespace) -> str:
     notes = {"ranker": args.ranker, "trained_on": ", ".join(Path(name).name for name in args.train)}
     save_model(ranker, Path(args.model), **notes, n_rows=n_rows, n_queries=n_queries)
     say("")
-    columns = columns_of(ranker)
+    columns = choices.columns_of(ranker)
     return paragraphs(
         f"Fitted {args.ranker} to {n_rows:,} rows of {n_queries:,} queries, "
         f"{ranker.n_features_in_} features, in {seconds:#.3g} s ({n_rows / seconds:,.0f} rows/s).",
@@ -123,7 +122,7 @@ def _fitted(ranker: Any, args: Namespace) -> tuple[Any, int, int]:
         raise ValueError("--columns: numbered features, and columns in chunks, are numbers")
     if reader.of_any_kind:
         ranker, in_chunks = choices.ranker_in(ranker), False
-        ranker = of_table(ranker, args.transform, args.columns)
+        ranker = choices.of_table(ranker, args.transform, args.columns)
     if args.calibrate:
         ranker = CalibratedRankerCV(ranker, args.calibrate, relevance_level=args.relevance_level)
     rows: dict[Any, int] = {}

@@ -9,8 +9,7 @@ from ..evaluation import Table
 from ..persistence import load_model, read_header
 from ..rankers import calibration_of, measure_of
 from . import _options as options
-from ._columns import columns_of
-from ._rankers import ranker_in
+from ._rankers import columns_of, ranker_in
 from ._text import printable, width
 
 

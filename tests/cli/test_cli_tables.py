@@ -10,8 +10,7 @@ from cases import holds_generator
 from commands import fail, run, table
 
 from skcalrank._cli import main
-from skcalrank._cli._columns import of_table
-from skcalrank._cli._rankers import REGRESSORS, make_ranker
+from skcalrank._cli._rankers import REGRESSORS, make_ranker, of_table
 from skcalrank.metrics import ndcg_score
 from skcalrank.persistence import load_model
 from skcalrank.preprocessing import LinearColumns, TableEncoder
