@@ -9,7 +9,6 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from ._lazy import ROOMS
-from .columns.types import Method
 
 _LAZY_FITS = (
     "Rankers that learn from sums over the rows of all partitions, such as NDCGRanker(), "
@@ -19,6 +18,7 @@ _LAZY_FITS = (
 )
 
 Class = TypeVar("Class", bound=type)
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def is_lazy(*values: object) -> bool:

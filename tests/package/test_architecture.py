@@ -79,6 +79,19 @@ def test_no_import_from_above_nor_of_siblings_that_only_rankers_join():
     assert judging == ["__init__.py"]
 
 
+def test_modules_that_the_lowest_room_reads_read_no_room():
+    # They would read it half made where it is imported first.
+    beside = [path for path in FILES if path.parent == ROOT and LEVEL_OF[room_of(path)] == 0]
+    read = [
+        (path.name, node.module.partition(".")[0])
+        for path in beside
+        for node in at_import(nodes(path)[0])
+        if isinstance(node, ast.ImportFrom) and node.level and node.module
+    ]
+    assert ("_dask.py", "_lazy") in read
+    assert [(name, module) for name, module in read if (ROOT / module).is_dir()] == []
+
+
 def test_imports_are_seen():
     # What the tests above rest on.
     assert "data" in rooms_read(ROOT / "measures" / "_positional.py")
