@@ -100,14 +100,10 @@ class FitRecord:
         return self.plan.measure if self.plan.scored is None else self.plan.scored
 
     @property
-    def alpha(self) -> float | str | None:
-        """Ridge penalty as given by the user; None if the regressor has its own."""
-        return self.plan.alpha
-
-    @property
     def penalty(self) -> float | None:
         """Ridge penalty that was used; None if the regressor has its own."""
-        return None if self.alpha is None else penalty(self.alpha, self.seen, self.n_items)
+        alpha = self.plan.alpha
+        return None if alpha is None else penalty(alpha, self.seen, self.n_items)
 
     def without_names(self) -> FitRecord:
         """Return the record with hashes in place of names, which also detect repeated queries."""
@@ -135,7 +131,7 @@ class FitRecord:
                 "one chunk, and queries of different files need different names. Chunks that are "
                 "one query each need different names, such as qid=i."
             )
-        return replace(self._joined(chunk), plan=replace(self.plan, alpha=chunk.alpha))
+        return replace(self._joined(chunk), plan=replace(self.plan, alpha=chunk.plan.alpha))
 
     def merge(self, others: Iterable[FitRecord]) -> FitRecord:
         """Return the record of one fit to the different queries of several rankers."""

@@ -87,7 +87,7 @@ def keeps_statistics(ranker: Any) -> bool:
     """Return whether other rows can be added to what a ranker with `merge` has learned."""
     regressor = vars(ranker).get("estimator_")
     if isinstance(regressor, Ridge):
-        return ranker.record_.alpha is None
+        return ranker.record_.plan.alpha is None
     return regressor is None or ranker.record_.plan.kernel != "gaussian"
 
 
@@ -158,7 +158,7 @@ def _new_regressor(plan: RegressionPlan, record: FitRecord) -> Any:
     """Return an unfitted regressor, with the penalty of a record."""
     if plan.regressor is not None:
         return clone(plan.regressor)
-    return gram_ridge(record.penalty, record.alpha == AUTO)
+    return gram_ridge(record.penalty, record.plan.alpha == AUTO)
 
 
 def _check_regression(ranker: Any, plan: RegressionPlan) -> None:

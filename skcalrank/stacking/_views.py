@@ -174,10 +174,7 @@ def fit_stopped(ranker: Any, rows: Rows, folds: Ints, *, of_targets: bool) -> An
     Steps before it, which do not read labels, are fitted to all rows. `folds` are the numbers of
     the models from which rows are held out, -1 for none.
     """
-
-    def fit_last(last: Any, rows: Rows) -> Any:
-        return fit_held_out(last, rows, folds, of_targets=of_targets)
-
+    fit_last = partial(fit_held_out, folds=folds, of_targets=of_targets)
     if adds_trees(ranker):
         return fit_last(ranker, replace(rows, X=rows_for(ranker, rows)))
     return _fit_behind_steps(ranker, rows, fit_last)

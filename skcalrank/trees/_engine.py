@@ -103,7 +103,6 @@ class Engine(Library, ABC):
     drops: ClassVar[tuple[str, ...]] = ()  # options that drop trees, whatever the booster
     has_workers: ClassVar[bool] = False  # whether several processes can train together
     lost: ClassVar[str] = ""  # what its errors say of another process that does not answer
-    per_column: ClassVar[tuple[str, ...]] = ()  # names of options with one value per column
     callbacks: ClassVar[str] = "None, or those of engine='lightgbm' or 'xgboost'"  # what it calls
     boosters: ClassVar[tuple[str, ...]]  # names of the option for the kind of boosting
 
@@ -177,16 +176,6 @@ class Engine(Library, ABC):
 
     def check_columns(self, params: dict[str, Any], n_columns: int) -> None:
         """Raise for options with one value per column that do not match the columns."""
-        for name, values in params.items():
-            if self.name_of(name) in self.per_column and _length(values) != n_columns:
-                raise ValueError(
-                    f"engine_params[{name!r}] must have one value for each of the {n_columns} "
-                    f"columns that the trees read, got {values!r}."
-                )
-
-    def name_of(self, name: str) -> str:
-        """Return the name of an option, given one of its names."""
-        return name
 
     @abstractmethod
     def unknown(self, params: dict[str, Any]) -> list[str]:
@@ -294,13 +283,6 @@ def checked_text(text: str, start: str) -> str:
     if not text.startswith(start) or depth > _DEEPEST or most > len(text):
         raise ValueError("its trees are not what their library writes")
     return text
-
-
-def _length(values: Any) -> int | None:
-    """Return the number of values of a list, or of its text such as "(1,0)"; None of others."""
-    if isinstance(values, str):
-        return values.strip("()[] ").strip(",").count(",") + 1
-    return None if isinstance(values, dict) or np.ndim(values) != 1 else len(values)
 
 
 def threads(n_jobs: int | None, n_cells: float = np.inf) -> int:

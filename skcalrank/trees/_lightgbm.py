@@ -27,6 +27,12 @@ from ._reading import Categories, Split, grown
 # Options that name a file, which LightGBM leaves out without an error if it does not exist.
 _FILES = ("forcedsplits_filename", "forcedbins_filename")
 
+# Options with one value per column.
+_PER_COLUMN = {
+    *("feature_contri", "max_bin_by_feature"),
+    *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
+}
+
 # Number of rows that LightGBM reads to make bins.
 _MOST_ROWS = 200_000
 
@@ -141,6 +147,13 @@ def _as_csr(X: Any) -> Any:
     return csr_matrix(X) if issparse(X) else X
 
 
+def _length(values: Any) -> int | None:
+    """Return the number of values of a list, or of its text such as "(1,0)"; None of others."""
+    if isinstance(values, str):
+        return values.strip("()[] ").strip(",").count(",") + 1
+    return None if isinstance(values, dict) or np.ndim(values) != 1 else len(values)
+
+
 class LightGBM(Engine):
     """LightGBM."""
 
@@ -149,10 +162,6 @@ class LightGBM(Engine):
     growing, rounds = _GrowingLightGBM, LightGBMRounds
     takes_sparse = has_workers = True
     lost = "^Socket "
-    per_column = (
-        *("feature_contri", "max_bin_by_feature"),
-        *("cegb_penalty_feature_lazy", "cegb_penalty_feature_coupled"),
-    )
     callbacks = "functions, such as lightgbm.record_evaluation({}),"
     marks = "categorical_feature"
     boosters = ("boosting", "boosting_type", "boost")
@@ -181,8 +190,14 @@ class LightGBM(Engine):
                     "does not exist. LightGBM would train without it."
                 )
 
-    def name_of(self, name: str) -> str:
-        return self._names().get(name, name)
+    def check_columns(self, params: dict[str, Any], n_columns: int) -> None:
+        names = self._names()
+        for name, values in params.items():
+            if names.get(name, name) in _PER_COLUMN and _length(values) != n_columns:
+                raise ValueError(
+                    f"engine_params[{name!r}] must have one value for each of the {n_columns} "
+                    f"columns that the trees read, got {values!r}."
+                )
 
     def unknown(self, params: dict[str, Any]) -> list[str]:
         known = self._names()
