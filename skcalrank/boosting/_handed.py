@@ -41,9 +41,6 @@ class Known:
     def __init__(self) -> None:
         self._made: deque[Any] = deque(maxlen=_REMEMBERED)
 
-    def __len__(self) -> int:
-        return len(self._made)
-
     def of(self, handed: Handed, make: Callable[[Handed], Any]) -> Any:
         """Return ``make(handed)``, computed once for the same labels, weights and group sizes."""
         contents = handed.labels, handed.weight, handed.sizes

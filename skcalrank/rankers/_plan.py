@@ -108,11 +108,6 @@ class Plan:
         return False
 
     @property
-    def merges(self) -> bool:
-        """Whether fits to different queries can be added up."""
-        return False
-
-    @property
     def on_documents(self) -> bool:
         """Whether documents have the targets, and not pairs of them."""
         return self.surrogate == "score"
@@ -226,6 +221,7 @@ class RegressionPlan(Plan):
 
     @property
     def merges(self) -> bool:
+        """Whether fits to different queries can be added up."""
         return self.in_chunks and (self.regressor is None or has_method(self.regressor, "merge"))
 
     def chooses_kernel(self, rows: Rows) -> bool:

@@ -285,7 +285,7 @@ def test_xgboost_cv(made):
         as_pandas=False,
     )
     assert found["test-ndcg@5-mean"][-1] > measure_score("ndcg@5", y, 0 * X[:, 0], qid=qid) + 0.1
-    assert len(objective._known) == 4, "one for each fold, of whole queries"
+    assert len(objective._known._made) == 4, "one for each fold, of whole queries"
 
 
 def test_libraries_without_queries(made):
