@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
-from scipy.sparse import issparse
-from scipy.sparse import vstack as sparse_vstack
 
+from ..columns import arrays
 from ..columns.types import Array
 from ..data import check, plain
 
@@ -223,15 +222,11 @@ def lazy_array(values: Any, sizes: Sequence[int] | None, meta: Any, ends: tuple[
 
 def join(pieces: list[Any]) -> Any:
     """Concatenate blocks of rows."""
-    if len(pieces) == 1:
-        return pieces[0]
-    if issparse(pieces[0]):
-        return sparse_vstack(pieces, format="csr")
-    if hasattr(pieces[0], "iloc"):
+    if len(pieces) > 1 and hasattr(pieces[0], "iloc"):
         import pandas as pd
 
         return pd.concat(pieces)
-    return np.concatenate(pieces)
+    return arrays.stacked(pieces)
 
 
 def check_disjoint(parts: Sequence[dict[Any, int]]) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def _as_array(transformer: Any, like: Floats, *rest: int, X: Any, qid: Any) -> F
 def _fit_transform(transformer: Any, X: Any, y: Any = None, qid: Any = None, **_: Any) -> Any:
     columns = {"y": y} if qid is None else {"y": y, "qid": qid}
     fit_on_workers(transformer, X, **columns)
-    return transform_by_partition(transformer, X, *([] if qid is None else [qid]))
+    return transform_by_partition(transformer, X, qid)
 
 
 #: What does the work of each method of a transformer.

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import LinAlgWarning
 from scipy.sparse import diags, issparse
-from scipy.sparse import vstack as sparse_vstack
 from sklearn.linear_model import LogisticRegression
 
 from .._solvers import ScorerFit, fit_rows, penalty_scale
+from ..columns import arrays
 from ..columns.types import Floats
 from ..data import Rows, limits, workers_of_fit
 from ..losses import Loss, get_loss, scaled_to_all
@@ -256,7 +256,7 @@ class OrderPreservingRanker(TargetScorer):
         twice = [X[numbers].astype(float, copy=False) for numbers in classes]
         fit_rows(
             classifier,
-            sparse_vstack(twice) if issparse(X) else np.concatenate(twice),
+            arrays.stacked(twice),
             np.repeat([0, 1], [len(numbers) for numbers in classes]),
             np.concatenate([share[numbers] for share, numbers in zip(shares, classes)]),
         )

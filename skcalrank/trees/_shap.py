@@ -59,8 +59,9 @@ class Paths:
 
     def parts(self, X: Floats) -> Floats:
         """Return the scores of rows as sums over the columns and, last, a constant."""
-        out = np.zeros((len(X), X.shape[1] + 1))
+        out, weight = np.zeros((len(X), X.shape[1] + 1)), np.ones(len(self._value))
         if len(self._z):
+            weight[self._there] = np.multiply.reduceat(self._z, self._first_pair)
             n_rows = max(1, _CELLS // len(self._split))
             for start in range(0, len(X), n_rows):
                 rows = slice(start, start + n_rows)
@@ -68,9 +69,6 @@ class Paths:
                 lead = self.forest.ways_of(X[rows]).take(self._split, axis=1) == self._is_below
                 leads = np.logical_and.reduceat(lead, self._first, axis=1)
                 out[rows, :-1] = self._of_pairs(leads) @ self._by_column
-        weight = np.ones(len(self._value))
-        if len(self._z):
-            weight[self._there] = np.multiply.reduceat(self._z, self._first_pair)
         out[:, -1] = self.forest.constant + float(weight @ self._value)  # the mean in fit
         return out
 
