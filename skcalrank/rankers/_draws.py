@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from .._solvers import SQUARED_LOSSES, AveragedDescent
 from ..columns import arrays
-from ..columns.types import Floats, Ints
+from ..columns.types import Floats
 from ..data import OutOfRangeError, Queries, Rows
 from ..losses import Loss
 
@@ -65,25 +65,25 @@ def draw_batches(
     `targets_of` maps the chosen judgments and their queries to targets. Draws of all judgments of a
     query are one and the same, which is aggregated once.
     """
-    weight = rows.document_weights()
-    size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(rows.queries.sizes.max())))
+    weight, queries = rows.document_weights(), rows.queries
+    size = min(_MOST_DRAWS, max(1, _MOST_ROWS // int(queries.sizes.max())))
     size = max(batch_size, size - size % batch_size)
     order = order or int(judgments.counts.max())
     whole = judgments.counts <= order
-    aggregated, is_done = np.empty(rows.queries.n_rows), np.zeros(len(whole), dtype=bool)
+    aggregated, is_done = np.empty(queries.n_rows), np.zeros(len(whole), dtype=bool)
 
     def targets_from(some: Any) -> Floats:
         return targets_of(some.choose(np.arange(some.ptr[-1])), some.queries)
 
     while True:
         ids = rng.choice(len(share), size=size, p=share)
-        drawn = Queries(np.append(0, np.cumsum(rows.queries.sizes[ids])))
-        numbers, places = _rows_of(rows, ids, drawn)
+        places, ptr = arrays.ranges(queries.ptr, ids)
+        drawn, numbers = Queries(ptr), places if queries.order is None else queries.order[places]
         fresh = np.unique(ids[whole[ids] & ~is_done[ids]])
         if len(fresh):
             is_done[fresh] = True
-            of_fresh = Queries(np.append(0, np.cumsum(rows.queries.sizes[fresh])))
-            aggregated[_rows_of(rows, fresh, of_fresh)[1]] = targets_from(judgments.keep(fresh))
+            of_fresh, _ = arrays.ranges(queries.ptr, fresh)
+            aggregated[of_fresh] = targets_from(judgments.keep(fresh))
         targets = aggregated[places]
         parts = ~whole[ids]
         if parts.any():
@@ -99,13 +99,6 @@ def draw_batches(
                 None if weight is None else weight[places[a:b]],
                 loss_here,
             )
-
-
-def _rows_of(rows: Rows, ids: Ints, drawn: Queries) -> tuple[Ints, Ints]:
-    """Return the rows of the documents of the queries `ids`, and their places in grouped order."""
-    queries = rows.queries
-    places = np.repeat(queries.ptr[ids] - drawn.ptr[:-1], drawn.sizes) + np.arange(drawn.n_rows)
-    return places if queries.order is None else queries.order[places], places
 
 
 def new_descent(rows: Rows, loss: Loss, fit_intercept: bool) -> AveragedDescent:
