@@ -585,14 +585,19 @@ def _as_expected(estimator: Any, X: Any, checks: dict[str, Any]) -> Array | None
     return None if (np.isinf(X) if takes_nan else ~np.isfinite(X)).any() else X
 
 
+def share_columns(estimator: Any, other: Any) -> None:
+    """Give an estimator the columns that another one has been fitted to."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(other, name):
+            setattr(estimator, name, getattr(other, name))
+
+
 def _encoded_table(estimator: Any, X: tables.EncodedTable, *y: Any, reset: bool) -> Any:
     """Return the matrix of a table, and y if given; the estimator has the columns of the table."""
     if reset:
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = X.matrix.shape[1]
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(X.encoder, name):
-                setattr(estimator, name, getattr(X.encoder, name))
+        share_columns(estimator, X.encoder)
     if not y:
         return X.matrix
     return X.matrix, validate_data(estimator, "no_validation", *y, reset=False)

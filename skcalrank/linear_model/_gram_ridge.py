@@ -274,9 +274,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self._check_features(other)
             self._check_targets(other._moments, other._one_target)
         merged = type(self)(**self.get_params())
-        merged.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            merged.feature_names_in_ = self.feature_names_in_
+        check.share_columns(merged, self)
         parts = [model._moments for model in (self, *others)]
         return merged._learn(merge_all(parts), self._one_target)
 

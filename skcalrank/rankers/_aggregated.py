@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from ..aggregation import STRUCTURES, evidence_of, is_of_clicks, mean_over_subsets
 from ..columns import arrays
 from ..columns.types import Floats, Seed
-from ..data import Judgments, Rows, limits
+from ..data import Judgments, Rows, check, limits
 from ._base import BaseRanker, TargetRanker
 from ._door import check_form
 from ._judged import JudgmentRanker, Rule, count_judgments
@@ -237,11 +237,10 @@ class AggregatedRanker(JudgmentRanker):
         """Return the ranker to fit, with the state of `ranker_` if partial_fit continues it."""
         ranker = clone(self._given_ranker())
         state: Mapping[str, Any] = vars(self.ranker_) if plan.call.goes_on else {}
-        # The inner ranker validates X in predictions, so it needs what validation stored here.
-        seen = ("n_features_in_", "feature_names_in_")
-        state = {**state} | {name: vars(self)[name] for name in seen if name in vars(self)}
         params = ranker.get_params(deep=False)
         vars(ranker).update((name, value) for name, value in state.items() if name not in params)
+        # The inner ranker validates X in predictions, so it needs what validation stored here.
+        check.share_columns(ranker, self)
         return ranker
 
     def _scores(self, rows: Rows) -> Floats:

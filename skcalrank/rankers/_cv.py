@@ -284,9 +284,7 @@ class LeastSquaresRankerCV(ScoreRanker):
         ranker.estimator_ = add_moments(
             gram.set_params(fit_intercept=not within), moments, one_target
         )
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(ranker, name, getattr(self, name))
+        check.share_columns(ranker, self)
         ranker.record_ = replace(record, plan=plan.without_regressor())
         return ranker
 
