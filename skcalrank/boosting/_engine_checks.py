@@ -1,6 +1,6 @@
 """Checks of the parameters that the libraries of boosted trees read."""
 
-from inspect import isclass, signature
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -109,8 +109,7 @@ def _check_without_labels(ranker: Any, plan: Plan) -> None:
 
 def _check_start(start: Any, stops: bool) -> None:
     """Raise unless an estimator takes a qid in fit, as rankers and their pipelines do."""
-    is_estimator = not isclass(start) and hasattr(start, "fit") and hasattr(start, "predict")
-    if not is_estimator or "qid" not in signature(start.fit).parameters:
+    if check.valid_regressor(start) is None or "qid" not in signature(start.fit).parameters:
         raise ValueError(
             "start must be a ranker, such as NDCGRanker(), or a QueryPipeline that ends in one, "
             f"got {start!r}."

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from inspect import isclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -285,7 +284,7 @@ class StackingRanker(TableReader, _BaseComposition):
         if not members:
             raise ValueError("rankers must have at least one that is not 'drop', got 'drop' only.")
         for name, ranker in members:
-            if isclass(ranker) or not (hasattr(ranker, "fit") and hasattr(ranker, "predict")):
+            if check.valid_regressor(ranker) is None:
                 raise ValueError(f"rankers must have fit and predict, got {ranker!r} for {name!r}.")
         return [(name, adapted(ranker, self.measure)) for name, ranker in members]
 

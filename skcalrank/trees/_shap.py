@@ -15,6 +15,7 @@ The product is a polynomial in t, whose integral by Gauss and Legendre is exact.
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from ..columns import arrays
 from ..columns.types import Bools, Floats, Ints
 from ._forest import Forest
 
@@ -40,15 +41,15 @@ class Paths:
         leaf, way = leaf[order], way[order]
         self._split, self._is_below = way // 2, way % 2 == 1
         feature = features[self._split]
-        is_new = np.append(True, (np.diff(leaf) != 0) | (np.diff(feature) != 0))[: len(leaf)]
-        self._first: Ints = np.flatnonzero(is_new)  # step of each pair of a leaf and a feature
+        # Step of each pair of a leaf and a feature.
+        self._first: Ints = arrays.run_starts(leaf, feature)
         self._pair_leaf: Ints = leaf[self._first]
         of_splits, of_leaves = forest.counts
         counted = np.concatenate([of_splits, of_leaves[::-1]])  # a leaf counts from the end
         shares = counted[forest.ways[way]] / of_splits[self._split]
         self._z: Floats = np.multiply.reduceat(shares, self._first) if len(leaf) else shares
         # Leaves that are roots have no pairs.
-        self._first_pair: Ints = np.flatnonzero(np.append(True, np.diff(self._pair_leaf) != 0))
+        self._first_pair: Ints = arrays.run_starts(self._pair_leaf)
         counts = np.bincount(self._pair_leaf, minlength=len(self._value))
         self._there: Ints = np.flatnonzero(counts)
         self._place: Ints = np.repeat(np.arange(len(self._there)), counts[self._there])

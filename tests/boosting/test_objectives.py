@@ -293,7 +293,7 @@ def test_objectives_can_be_copied_and_pickled(make, again, labels, scores):
     other = again(objective)
     assert other == objective
     assert hash(other) == hash(objective)
-    assert not other._known
+    assert not other._known._made
     assert other._known is not objective._known
     assert "SquaredHinge(eta=None, threshold=2.0)" in repr(other)
 
