@@ -716,7 +716,7 @@ def installed(module: str, remedy: str) -> Any:
 
 def params(estimator: Any) -> None:
     """Raise ValueError for a parameter outside the ``_parameter_constraints`` of its class."""
-    params = estimator.get_params(deep=False)
+    params = limits.settings(estimator)
     _refuse_other(estimator, params.get("estimator"))
     limits.validate(type(estimator), params)
 
@@ -779,7 +779,7 @@ def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
     ``"loss='squared': set loss='pairwise_squared'"``. The values satisfy their constraints.
     """
     parameters = signature(type(estimator)).parameters
-    for name in names:
+    for name in parameters.keys() & names:  # a class of the user may fix some of them
         value, default = getattr(estimator, name), parameters[name].default
         # Callables may compare equal to anything.
         if callable(value) or value != default:

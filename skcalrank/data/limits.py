@@ -45,9 +45,24 @@ def one_of(*names: str) -> StrOptions:
 
 @cache
 def of_class(cls: Any) -> dict[str, Any]:
-    """Return the constraint of each parameter: that of the class, or else of the nearest base."""
-    stated = ChainMap(*(vars(base).get("_parameter_constraints", {}) for base in cls.__mro__))
-    return {name: stated[name] for name in signature(cls).parameters if name in stated}
+    """Return the constraint of each parameter: that of the class, or else of the nearest base.
+
+    A class of the user has those of the class of the package above it, which it may fix, and adds
+    its own.
+    """
+    stated = [vars(base).get("_parameter_constraints", {}) for base in cls.__mro__]
+    of_package = [base.__module__.partition(".")[0] == "skcalrank" for base in cls.__mro__]
+    first = of_package.index(True)
+    if first:
+        return dict(ChainMap(*stated[:first], of_class(cls.__mro__[first])))
+    found = ChainMap(*stated)
+    return {name: found[name] for name in signature(cls).parameters if name in found}
+
+
+def settings(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that decide a fit, also those that a class of the user fixes."""
+    cls: Any = type(estimator)
+    return {name: getattr(estimator, name) for name in of_class(cls)}
 
 
 def validate(cls: Any, params: dict[str, Any]) -> None:

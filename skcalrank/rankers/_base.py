@@ -166,7 +166,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _measure(self) -> Measure:
         """Return the measure that the parameters describe; of several measures, the first one."""
-        params = self.get_params(deep=False)
+        params = limits.settings(self)
         if self._measure_type is not None:
             options = {field.name for field in fields(self._measure_type)} & params.keys()
             return self._measure_type(**{name: params[name] for name in options})
@@ -183,7 +183,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     def _plan(self) -> Any:
         """Return what the parameters say about the fit."""
         settings = {"kind": type(self).__name__, "measure": self._measure(), **self._plan_settings}
-        return self._plan_type.of(self.get_params(deep=False), **settings)
+        return self._plan_type.of(limits.settings(self), **settings)
 
     def _check_params(self, call: Call = FIT) -> Any:
         """Return the plan of a call; raise for parameters that do not fit together."""

@@ -188,7 +188,7 @@ class PairRanker(ScoreRanker):
 
     def _pred_options(self, pred: Pred) -> dict[str, Any]:
         """Return the parameters of the ranker that the map accepts, and those of its problem."""
-        params = self.get_params(deep=False)
+        params = limits.settings(self)
         accepted = {name: params[name] for name in pred.options if name in params}
         return accepted | self.record_.plan.measure.problem
 

@@ -15,6 +15,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from skcalrank import (
     AggregatedRanker,
@@ -82,6 +83,43 @@ def by_position(cls):
     names = inspect.signature(cls).parameters
     first = [name for name in ("rankers", "measure", "estimator") if name in names][:1]
     return BY_POSITION.get(cls, first)
+
+
+class Own(NDCGRanker):
+    """Its own parameters have names that other rankers of the package have."""
+
+    def __init__(self, estimator=None, *, k=10, columns="all", weights=3, cv="k", margin=None):
+        super().__init__(estimator, k=k)
+        self.columns, self.weights, self.cv, self.margin = columns, weights, cv, margin
+
+
+@pytest.mark.filterwarnings("ignore:ndcg is undefined .* on all validation queries")
+@pytest.mark.parametrize("cls", CLASSES, ids=named)
+def test_a_class_of_the_user_may_fix_all_parameters(cls):
+    def fixed(self):
+        cls.__init__(self)
+
+    estimator = type("Fixed", (cls,), {"__init__": fixed})()
+    assert repr(clone(estimator)) == "Fixed()"
+    estimator.fit(*arguments(cls()))
+    check_is_fitted(estimator)
+
+
+def test_what_a_class_of_the_user_fixes_has_its_effect():
+    class Fixed(NDCGRanker):
+        def __init__(self):
+            super().__init__(alpha=7.0, query_weight="equal", k=2)
+
+    found = Fixed().fit(X, Y, QID)
+    expected = NDCGRanker(alpha=7.0, query_weight="equal", k=2).fit(X, Y, QID)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    assert found.score(X, Y, QID) == expected.score(X, Y, QID)
+
+
+def test_parameters_of_a_class_of_the_user_are_its_own():
+    assert clone(Own(columns=7)).fit(X, Y, QID).columns == 7
+    with pytest.raises(ValueError, match="'k' parameter of Own must be"):
+        Own(k=0).fit(X, Y, QID)
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=named)
