@@ -12,8 +12,7 @@ matplotlib is needed for plotting only: ``pip install skcalrank[plot]``.
 """
 
 from ._comparison import ComparisonDisplay, QueryDifferenceDisplay
-from ._contribution import ContributionDisplay
-from ._importance import ImportanceDisplay
+from ._contribution import ContributionDisplay, ImportanceDisplay
 from ._leaderboard import LeaderboardDisplay
 from ._measure_at_k import MeasureAtKDisplay
 from ._reliability import CutoffDisplay, ReliabilityDisplay

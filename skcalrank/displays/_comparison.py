@@ -75,11 +75,9 @@ class ComparisonDisplay(IntervalDisplay):
     name: str | None = None
 
     def _label(self, ax: Any) -> None:
-        self.zero_ = None
+        self.zero_, of_what = None, self.measure_name or "measure"
         if self.baseline is not None:
             self.zero_ = ax.axvline(0, color="0.6", linewidth=1, zorder=0)
-        of_what = self.measure_name or "measure"
-        if self.baseline is not None:
             of_what = f"{of_what}, difference to {self.baseline}"
         ax.set_xlabel(literal(of_what))
 

@@ -146,16 +146,14 @@ def _explained(scores: Floats, counts: Any, queries: Any, folds: Ints) -> Floats
     """Return the criterion of each query; folds are of whole queries."""
     e, codes, n = counts.examinations, queries.codes, queries.n_queries
 
-    def total(values: Floats, of: Ints, size: int) -> Any:
-        return np.bincount(of, values, minlength=size)
-
     def centered(values: Floats) -> Floats:
-        means = total(e * values, codes, n) / np.maximum(total(e, codes, n), 1e-300)
-        return values - means[codes]
+        sums, weights = (np.bincount(codes, of, n) for of in (e * values, e))
+        return values - (sums / np.maximum(weights, 1e-300))[codes]
 
     relevance, scores = centered(counts.relevance), centered(scores)
-    product, square = total(e * relevance * scores, folds, folds.max() + 1), e * scores**2
-    of_fold = total(square, folds, len(product))
+    product, square = np.bincount(folds, e * relevance * scores), e * scores**2
+    of_fold = np.bincount(folds, square)
     scale = (product.sum() - product) / np.maximum(of_fold.sum() - of_fold, 1e-300)
     scale = np.maximum(scale, 0.0)[folds]
-    return total(e * (2 * scale * relevance * scores) - scale**2 * square, codes, n)
+    gained: Any = e * (2 * scale * relevance * scores) - scale**2 * square
+    return np.bincount(codes, gained, n)

@@ -182,10 +182,7 @@ def _cells(table: Any, place: int, against: str, seen: Array | None) -> tuple[Ar
         return cells[place], _other(cells, against)
     columns = list(map(_values_of, _columns_seen(table, seen)))
     values = np.array([rows[place] for rows in columns] + [None], dtype=object)[:-1]
-    if against.startswith("row"):
-        others = [rows[1] for rows in columns]
-    else:
-        others = [_mean(rows) for rows in columns]
+    others = [rows[1] if against.startswith("row") else _mean(rows) for rows in columns]
     return values, np.array([*others, None], dtype=object)[:-1]
 
 

@@ -48,14 +48,13 @@ class ClickLog(NamedTuple):
         s = tables.Coded([], q.codes) if session is None else identifiers(frame, session, "frame")
         at, is_click = _positions(frame, position), _clicked(frame, clicked)
         pair, first = _distinct(q, d)
+        shown = [ids._replace(codes=ids.codes[first]) for ids in (q, d)]
         if rows is None:
             row = pair
-            qid = check_own_qid(tables.Coded(q.levels, q.codes[first]).values())
-            ids = check_own_qid(tables.Coded(d.levels, d.codes[first]).values())
+            qid, ids = (check_own_qid(names.values()) for names in shown)
         else:
-            shown_q, shown_d = (ids._replace(codes=ids.codes[first]) for ids in (q, d))
-            of_q, of_d = identifiers(rows, query, "rows"), identifiers(rows, document, "rows")
-            row_of_pair = _rows_of(shown_q, shown_d, of_q, of_d)
+            of_rows = (identifiers(rows, column, "rows") for column in (query, document))
+            row_of_pair = _rows_of(*shown, *of_rows)
             if (lost := row_of_pair < 0).any():
                 one = int(first[np.argmax(lost)])
                 count = f"{lost.sum()} of {len(lost)} documents"

@@ -563,11 +563,8 @@ class PreferenceTarget(Judgments):
     @property
     def n_judgments(self) -> Ints:
         """Number of distinct judgments of each query, of shape (n_queries,)."""
-        queries, number = self.queries(), _numbers(self.judgment)
-        # Encode each pair of query and judgment as one integer.
-        n_numbers = int(number.max(initial=0)) + 1
-        stated = np.unique(self._query_of(self.winner) * n_numbers + number)
-        return np.bincount(stated // n_numbers, minlength=queries.n_queries)
+        query, n_queries = self._query_of(self.winner), self.queries().n_queries
+        return _n_distinct(query, _numbers(self.judgment), n_queries)
 
     @property
     def evidence(self) -> Ints:
@@ -575,9 +572,7 @@ class PreferenceTarget(Judgments):
         stated = self.weight > 0
         number = np.tile(_numbers(self.judgment)[stated], 2)
         documents = np.append(self.winner[stated], self.loser[stated])
-        n_numbers = int(number.max(initial=0)) + 1
-        compared = np.unique(documents * n_numbers + number) // n_numbers
-        counts = np.bincount(compared, minlength=len(self) * (self.n_items or 1))
+        counts = _n_distinct(documents, number, len(self) * (self.n_items or 1))
         return counts if self.n_items is None else counts.reshape(-1, self.n_items)
 
     @property
@@ -685,6 +680,13 @@ def is_acyclic(winner: Ints, loser: Ints) -> bool:
 def _together(preferences: Array) -> Ints:
     """Return the same judgment for all preferences, so that each query has one judgment."""
     return np.zeros(len(preferences), dtype=int)
+
+
+def _n_distinct(keys: Ints, numbers: Ints, n_keys: int) -> Ints:
+    """Return how many distinct numbers each key has."""
+    # Encode each pair of key and number as one integer.
+    n_numbers = int(numbers.max(initial=0)) + 1
+    return np.bincount(np.unique(keys * n_numbers + numbers) // n_numbers, minlength=n_keys)
 
 
 def _numbers(values: Array) -> Ints:

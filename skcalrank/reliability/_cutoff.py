@@ -35,7 +35,7 @@ from ..measures import Measure
 from ._around import RankerAround, ranker_scores, test_folds
 from ._calibrated import CalibratedRankerCV
 from ._masses import OTHERS, Judged, depths, masses, shares_of
-from ._promise import Promise, p_value, safe_threshold
+from ._promise import Promise, p_value
 
 # Whoever states a larger share that may be lost means the share that is kept.
 _LARGEST_ALPHA = 0.5
@@ -362,7 +362,7 @@ class GuaranteedCutoff(RankerAround):
         places = np.unique(np.geomspace(1, len(candidates), _CANDIDATES).astype(int)) - 1
         candidates = candidates[places]
         tuned = p_value(self._wrong(tuning, candidates), tuning.queries.n_queries, self.alpha)
-        threshold = safe_threshold(promise, candidates, tuned, self._wrong(judged, candidates), n)
+        threshold = promise.safe_threshold(candidates, tuned, self._wrong(judged, candidates), n)
         if threshold == np.inf:
             warn(
                 f"No threshold promises that at most alpha={self.alpha:g} of what is kept is "

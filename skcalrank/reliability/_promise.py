@@ -67,6 +67,23 @@ class Promise:
         place = np.searchsorted(np.cumsum(masses[order]), self.least_kept(n) * (1 - _ROUNDING))
         return float(values[order[min(int(place), len(order) - 1)]])
 
+    def safe_threshold(self, candidates: Floats, tuning: Floats, losses: Floats, n: int) -> float:
+        """Return the lowest threshold that a sequence of tests accepts; infinity if none is.
+
+        The sequence starts at the candidate that looks safest on other queries, and goes down until
+        the first test fails: the first threshold that breaks the promise is accepted with a
+        probability of 1 - confidence_level at most, so that the number of tests does not matter.
+
+        * `candidates` (n_candidates,): decreasing thresholds, which do not depend on the queries
+          that are tested.
+        * `tuning` (n_candidates,): p-values on other queries.
+        * `losses` (n_candidates,): mean losses of the queries that are tested.
+        * `n`: number of queries that are tested.
+        """
+        start = int(np.argmin(tuning))
+        n_accepted = int(np.argmin(np.append(self.holds(losses[start:], n), False)))
+        return float(candidates[start + n_accepted - 1]) if n_accepted else np.inf
+
 
 def p_value(loss: ArrayLike, n: int, alpha: float) -> Floats:
     """Return the Hoeffding-Bentkus p-value of "the mean loss is above alpha"."""
@@ -76,24 +93,3 @@ def p_value(loss: ArrayLike, n: int, alpha: float) -> Floats:
     entropy = entropy + (1 - mean) * np.log((1 - mean) / (1 - alpha))
     bentkus = np.e * binom.cdf(np.ceil(n * mean - _ROUNDING), n, alpha)
     return np.minimum(np.exp(-n * entropy), np.minimum(bentkus, 1.0))
-
-
-def safe_threshold(
-    promise: Promise, candidates: Floats, tuning: Floats, losses: Floats, n: int
-) -> float:
-    """Return the lowest threshold that a sequence of tests accepts; infinity if none is.
-
-    The sequence starts at the candidate that looks safest on other queries, and goes down until the
-    first test fails: the first threshold that breaks the promise is accepted with a probability of
-    1 - confidence_level at most, so that the number of tests does not matter.
-
-    * `promise`: what is tested.
-    * `candidates` (n_candidates,): decreasing thresholds, which do not depend on the queries that
-      are tested.
-    * `tuning` (n_candidates,): p-values on other queries.
-    * `losses` (n_candidates,): mean losses of the queries that are tested.
-    * `n`: number of queries that are tested.
-    """
-    start = int(np.argmin(tuning))
-    n_accepted = int(np.argmin(np.append(promise.holds(losses[start:], n), False)))
-    return float(candidates[start + n_accepted - 1]) if n_accepted else np.inf
