@@ -133,7 +133,7 @@ class CheckedTarget:
         """
         if isinstance(self.y, PreferenceTarget):
             return [
-                {name: _of_preferences(m, self, s, policies) for name, m in measures.items()}
+                {name: self._of_preferences(m, s, policies) for name, m in measures.items()}
                 for s in scores
             ]
         scores = list(scores)
@@ -157,6 +157,18 @@ class CheckedTarget:
 
         each(evaluate_some, list(self.queries.parts(_PART_ROWS)), long=True)
         return out
+
+    def _of_preferences(self, measure: Any, scores: Floats, policies: RowPolicies) -> Floats:
+        """Return the value of each query of preferences, as a sum over them."""
+        preferences, queries = self.y, self.queries
+        _check_reads(measure, preferences)
+        lost = preferences.weight * _share_lost(preferences, scores, policies.ties)
+        code = queries.codes[preferences.winner]
+        lost = np.bincount(code, lost, queries.n_queries)
+        total = np.bincount(code, preferences.weight, queries.n_queries)
+        values = measure.of_preferences(total, lost, queries.sizes)
+        fill_undefined(values, np.isnan(values), policies.empty, measure.name, queries)
+        return values
 
 
 class MeasuredLabels:
@@ -290,21 +302,6 @@ def mean_of_queries(
     if not weight.any():
         raise ValueError("sample_weight must be positive on a query that counts, got zeros only.")
     return float(scale * ((values / scale) @ weight / weight.sum()))
-
-
-def _of_preferences(
-    measure: Any, target: CheckedTarget, scores: Floats, policies: RowPolicies
-) -> Floats:
-    """Return the value of each query of preferences, as a sum over them."""
-    preferences, queries = target.y, target.queries
-    _check_reads(measure, preferences)
-    lost = preferences.weight * _share_lost(preferences, scores, policies.ties)
-    code = queries.codes[preferences.winner]
-    lost = np.bincount(code, lost, queries.n_queries)
-    total = np.bincount(code, preferences.weight, queries.n_queries)
-    values = measure.of_preferences(total, lost, queries.sizes)
-    fill_undefined(values, np.isnan(values), policies.empty, measure.name, queries)
-    return values
 
 
 def _check_reads(measure: Measure, target: PreferenceTarget) -> None:
