@@ -214,6 +214,6 @@ def click_ranker(
         "impressions": len(sessions.position),
         "clicks": int(sessions.clicked.sum()),
         "documents": len(sessions),
-        "never shown": len(sessions) - len(np.unique(sessions.shown_rows)),
+        "never shown": int((np.bincount(sessions.shown_rows, minlength=len(sessions)) == 0).sum()),
     }
     return ClickReport(ranker, choice, examined, estimate, measure.full_name, models, facts)
