@@ -1,6 +1,7 @@
 """Shared code of displays: axes, names, styled artists."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
 from typing import Any, ClassVar, TypeVar
@@ -45,10 +46,11 @@ def handing_on_to(function: Any) -> Callable[[_Made], _Made]:
     return decorate
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Display:
-    """Base class of displays, which store arrays and plot them on request."""
+    """Base class of displays, which store arrays and a name, and plot them on request."""
 
-    name: str | None
+    name: str | None = None
 
     @classmethod
     def _check_support(cls, method: str) -> None:

@@ -24,6 +24,8 @@ class ComparisonDisplay(IntervalDisplay):
 
     Parameters
     ----------
+    name : str, default=None
+        Title. If None, there is no title.
     systems : list of str
         Names of the systems, from top to bottom.
     value, low, high : ndarray of shape (n_systems,)
@@ -34,8 +36,6 @@ class ComparisonDisplay(IntervalDisplay):
         Name of the system that is subtracted. If None, the values are means.
     interval_name : str, default=None
         Level, sample and kind of the intervals, for the legend. If None, there is no legend.
-    name : str, default=None
-        Title. If None, there is no title.
 
     Attributes
     ----------
@@ -72,7 +72,6 @@ class ComparisonDisplay(IntervalDisplay):
     measure_name: str | None = None
     baseline: str | None = None
     interval_name: str | None = None
-    name: str | None = None
 
     def _label(self, ax: Any) -> None:
         self.zero_, of_what = None, self.measure_name or "measure"
@@ -154,6 +153,8 @@ class QueryDifferenceDisplay(Display):
 
     Parameters
     ----------
+    name : str, default=None
+        Title. If None, the numbers of queries on which the system is better, equal and worse.
     difference : ndarray of shape (n_queries,)
         Differences on the queries, in descending order.
     queries : ndarray of shape (n_queries,)
@@ -162,8 +163,6 @@ class QueryDifferenceDisplay(Display):
         Names of the systems; the values of `other` are subtracted.
     measure_name : str, default=None
         Name of the measure, for the label of the axis.
-    name : str, default=None
-        Title. If None, the numbers of queries on which the system is better, equal and worse.
 
     Attributes
     ----------
@@ -195,7 +194,6 @@ class QueryDifferenceDisplay(Display):
     system: str
     other: str
     measure_name: str | None = None
-    name: str | None = None
 
     def plot(
         self,

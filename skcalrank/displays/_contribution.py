@@ -20,10 +20,10 @@ class ContributionDisplay(Display):
 
     Parameters
     ----------
-    explanation : Explanation
-        Returned by :func:`skcalrank.inspection.explain_order`.
     name : str, default=None
         Title of the axes. If None, the two rows or items and the difference of their scores.
+    explanation : Explanation
+        Returned by :func:`skcalrank.inspection.explain_order`.
 
     Attributes
     ----------
@@ -50,7 +50,6 @@ class ContributionDisplay(Display):
     """
 
     explanation: Explanation
-    name: str | None = None
 
     def plot(
         self,
@@ -169,12 +168,12 @@ class ImportanceDisplay(Display):
 
     Parameters
     ----------
+    name : str, default=None
+        Title of the axes.
     importances : ndarray of shape (d,)
         Mean absolute contribution of each feature.
     feature_names : array-like of str of shape (d,)
         Names of the features.
-    name : str, default=None
-        Title of the axes.
 
     Attributes
     ----------
@@ -203,7 +202,6 @@ class ImportanceDisplay(Display):
 
     importances: Floats
     feature_names: ArrayLike
-    name: str | None = None
 
     def plot(
         self,

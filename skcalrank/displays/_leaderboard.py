@@ -18,6 +18,8 @@ class LeaderboardDisplay(IntervalDisplay):
 
     Parameters
     ----------
+    name : str, default=None
+        Title. If None, there is no title.
     items : list of str
         Names of the items, from top to bottom.
     score, low, high : ndarray of shape (n_items,)
@@ -28,8 +30,6 @@ class LeaderboardDisplay(IntervalDisplay):
         Label of the axis.
     interval_name : str, default=None
         Level, sample and kind of the intervals, for the legend. If None, there is no legend.
-    name : str, default=None
-        Title. If None, there is no title.
 
     Attributes
     ----------
@@ -66,7 +66,6 @@ class LeaderboardDisplay(IntervalDisplay):
     rank_sets: list[str] | None = None
     score_name: str = "score"
     interval_name: str | None = None
-    name: str | None = None
 
     def _label(self, ax: Any) -> None:
         ax.set_xlabel(literal(self.score_name))

@@ -22,6 +22,8 @@ class MeasureAtKDisplay(Display):
 
     Parameters
     ----------
+    name : str, default=None
+        Name of the curve in the legend, which names the band as well.
     k : ndarray of int of shape (n_cutoffs,)
         The cutoffs.
     value : ndarray of shape (n_cutoffs,)
@@ -32,8 +34,6 @@ class MeasureAtKDisplay(Display):
         Number of queries of the mean, for the legend.
     measure_name : str, default=None
         Name of the measure, without cutoff, for the label of the axis.
-    name : str, default=None
-        Name of the curve in the legend, which names the band as well.
 
     Attributes
     ----------
@@ -72,7 +72,6 @@ class MeasureAtKDisplay(Display):
     standard_error: Floats | None = None
     n_queries: int | None = None
     measure_name: str | None = None
-    name: str | None = None
 
     def plot(
         self,

@@ -26,12 +26,12 @@ class ReliabilityDisplay(Display):
 
     Parameters
     ----------
+    name : str, default=None
+        Title of the axes. If None, there is no title.
     documents, queries : Bins
         Named tuples of arrays of shape (n_bins,): mean ``value`` and mean ``observed`` of bins of
         documents, and of queries, the ends ``low`` and ``high`` of 95 % intervals of what is
         observed, and the ``counts`` of the bins.
-    name : str, default=None
-        Title of the axes. If None, there is no title.
 
     Attributes
     ----------
@@ -73,7 +73,6 @@ class ReliabilityDisplay(Display):
 
     documents: Bins
     queries: Bins
-    name: str | None = None
 
     def plot(
         self,
@@ -231,12 +230,12 @@ class CutoffDisplay(Display):
 
     Parameters
     ----------
+    name : str, default=None
+        Title of the axes. If None, there is no title.
     alpha : ndarray of shape (n_alphas,)
         Mean loss that is promised.
     loss, kept : dict of str to ndarray of shape (n_alphas,)
         Mean loss, and mean share of the documents that is kept, by the name of a class of queries.
-    name : str, default=None
-        Title of the axes. If None, there is no title.
 
     Attributes
     ----------
@@ -267,7 +266,6 @@ class CutoffDisplay(Display):
     alpha: Floats
     loss: dict[str, Floats]
     kept: dict[str, Floats]
-    name: str | None = None
 
     def plot(
         self,

@@ -27,14 +27,14 @@ class TopContributionsDisplay(Display):
 
     Parameters
     ----------
+    name : str, default=None
+        Title of the axes.
     contributions : ndarray of shape (k, d)
         What each feature adds to the scores of the best documents, best first.
     feature_names : array-like of str of shape (d,)
         Names of the features.
     item_names : array-like of shape (k,)
         Names of the documents.
-    name : str, default=None
-        Title of the axes.
 
     Attributes
     ----------
@@ -67,7 +67,6 @@ class TopContributionsDisplay(Display):
     contributions: Floats
     feature_names: ArrayLike
     item_names: ArrayLike
-    name: str | None = None
 
     @property
     def totals(self) -> Floats:

@@ -20,14 +20,14 @@ class TrainingCurveDisplay(Display):
 
     Parameters
     ----------
+    name : str, default=None
+        Title of the axes. If None, there is no title.
     values : dict of str to ndarray of shape (n_rounds,)
         Mean of the measure after each round, by the name of the curve.
     best : dict of str to int
         Number of rounds that were kept, for each curve.
     measure_name : str, default=None
         Name of the measure, for the label of the axis.
-    name : str, default=None
-        Title of the axes. If None, there is no title.
 
     Attributes
     ----------
@@ -62,7 +62,6 @@ class TrainingCurveDisplay(Display):
     values: dict[str, Floats]
     best: dict[str, int]
     measure_name: str | None = None
-    name: str | None = None
 
     def plot(
         self,
