@@ -78,14 +78,15 @@ class Display:
         return ax
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class IntervalDisplay(Display):
     """Base class of displays of values with intervals, from top to bottom, with a name for each."""
 
-    low: Floats
-    high: Floats
-    interval_name: str | None
     #: Attributes of the names and of the values.
     _drawn: ClassVar[tuple[str, str]]
+    low: Floats
+    high: Floats
+    interval_name: str | None = None
 
     def _label(self, ax: Any) -> None:
         """Name the axis of the values, and draw what is beside them."""

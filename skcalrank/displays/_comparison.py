@@ -26,6 +26,8 @@ class ComparisonDisplay(IntervalDisplay):
     ----------
     name : str, default=None
         Title. If None, there is no title.
+    interval_name : str, default=None
+        Level, sample and kind of the intervals, for the legend. If None, there is no legend.
     systems : list of str
         Names of the systems, from top to bottom.
     value, low, high : ndarray of shape (n_systems,)
@@ -34,8 +36,6 @@ class ComparisonDisplay(IntervalDisplay):
         Name of the measure, for the label of the axis.
     baseline : str, default=None
         Name of the system that is subtracted. If None, the values are means.
-    interval_name : str, default=None
-        Level, sample and kind of the intervals, for the legend. If None, there is no legend.
 
     Attributes
     ----------
@@ -67,11 +67,8 @@ class ComparisonDisplay(IntervalDisplay):
     _drawn = "systems", "value"
     systems: list[str]
     value: Floats
-    low: Floats
-    high: Floats
     measure_name: str | None = None
     baseline: str | None = None
-    interval_name: str | None = None
 
     def _label(self, ax: Any) -> None:
         self.zero_, of_what = None, self.measure_name or "measure"

@@ -20,6 +20,8 @@ class LeaderboardDisplay(IntervalDisplay):
     ----------
     name : str, default=None
         Title. If None, there is no title.
+    interval_name : str, default=None
+        Level, sample and kind of the intervals, for the legend. If None, there is no legend.
     items : list of str
         Names of the items, from top to bottom.
     score, low, high : ndarray of shape (n_items,)
@@ -28,8 +30,6 @@ class LeaderboardDisplay(IntervalDisplay):
         Text beside each item. If None, there is none.
     score_name : str, default="score"
         Label of the axis.
-    interval_name : str, default=None
-        Level, sample and kind of the intervals, for the legend. If None, there is no legend.
 
     Attributes
     ----------
@@ -61,11 +61,8 @@ class LeaderboardDisplay(IntervalDisplay):
     _drawn = "items", "score"
     items: list[str]
     score: Floats
-    low: Floats
-    high: Floats
     rank_sets: list[str] | None = None
     score_name: str = "score"
-    interval_name: str | None = None
 
     def _label(self, ax: Any) -> None:
         ax.set_xlabel(literal(self.score_name))
