@@ -54,15 +54,10 @@ class Explained(NamedTuple):
         """Queries of the rows."""
         return check.queries(self.qid, num_samples(self.X))
 
-    @property
-    def codes(self) -> Ints | None:
-        """Query of each row; None if they were not told."""
-        return None if self.qid is None else self.queries.codes
-
     def rows(self, rows: Ints) -> Any:
         """Return rows as the ranker gets them: behind the transformers."""
         # Steps that take the queries need whole ones.
-        X, codes = self.X, self.codes
+        X, codes = self.X, None if self.qid is None else self.queries.codes
         whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
         codes = None if codes is None else codes[whole]
         arrays.refuse_masked(X, "X")

@@ -133,7 +133,8 @@ def explain_scores(
             "qid must be given to compare rows with their queries, since the ranker was fitted "
             "with a qid, got None. Pass qid=qid, or qid=0 if all rows are one query."
         )
-    queries, codes = explained.queries, explained.codes
+    queries = explained.queries
+    codes = None if explained.qid is None else queries.codes
     table = explained.rows(np.arange(queries.n_rows))
     scores = ranker.predict(table, codes)
     parts = queries.centered(parts_of(ranker, table, scores, codes))
