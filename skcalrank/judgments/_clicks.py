@@ -7,7 +7,7 @@ import numpy as np
 
 from ..columns import arrays, index_of
 from ..columns.types import Array, ArrayLike, Bools, Floats, Ints, Self
-from ..data import Judgments, check_own_qid, chosen_rows, plain, warn
+from ..data import Judgments, Queries, check_own_qid, chosen_rows, plain, warn
 from ._click_log import ClickLog
 
 # If so many impressions are all clicked, the others are missing from the log.
@@ -146,7 +146,7 @@ class ClickSessions(ClickTarget):
         self.qid = check_own_qid(qid)
         self.index = index_of(qid)
         self.shown_rows, self.ptr = _flat_rows(shown_rows, len(self.qid))
-        self.position = _places(self.ptr)
+        self.position = Queries(self.ptr).places
         self.clicked = _clicks(clicked_position, self.ptr)
         self.last_click = _last(self.position * self.clicked, self.ptr)
         self._check_one_query()
@@ -177,7 +177,7 @@ class ClickSessions(ClickTarget):
         """
         out = cls.__new__(cls)
         out.qid, out.shown_rows, out.ptr, out.clicked = qid, shown_rows, ptr, clicked
-        out.position = _places(ptr) if position is None else position
+        out.position = Queries(ptr).places if position is None else position
         out.last_click = _last(out.position * clicked, ptr) if last_click is None else last_click
         return out
 
@@ -501,11 +501,6 @@ def _clicks(clicked_position: Any, ptr: Ints) -> Bools:
     clicked = np.zeros(ptr[-1], dtype=bool)
     clicked[ptr[session[position > 0]] + position[position > 0] - 1] = True
     return clicked
-
-
-def _places(ptr: Ints) -> Ints:
-    """Return the places within ranges, 1 for the first of each range."""
-    return np.arange(1, ptr[-1] + 1) - np.repeat(ptr[:-1], np.diff(ptr))
 
 
 def _last(position: Ints, ptr: Ints) -> Ints:

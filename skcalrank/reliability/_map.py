@@ -150,10 +150,8 @@ def strictly(values: Floats, scores: Floats, queries: Queries) -> Floats:
     order, starts = runs(-scores, queries)
     lengths = np.diff(starts, append=len(order))
     increasing = values[np.lexsort((values, queries.repeat(np.arange(queries.n_queries))))]
-    first = np.searchsorted(starts, queries.ptr[:-1])
-    n_runs = np.diff(np.append(first, len(starts)))
-    place = np.arange(len(starts)) - np.repeat(first, n_runs) + 1
-    step = _STRICT / (np.repeat(n_runs, n_runs) + 1)
+    of_runs = Queries(np.append(np.searchsorted(starts, queries.ptr[:-1]), len(starts)))
+    step = _STRICT / (of_runs.repeat(of_runs.sizes) + 1)
     out = np.empty(len(values))
-    out[order] = np.repeat((1 - _STRICT) * increasing[starts] + step * place, lengths)
+    out[order] = np.repeat((1 - _STRICT) * increasing[starts] + step * of_runs.places, lengths)
     return out
