@@ -1,5 +1,6 @@
 """Measures that model a user who reads from the top: AP, reciprocal rank, hit rate and ERR."""
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -135,12 +136,26 @@ def _hit_at(relevant: Floats, block: Block) -> Floats:
     return among / (block.stop - block.positions + 1)
 
 
+class _ByBlocks(Measure):
+    """Base class of measures that are computed from targets of documents, block by block."""
+
+    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
+        targets, out = self.score_targets(y, ranked.queries), np.zeros(ranked.queries.n_queries)
+        for block in ranked.blocks(self.cutoff):
+            out[block.ids] = self._of_block(block.gather(targets), block)
+        return out
+
+    @abstractmethod
+    def _of_block(self, targets: Floats, block: Block) -> Floats:
+        """Return the value of each query of a block, given targets in ranked order."""
+
+
 # With the probability p of relevance as the stop probability of a document, in place of 0 or 1, the
 # next two measures are members of the ERR family, so that Lemma 1 of DMJ13 applies.
 
 
 @dataclass(frozen=True, repr=False)
-class _FirstRelevant(IndependentMeasure, CutoffMeasure):
+class _FirstRelevant(IndependentMeasure, CutoffMeasure, _ByBlocks):
     """Base class of measures of the first relevant document, which are P@1 for k = 1."""
 
     @property
@@ -188,22 +203,17 @@ class ReciprocalRank(_FirstRelevant):
 
     name: ClassVar[str] = "mrr"
 
-    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        out = np.zeros(ranked.queries.n_queries)
-        for block in ranked.blocks(self.k):
-            relevant = block.gather(y)
-            if not block.tied:
-                first = (relevant > 0).argmax(axis=1)
-                hit = relevant[np.arange(len(first)), first] > 0
-                hit &= first < (self.k or np.inf)
-                out[block.ids] = hit / (first + 1.0)
-                continue
-            hit = _hit_at(relevant, block)
-            missed = np.ones((len(hit), hit.shape[1] + 1))
-            np.cumprod(1.0 - hit, axis=1, out=missed[:, 1:])
-            gained = hit * missed[:, :-1] / block.positions
-            out[block.ids] = self._up_to_k(gained, block.positions).sum(axis=1)
-        return out
+    def _of_block(self, targets: Floats, block: Block) -> Floats:
+        if not block.tied:
+            first = (targets > 0).argmax(axis=1)
+            hit = targets[np.arange(len(first)), first] > 0
+            hit &= first < (self.k or np.inf)
+            return hit / (first + 1.0)
+        hit = _hit_at(targets, block)
+        missed = np.ones((len(hit), hit.shape[1] + 1))
+        np.cumprod(1.0 - hit, axis=1, out=missed[:, 1:])
+        gained = hit * missed[:, :-1] / block.positions
+        return self._up_to_k(gained, block.positions).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -242,17 +252,13 @@ class HitRate(_FirstRelevant):
 
     name: ClassVar[str] = "hit"
 
-    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        out = np.zeros(ranked.queries.n_queries)
-        for block in ranked.blocks(self.k):
-            relevant = block.gather(y)
-            hit = _hit_at(relevant, block) if block.tied else relevant
-            out[block.ids] = 1.0 - np.prod(1.0 - hit[:, : self.k], axis=1)
-        return out
+    def _of_block(self, targets: Floats, block: Block) -> Floats:
+        hit = _hit_at(targets, block) if block.tied else targets
+        return 1.0 - np.prod(1.0 - hit[:, : self.k], axis=1)
 
 
 @dataclass(frozen=True, repr=False)
-class ERR(GainMeasure):
+class ERR(GainMeasure, _ByBlocks):
     r"""Expected reciprocal rank: the expected 1 / position at which a user stops reading.
 
     .. math:: \sum_p \frac{1}{p} R_p \prod_{q<p} (1 - R_q), \quad
@@ -376,21 +382,16 @@ class ERR(GainMeasure):
         """
         return self.stop_probability(y)
 
-    def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        stop = self.stop_probability(y)
-        out = np.zeros(ranked.queries.n_queries)
-        for block in ranked.blocks(self.k):
-            goes_on = np.ones((len(block.rows), block.rows.shape[1] + 1))
-            stops = block.gather(stop)
-            np.cumprod(1.0 - stops, axis=1, out=goes_on[:, 1:])
-            # A difference of products would lose small probabilities by cancellation.
-            stopped = goes_on[:, :-1] * stops
-            if block.tied:
-                _average_over_ties(stopped, goes_on, stops, block, self.k)
-            p = block.positions
-            stopped *= 1.0 / p if self.discount is None else discounts(p, self.discount)
-            out[block.ids] = self._up_to_k(stopped, block.positions).sum(axis=1)
-        return out
+    def _of_block(self, targets: Floats, block: Block) -> Floats:
+        goes_on = np.ones((len(block.rows), block.rows.shape[1] + 1))
+        np.cumprod(1.0 - targets, axis=1, out=goes_on[:, 1:])
+        # A difference of products would lose small probabilities by cancellation.
+        stopped = goes_on[:, :-1] * targets
+        if block.tied:
+            _average_over_ties(stopped, goes_on, targets, block, self.k)
+        p = block.positions
+        stopped *= 1.0 / p if self.discount is None else discounts(p, self.discount)
+        return self._up_to_k(stopped, p).sum(axis=1)
 
 
 def _average_over_ties(
