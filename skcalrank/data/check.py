@@ -762,7 +762,9 @@ def _meant(cls: Any, value: Any) -> str:
 
 
 def _accepts(cls: Any, name: str, value: Any) -> bool:
-    if limits.of_class(cls)[name] == limits.OWN_ERROR:
+    if name not in (known := limits.of_class(cls)):
+        return False  # a class of the user adds it
+    if known[name] == limits.OWN_ERROR:
         # Names of measures may contain a cutoff, and names of prediction maps do not.
         return isinstance(value, str) and (name == "measure" or "@" not in value)
     try:
@@ -779,7 +781,9 @@ def refuse_unread(estimator: Any, names: Iterable[str], why: str) -> None:
     ``"loss='squared': set loss='pairwise_squared'"``. The values satisfy their constraints.
     """
     parameters = signature(type(estimator)).parameters
-    for name in parameters.keys() & names:  # a class of the user may fix some of them
+    for name in names:
+        if name not in parameters:  # a class of the user fixes it
+            continue
         value, default = getattr(estimator, name), parameters[name].default
         # Callables may compare equal to anything.
         if callable(value) or value != default:

@@ -53,16 +53,16 @@ def of_class(cls: Any) -> dict[str, Any]:
     stated = [vars(base).get("_parameter_constraints", {}) for base in cls.__mro__]
     of_package = [base.__module__.partition(".")[0] == "skcalrank" for base in cls.__mro__]
     first = of_package.index(True)
-    if first:
-        return dict(ChainMap(*stated[:first], of_class(cls.__mro__[first])))
-    found = ChainMap(*stated)
-    return {name: found[name] for name in signature(cls).parameters if name in found}
+    inherited = of_class(cls.__mro__[first]) if first else {}
+    found = ChainMap(*stated[:first], inherited) if first else ChainMap(*stated)
+    return {name: found[name] for name in [*signature(cls).parameters, *inherited] if name in found}
 
 
 def settings(estimator: Any) -> dict[str, Any]:
-    """Return the parameters that decide a fit, also those that a class of the user fixes."""
-    cls: Any = type(estimator)
-    return {name: getattr(estimator, name) for name in of_class(cls)}
+    """Return the parameters of an estimator, also those that a class of the user fixes."""
+    params: dict[str, Any] = estimator.get_params(deep=False)
+    fixed = of_class(type(estimator)).keys() - params
+    return params | {name: getattr(estimator, name) for name in sorted(fixed)}
 
 
 def validate(cls: Any, params: dict[str, Any]) -> None:

@@ -122,6 +122,35 @@ def test_parameters_of_a_class_of_the_user_are_its_own():
         Own(k=0).fit(X, Y, QID)
 
 
+def test_a_measure_that_a_class_of_the_user_names_is_learned():
+    class Named(ScoreRanker):
+        def __init__(self, measure="ndcg@2"):
+            super().__init__()
+            self.measure = measure
+
+    found = Named("precision@3").fit(X, Y, QID)
+    expected = LeastSquaresRanker("precision@3", kernel="linear").fit(X, Y, QID)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+    assert found.score(X, Y, QID) == expected.score(X, Y, QID)
+
+
+def test_no_parameter_of_a_class_of_the_user_is_meant_by_a_wrong_estimator():
+    with pytest.raises(ValueError, match=r"or None, got 'x'\.$"):
+        Own("x").fit(X, Y, QID)
+
+
+def test_the_first_wrong_parameter_by_name_is_told():
+    with pytest.raises(ValueError, match="'gain' parameter of NDCGRanker"):
+        NDCGRanker(k=0, gain="log").fit(X, Y, QID)
+
+
+@pytest.mark.parametrize("names", [("k", "alpha"), ("alpha", "k")], ids="-".join)
+def test_the_first_parameter_without_effect_is_told(names):
+    ranker = NDCGRanker(k=3, alpha=2.0)
+    with pytest.raises(ValueError, match=f"^{names[0]}=.* has no effect with that"):
+        check.refuse_unread(ranker, names, "that")
+
+
 @pytest.mark.parametrize("cls", CLASSES, ids=named)
 def test_all_but_the_first_parameters_are_by_keyword(cls):
     kinds = {name: p.kind for name, p in inspect.signature(cls).parameters.items()}
