@@ -155,5 +155,6 @@ def _explained(scores: Floats, counts: Any, queries: Any, folds: Ints) -> Floats
     of_fold = np.bincount(folds, square)
     scale = (product.sum() - product) / np.maximum(of_fold.sum() - of_fold, 1e-300)
     scale = np.maximum(scale, 0.0)[folds]
-    gained: Any = e * (2 * scale * relevance * scores) - scale**2 * square
-    return np.bincount(codes, gained, n)
+    gained = e * (2 * scale * relevance * scores) - scale**2 * square
+    out: Any = np.bincount(codes, gained, n)
+    return out
