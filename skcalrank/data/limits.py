@@ -60,8 +60,9 @@ def of_class(cls: Any) -> dict[str, Any]:
 
 def settings(estimator: Any) -> dict[str, Any]:
     """Return the parameters of an estimator, also those that a class of the user fixes."""
+    cls: Any = type(estimator)
     params: dict[str, Any] = estimator.get_params(deep=False)
-    fixed = of_class(type(estimator)).keys() - params
+    fixed = of_class(cls).keys() - params
     return params | {name: getattr(estimator, name) for name in sorted(fixed)}
 
 

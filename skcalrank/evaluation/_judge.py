@@ -238,6 +238,7 @@ def made_with_judge(design: Design, values: JudgedValues) -> Comparison:
     return design.comparison(
         [column[:n_means] for column in (*columns[:3], n)],
         [column[n_means:] for column in columns],
+        n[n_means:],
         values=everywhere,
         interval_title=f"{TITLES['student']}, with a judge of {len(values.is_human)} queries",
         corrections=dict(zip(keys, means.corrections())),

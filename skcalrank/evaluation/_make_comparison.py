@@ -55,14 +55,16 @@ class Design(NamedTuple):
         return [(self.systems[a], self.systems[b]) for a, b in self.pairs()]
 
     def comparison(
-        self, means: Columns, tests: Columns, *, of_folds: bool = False, **results: Any
+        self, means: Columns, tests: Columns, n: Ints, *, of_folds: bool = False, **results: Any
     ) -> Comparison:
-        """Return the comparison of means and tests, columns with the numbers of their rows."""
+        """Return the comparison of means and tests, columns with the numbers of their rows.
+
+        `n` (n_tests,) are the numbers of values of the tests.
+        """
         cells = zip(product(self.systems, self.measures), _rows(means))
         tested = zip(product(self.names(), self.measures), _rows(tests))
         differences = [Difference(*pair, measure, *row) for (pair, measure), row in tested]
         _warn_of_no_spread(differences)
-        n_tests = sum(row.n > 1 for row in differences)
         return Comparison(
             systems=self.systems,
             measures=self.measures,
@@ -71,7 +73,7 @@ class Design(NamedTuple):
             estimates=[Estimate(*key, *row) for key, row in cells],
             differences=differences,
             confidence_level=self.methods.confidence_level,
-            test_title=_test_title(self.methods, of_folds, n_tests),
+            test_title=_test_title(self.methods, of_folds, (n > 1).sum()),
             margin=self.methods.margin,
             **results,
         )
@@ -120,6 +122,7 @@ def made(
     return design.comparison(
         (*means, of_means.size),
         _tests(tested, scale, methods, shared) if pairs else (),
+        of_tests.n,
         of_folds=folds is not None,
         values=with_tails(values, methods.tail),
         interval_title=TITLES[methods.interval]

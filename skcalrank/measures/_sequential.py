@@ -137,17 +137,21 @@ def _hit_at(relevant: Floats, block: Block) -> Floats:
 
 
 class _ByBlocks(Measure):
-    """Base class of measures that are computed from targets of documents, block by block."""
+    """Base class of measures that are computed from stop probabilities, block by block."""
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        targets, out = self.score_targets(y, ranked.queries), np.zeros(ranked.queries.n_queries)
+        stop, out = self._stops(y), np.zeros(ranked.queries.n_queries)
         for block in ranked.blocks(self.cutoff):
-            out[block.ids] = self._of_block(block.gather(targets), block)
+            out[block.ids] = self._of_block(block.gather(stop), block)
         return out
 
+    def _stops(self, y: Floats) -> Floats:
+        """Return the probability that a user stops at each document, its relevance by default."""
+        return y
+
     @abstractmethod
-    def _of_block(self, targets: Floats, block: Block) -> Floats:
-        """Return the value of each query of a block, given targets in ranked order."""
+    def _of_block(self, stop: Floats, block: Block) -> Floats:
+        """Return the value of each query of a block, given its probabilities in ranked order."""
 
 
 # With the probability p of relevance as the stop probability of a document, in place of 0 or 1, the
@@ -203,13 +207,13 @@ class ReciprocalRank(_FirstRelevant):
 
     name: ClassVar[str] = "mrr"
 
-    def _of_block(self, targets: Floats, block: Block) -> Floats:
+    def _of_block(self, stop: Floats, block: Block) -> Floats:
         if not block.tied:
-            first = (targets > 0).argmax(axis=1)
-            hit = targets[np.arange(len(first)), first] > 0
+            first = (stop > 0).argmax(axis=1)
+            hit = stop[np.arange(len(first)), first] > 0
             hit &= first < (self.k or np.inf)
             return hit / (first + 1.0)
-        hit = _hit_at(targets, block)
+        hit = _hit_at(stop, block)
         missed = np.ones((len(hit), hit.shape[1] + 1))
         np.cumprod(1.0 - hit, axis=1, out=missed[:, 1:])
         gained = hit * missed[:, :-1] / block.positions
@@ -252,8 +256,8 @@ class HitRate(_FirstRelevant):
 
     name: ClassVar[str] = "hit"
 
-    def _of_block(self, targets: Floats, block: Block) -> Floats:
-        hit = _hit_at(targets, block) if block.tied else targets
+    def _of_block(self, stop: Floats, block: Block) -> Floats:
+        hit = _hit_at(stop, block) if block.tied else stop
         return 1.0 - np.prod(1.0 - hit[:, : self.k], axis=1)
 
 
@@ -382,13 +386,16 @@ class ERR(GainMeasure, _ByBlocks):
         """
         return self.stop_probability(y)
 
-    def _of_block(self, targets: Floats, block: Block) -> Floats:
+    def _stops(self, y: Floats) -> Floats:
+        return self.stop_probability(y)
+
+    def _of_block(self, stop: Floats, block: Block) -> Floats:
         goes_on = np.ones((len(block.rows), block.rows.shape[1] + 1))
-        np.cumprod(1.0 - targets, axis=1, out=goes_on[:, 1:])
+        np.cumprod(1.0 - stop, axis=1, out=goes_on[:, 1:])
         # A difference of products would lose small probabilities by cancellation.
-        stopped = goes_on[:, :-1] * targets
+        stopped = goes_on[:, :-1] * stop
         if block.tied:
-            _average_over_ties(stopped, goes_on, targets, block, self.k)
+            _average_over_ties(stopped, goes_on, stop, block, self.k)
         p = block.positions
         stopped *= 1.0 / p if self.discount is None else discounts(p, self.discount)
         return self._up_to_k(stopped, p).sum(axis=1)

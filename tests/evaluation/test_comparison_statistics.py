@@ -634,6 +634,15 @@ def test_tests_of_tails_exchange_the_systems(rng, size):
         assert other.p == pytest.approx(by_exchange(b + 0.1, a, size), abs=1e-12)
 
 
+@FEW
+def test_the_caption_counts_tests_of_tails_of_one_value(rng):
+    a, b = rng.random((2, 12))
+    found = compare_values({"a": {"m": a}, "b": {"m": a + b}}, tail=1 / 12)
+    assert [row.n for row in found.differences] == [12, 1]
+    assert any(row.p_adjusted == 2 * row.p for row in found.differences)
+    assert found.test_title.endswith("Holm-corrected for 2 tests")
+
+
 def test_tests_of_large_tails_are_near_the_exact_ones(rng):
     a, b = rng.random((2, 14))
     values = {"a": {"m": a}, "b": {"m": b + 0.1}}

@@ -10,7 +10,17 @@ from laws import random_laws
 
 from skcalrank.calibration import LabelDistribution
 from skcalrank.data import TIES, Queries
-from skcalrank.measures import ERR, MEASURES, NDCG, PairMeasure, PositionalMeasure, get_measure
+from skcalrank.measures import (
+    ERR,
+    MEASURES,
+    NDCG,
+    AveragePrecision,
+    HitRate,
+    PairMeasure,
+    PositionalMeasure,
+    ReciprocalRank,
+    get_measure,
+)
 from skcalrank.metrics import get_scorer, measure_score
 
 every_measure = pytest.mark.parametrize("measure", INSTANCES, ids=repr)
@@ -312,6 +322,18 @@ def test_two_cutoffs_must_be_equal(make):
     with pytest.raises(ValueError, match=r"k must be 5 for 'precision@5', got k=None"):
         make("precision@5", k=None)
     assert make("ndcg@5", k=5) == make("ndcg", k=5) == make("ndcg@5")
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("cls", [ERR, HitRate, ReciprocalRank, AveragePrecision])
+def test_values_do_not_depend_on_what_a_surrogate_regresses(cls, ties, rng):
+    class Other(cls):
+        def score_targets(self, y, queries):
+            return np.full(len(y), 0.5)
+
+    y, scores = rng.integers(0, 2, (20, 5)).astype(float), rng.integers(0, 3, (20, 5))
+    found = values(Other(k=3), y, scores, ties=ties)
+    np.testing.assert_array_equal(found, values(cls(k=3), y, scores, ties=ties))
 
 
 def test_a_class_is_no_measure():
