@@ -1,49 +1,14 @@
 """Shared code of displays: axes, names, styled artists."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import wraps
-from inspect import signature
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..columns import texts
 from ..columns.types import Axes, Floats, Self
 from ..data import check
-
-_Made = TypeVar("_Made", bound=Callable[..., Any])
-
-
-def handing_on_to(function: Any) -> Callable[[_Made], _Made]:
-    """Return a decorator of constructors of displays that hand options on to a function.
-
-    The signature shows these options behind other parameters, as keywords. An option that the
-    constructor names itself keeps its default there. Unknown options are refused before any work.
-    """
-    taken = signature(getattr(function, "__func__", function)).parameters.values()
-
-    def decorate(made: _Made) -> _Made:
-        written: Any = signature(made)
-        shown = {p.name: p for p in written.parameters.values() if p.kind != p.VAR_KEYWORD}
-        options = [p.replace(kind=p.KEYWORD_ONLY) for p in taken if p.default is not p.empty]
-        options = [shown.pop(option.name, option) for option in options]
-        whole = written.replace(parameters=[*shown.values(), *options])
-
-        @wraps(made)
-        def constructor(cls: Any, *args: Any, **keywords: Any) -> Any:
-            for name in keywords:
-                if name not in whole.parameters:
-                    what = f"{cls.__name__}.{made.__name__}()"
-                    raise TypeError(f"{what} got an unexpected keyword argument {name!r}")
-            cls._check_support(made.__name__)
-            return made(cls, *args, **keywords)
-
-        shaped: Any = constructor
-        shaped.__signature__ = whole
-        return shaped
-
-    return decorate
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..columns.types import Axes, Floats, Self
 from ..data import check
-from ._base import Display, IntervalDisplay, handing_on_to, literal, spanned, styled
+from ._base import Display, IntervalDisplay, literal, spanned, styled
 
 
 def _measure_of(comparison: Any, measure: str | None) -> str:
@@ -78,15 +78,16 @@ class ComparisonDisplay(IntervalDisplay):
         ax.set_xlabel(literal(of_what))
 
     @classmethod
-    @handing_on_to(IntervalDisplay.plot)
     def from_comparison(
         cls,
         comparison: Any,
         *,
         measure: str | None = None,
         kind: str = "differences",
+        ax: Axes | None = None,
         name: str | None = None,
-        **style: Any,
+        point_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot means or mean differences of a comparison.
 
@@ -112,6 +113,7 @@ class ComparisonDisplay(IntervalDisplay):
         ValueError
             If the measure is unknown, or there is only one system and so no difference.
         """
+        cls._check_support("from_comparison")
         check.option("kind", kind, ("differences", "means"))
         measure = _measure_of(comparison, measure)
         means = kind == "means"
@@ -139,7 +141,7 @@ class ComparisonDisplay(IntervalDisplay):
             interval_name=f"{100 * comparison.confidence_level:g} % interval{corrected}, {sample}",
             name=name,
         )
-        return display.plot(**style)
+        return display.plot(ax, point_kwargs=point_kwargs, interval_kwargs=interval_kwargs)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -234,7 +236,6 @@ class QueryDifferenceDisplay(Display):
         return self
 
     @classmethod
-    @handing_on_to(plot)
     def from_comparison(
         cls,
         comparison: Any,
@@ -242,8 +243,10 @@ class QueryDifferenceDisplay(Display):
         system: str | None = None,
         other: str | None = None,
         measure: str | None = None,
+        ax: Axes | None = None,
         name: str | None = None,
-        **style: Any,
+        bar_kwargs: dict[str, Any] | None = None,
+        mean_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot the differences of two systems of a comparison.
 
@@ -271,6 +274,7 @@ class QueryDifferenceDisplay(Display):
         ValueError
             If a name is unknown, or there is only one system and so no difference.
         """
+        cls._check_support("from_comparison")
         measure, systems = _measure_of(comparison, measure), comparison.systems
         other = comparison.baseline if other is None else other
         if system is None:
@@ -290,4 +294,4 @@ class QueryDifferenceDisplay(Display):
             measure_name=measure,
             name=name,
         )
-        return display.plot(**style)
+        return display.plot(ax, bar_kwargs=bar_kwargs, mean_kwargs=mean_kwargs)

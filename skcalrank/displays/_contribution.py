@@ -9,7 +9,7 @@ from ..columns import texts
 from ..columns.types import ArrayLike, Axes, Estimator, Floats, Matrix, Self
 from ..data import check
 from ..inspection import Explanation, ScoreExplanation, explain_order, explain_scores
-from ._base import Display, handing_on_to, literal, styled
+from ._base import Display, literal, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -107,7 +107,6 @@ class ContributionDisplay(Display):
         return zip(*bars)
 
     @classmethod
-    @handing_on_to(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -118,7 +117,10 @@ class ContributionDisplay(Display):
         qid: ArrayLike | None = None,
         instance: Any = None,
         feature_names: ArrayLike | None = None,
-        **style: Any,
+        ax: Axes | None = None,
+        name: str | None = None,
+        n_features: int = 10,
+        bar_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Explain the order of two documents by a fitted ranker, and plot it.
 
@@ -133,15 +135,23 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
+        cls._check_support("from_estimator")
         explanation = explain_order(
             estimator, X, first, second, qid=qid, instance=instance, feature_names=feature_names
         )
-        return cls.from_explanation(explanation, **style)
+        return cls.from_explanation(
+            explanation, ax=ax, name=name, n_features=n_features, bar_kwargs=bar_kwargs
+        )
 
     @classmethod
-    @handing_on_to(plot)
     def from_explanation(
-        cls, explanation: Explanation, *, name: str | None = None, **style: Any
+        cls,
+        explanation: Explanation,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        n_features: int = 10,
+        bar_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot an explanation.
 
@@ -156,7 +166,9 @@ class ContributionDisplay(Display):
         -------
         display : ContributionDisplay
         """
-        return cls(explanation=explanation, name=name).plot(**style)
+        cls._check_support("from_explanation")
+        display = cls(explanation=explanation, name=name)
+        return display.plot(ax, n_features=n_features, bar_kwargs=bar_kwargs)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -241,7 +253,6 @@ class ImportanceDisplay(Display):
         return self
 
     @classmethod
-    @handing_on_to(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -249,8 +260,10 @@ class ImportanceDisplay(Display):
         qid: ArrayLike | None = None,
         *,
         feature_names: ArrayLike | None = None,
+        ax: Axes | None = None,
         name: str | None = None,
-        **style: Any,
+        n_features: int = 20,
+        bar_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Compute the contributions of the features to the scores of rows, and plot their means.
 
@@ -267,14 +280,22 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
+        cls._check_support("from_estimator")
         explanation = explain_scores(estimator, X, qid, feature_names=feature_names)
         name = type(estimator).__name__ if name is None else name
-        return cls.from_explanation(explanation, name=name, **style)
+        return cls.from_explanation(
+            explanation, ax=ax, name=name, n_features=n_features, bar_kwargs=bar_kwargs
+        )
 
     @classmethod
-    @handing_on_to(plot)
     def from_explanation(
-        cls, explanation: ScoreExplanation, *, name: str | None = None, **style: Any
+        cls,
+        explanation: ScoreExplanation,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        n_features: int = 20,
+        bar_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot the means of contributions.
 
@@ -289,5 +310,7 @@ class ImportanceDisplay(Display):
         -------
         display : ImportanceDisplay
         """
+        cls._check_support("from_explanation")
         importances, names = explanation.importances, explanation.feature_names
-        return cls(importances=importances, feature_names=names, name=name).plot(**style)
+        display = cls(importances=importances, feature_names=names, name=name)
+        return display.plot(ax, n_features=n_features, bar_kwargs=bar_kwargs)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..columns.types import Floats, Self
-from ._base import IntervalDisplay, handing_on_to, literal
+from ..columns.types import Axes, Floats, Self
+from ._base import IntervalDisplay, literal
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -72,8 +72,15 @@ class LeaderboardDisplay(IntervalDisplay):
         ]
 
     @classmethod
-    @handing_on_to(IntervalDisplay.plot)
-    def from_leaderboard(cls, leaderboard: Any, **style: Any) -> Self:
+    def from_leaderboard(
+        cls,
+        leaderboard: Any,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        point_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
         """Plot a leaderboard; items without a score are left out.
 
         Parameters
@@ -90,6 +97,7 @@ class LeaderboardDisplay(IntervalDisplay):
         -------
         display : LeaderboardDisplay
         """
+        cls._check_support("from_leaderboard")
         of, is_scored = leaderboard.columns, ~np.isnan(leaderboard.scores)
         sets = [
             f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
@@ -103,4 +111,6 @@ class LeaderboardDisplay(IntervalDisplay):
             score_name="mean" if leaderboard.scale == "mean" else f"score ({leaderboard.scale})",
             interval_name=f"{level} interval, {leaderboard.sample}",
         )
-        return display.plot(**style)
+        return display.plot(
+            ax, name=name, point_kwargs=point_kwargs, interval_kwargs=interval_kwargs
+        )

@@ -11,7 +11,7 @@ from ..data import check
 from ..judgments import PreferenceTarget
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries, warn_of_queries
-from ._base import Display, draw_line, handing_on_to, literal, name_band, styled
+from ._base import Display, draw_line, literal, name_band, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -130,7 +130,57 @@ class MeasureAtKDisplay(Display):
         return f"± {band:g} standard error{'s' * (band != 1)} ({100 * level:.3g} %){sample}"
 
     @classmethod
-    @handing_on_to(plot)
+    def from_estimator(
+        cls,
+        estimator: Estimator,
+        X: Matrix,
+        y: Labels,
+        *,
+        qid: ArrayLike | None = None,
+        measure: str | Measure = "ndcg",
+        k: int | None = 20,
+        ties: str = "average",
+        empty: str = "skip",
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        band: float = 1.0,
+        curve_kwargs: dict[str, Any] | None = None,
+        band_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
+        """Plot a measure of a fitted estimator against its cutoff.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            A ranker, a pipeline or search of a ranker, or any regressor. A ``predict`` that takes
+            ``qid`` gets it.
+        X : array-like of shape (n_rows, d)
+            Documents.
+        y, qid, measure, k, ties, empty, sample_weight
+            As in :meth:`from_predictions`.
+        ax, band, curve_kwargs, band_kwargs
+            As in :meth:`plot`.
+        name : str, default=None
+            Name of the curve in the legend. If None, the class of the estimator.
+
+        Returns
+        -------
+        display : MeasureAtKDisplay
+        """
+        cls._check_support("from_estimator")
+        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
+        qid = check.carried_qid(y, qid)
+        check.one_query(y, qid, "MeasureAtKDisplay")
+        warn_of_queries(estimator, X, y, qid, cls.__name__)
+        scores = predict_with_queries(estimator, X, qid)
+        name = type(estimator).__name__ if name is None else name
+        options: Any = {"measure": measure, "k": k, "ties": ties, "empty": empty}
+        options |= {"sample_weight": sample_weight, "ax": ax, "name": name, "band": band}
+        options |= {"curve_kwargs": curve_kwargs, "band_kwargs": band_kwargs}
+        return cls.from_predictions(y, scores, qid=qid, **options)
+
+    @classmethod
     def from_predictions(
         cls,
         y_true: Labels,
@@ -142,8 +192,11 @@ class MeasureAtKDisplay(Display):
         ties: str = "average",
         empty: str = "skip",
         sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
         name: str | None = None,
-        **style: Any,
+        band: float = 1.0,
+        curve_kwargs: dict[str, Any] | None = None,
+        band_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot a measure of given scores against its cutoff.
 
@@ -185,6 +238,7 @@ class MeasureAtKDisplay(Display):
         >>> MeasureAtKDisplay.from_predictions(y_true, y_score, measure="recall").value
         array([0.25, 1.  , 1.  ])
         """
+        cls._check_support("from_predictions")
         check.row_order(y=y_true, scores=y_score, qid=qid, sample_weight=sample_weight)
         of_any_k = _open_measure(measure)
         check.cutoff(k)
@@ -199,49 +253,8 @@ class MeasureAtKDisplay(Display):
         ((_, *values),) = (of.values() for of in target.values(measures, [scores], policies))
         weight = np.ones(target.queries.n_queries) if weight is None else weight
         of_mean = _mean_and_error(np.column_stack(values), weight, empty)
-        return cls(k=cutoffs, **of_mean, measure_name=of_any_k.name, name=name).plot(**style)
-
-    @classmethod
-    @handing_on_to(from_predictions)
-    def from_estimator(
-        cls,
-        estimator: Estimator,
-        X: Matrix,
-        y: Labels,
-        *,
-        qid: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        name: str | None = None,
-        **options: Any,
-    ) -> Self:
-        """Plot a measure of a fitted estimator against its cutoff.
-
-        Parameters
-        ----------
-        estimator : fitted estimator
-            A ranker, a pipeline or search of a ranker, or any regressor. A ``predict`` that takes
-            ``qid`` gets it.
-        X : array-like of shape (n_rows, d)
-            Documents.
-        y, qid, measure, k, ties, empty, sample_weight
-            As in :meth:`from_predictions`.
-        ax, band, curve_kwargs, band_kwargs
-            As in :meth:`plot`.
-        name : str, default=None
-            Name of the curve in the legend. If None, the class of the estimator.
-
-        Returns
-        -------
-        display : MeasureAtKDisplay
-        """
-        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
-        qid = check.carried_qid(y, qid)
-        check.one_query(y, qid, "MeasureAtKDisplay")
-        warn_of_queries(estimator, X, y, qid, cls.__name__)
-        scores = predict_with_queries(estimator, X, qid)
-        name = type(estimator).__name__ if name is None else name
-        options |= {"qid": qid, "sample_weight": sample_weight, "name": name}
-        return cls.from_predictions(y, scores, **options)
+        display = cls(k=cutoffs, **of_mean, measure_name=of_any_k.name, name=name)
+        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
 
 
 def _open_measure(measure: Any) -> Any:

@@ -11,7 +11,7 @@ from ..data import Queries, check
 from ..metrics import Bins, checked_values, predict_with_queries
 from ..rankers import ranker_in
 from ..reliability import CalibratedRankerCV, GuaranteedCutoff, Judged, observed, on_halves
-from ._base import Display, draw_line, handing_on_to, literal, name_band, spanned, styled
+from ._base import Display, draw_line, literal, name_band, spanned, styled
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -119,7 +119,6 @@ class ReliabilityDisplay(Display):
         return self
 
     @classmethod
-    @handing_on_to(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -129,8 +128,10 @@ class ReliabilityDisplay(Display):
         qid: ArrayLike | None = None,
         relevance_level: float | None = None,
         n_bins: int = 10,
+        ax: Axes | None = None,
         name: str | None = None,
-        **style: Any,
+        curve_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot the values of a fitted estimator, such as a CalibratedRankerCV.
 
@@ -157,6 +158,7 @@ class ReliabilityDisplay(Display):
         -------
         display : ReliabilityDisplay
         """
+        cls._check_support("from_estimator")
         qid = check.carried_qid(y, qid)
         labels, queries = check.target(y, qid)
         values = queries.group(np.asarray(predict_with_queries(estimator, X, qid)))
@@ -169,10 +171,9 @@ class ReliabilityDisplay(Display):
         labels, counts = observed(target, Judged(queries, labels, values, level))
         judged = Judged(queries, labels, values).take(counts)
         display = cls(**_means(judged.labels, judged.scores, judged.queries, n_bins), name=name)
-        return display.plot(**style)
+        return display.plot(ax, curve_kwargs=curve_kwargs, interval_kwargs=interval_kwargs)
 
     @classmethod
-    @handing_on_to(plot)
     def from_predictions(
         cls,
         y_true: ArrayLike,
@@ -180,8 +181,10 @@ class ReliabilityDisplay(Display):
         *,
         qid: ArrayLike | None = None,
         n_bins: int = 10,
+        ax: Axes | None = None,
         name: str | None = None,
-        **style: Any,
+        curve_kwargs: dict[str, Any] | None = None,
+        interval_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot given values.
 
@@ -205,8 +208,10 @@ class ReliabilityDisplay(Display):
         ValueError
             If the arrays do not fit together.
         """
+        cls._check_support("from_predictions")
         labels, queries = check.target(y_true, qid, name="y_true")
-        return cls(**_means(labels, y_value, queries, n_bins), name=name).plot(**style)
+        display = cls(**_means(labels, y_value, queries, n_bins), name=name)
+        return display.plot(ax, curve_kwargs=curve_kwargs, interval_kwargs=interval_kwargs)
 
 
 def _means(labels: Floats, y_value: Any, queries: Queries, n_bins: int) -> dict[str, Any]:
@@ -302,7 +307,6 @@ class CutoffDisplay(Display):
         return self
 
     @classmethod
-    @handing_on_to(plot)
     def from_estimator(
         cls,
         estimator: GuaranteedCutoff,
@@ -314,8 +318,10 @@ class CutoffDisplay(Display):
         n_sizes: int = 3,
         n_splits: int = 20,
         random_state: Seed = 0,
+        ax: Axes | None = None,
         name: str | None = None,
-        **style: Any,
+        loss_kwargs: dict[str, Any] | None = None,
+        kept_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot a fitted cut-off on further queries.
 
@@ -354,6 +360,7 @@ class CutoffDisplay(Display):
         ValueError
             If there are too few queries for all values of `alpha`.
         """
+        cls._check_support("from_estimator")
         check.count("n_sizes", n_sizes, "the number of classes of size")
         check.count("n_splits", n_splits, "the number of random halves")
         qid = check.carried_qid(y, qid)
@@ -372,4 +379,4 @@ class CutoffDisplay(Display):
             kept={size: halves.kept[:, which].mean(axis=1) for size, which in classes.items()},
             name=name,
         )
-        return display.plot(**style)
+        return display.plot(ax, loss_kwargs=loss_kwargs, kept_kwargs=kept_kwargs)

@@ -11,7 +11,7 @@ from ..columns.arrays import num_samples
 from ..columns.types import Array, ArrayLike, Axes, Estimator, Floats, Ints, Matrix, Self
 from ..data import check, plain
 from ..inspection import ScoreExplanation, explain_scores
-from ._base import Display, handing_on_to, literal, styled
+from ._base import Display, literal, styled
 
 # Most rows and columns of cells with a number, and the share of the largest that is a dark color.
 _MOST_NUMBERS, _DARK = (25, 15), 0.6
@@ -152,7 +152,6 @@ class TopContributionsDisplay(Display):
             self.texts_.append(self.ax_.text(column, row, number, **styled(Text, style, **options)))
 
     @classmethod
-    @handing_on_to(plot)
     def from_estimator(
         cls,
         estimator: Estimator,
@@ -163,8 +162,12 @@ class TopContributionsDisplay(Display):
         k: int = 10,
         item_names: ArrayLike | None = None,
         feature_names: ArrayLike | None = None,
+        ax: Axes | None = None,
         name: str | None = None,
-        **style: Any,
+        n_features: int = 10,
+        colorbar: bool = True,
+        im_kwargs: dict[str, Any] | None = None,
+        text_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Explain the best documents of a query by a fitted ranker, and plot the contributions.
 
@@ -187,6 +190,7 @@ class TopContributionsDisplay(Display):
         -------
         display : TopContributionsDisplay
         """
+        cls._check_support("from_estimator")
         check.count("k", k)
         n_rows, qid = num_samples(X), check.of_one_query(qid, X)
         check.row_order(X=X, qid=qid)
@@ -197,18 +201,23 @@ class TopContributionsDisplay(Display):
         explanation = explain_scores(estimator, X, of_query, feature_names=feature_names)
         names = rows if item_names is None else _item_names_of(item_names, n_rows)[rows]
         name = type(estimator).__name__ if name is None else name
-        return cls.from_explanation(explanation, k=k, item_names=names, name=name, **style)
+        options: Any = {"item_names": names, "ax": ax, "name": name, "n_features": n_features}
+        options |= {"colorbar": colorbar, "im_kwargs": im_kwargs, "text_kwargs": text_kwargs}
+        return cls.from_explanation(explanation, k=k, **options)
 
     @classmethod
-    @handing_on_to(plot)
     def from_explanation(
         cls,
         explanation: ScoreExplanation,
         *,
         k: int = 10,
         item_names: ArrayLike | None = None,
+        ax: Axes | None = None,
         name: str | None = None,
-        **style: Any,
+        n_features: int = 10,
+        colorbar: bool = True,
+        im_kwargs: dict[str, Any] | None = None,
+        text_kwargs: dict[str, Any] | None = None,
     ) -> Self:
         """Plot the contributions to the best scores of one query.
 
@@ -232,6 +241,7 @@ class TopContributionsDisplay(Display):
         ValueError
             If the explanation is of several queries.
         """
+        cls._check_support("from_explanation")
         check.count("k", k)
         n_rows = len(explanation.levels)
         if np.ptp(explanation.levels) > 0:
@@ -248,7 +258,8 @@ class TopContributionsDisplay(Display):
             item_names=names[best],
             name=name,
         )
-        return display.plot(**style)
+        style: Any = {"im_kwargs": im_kwargs, "text_kwargs": text_kwargs}
+        return display.plot(ax, n_features=n_features, colorbar=colorbar, **style)
 
 
 def _rows_of_query(query: int | str | None, qid: Any, n_rows: int) -> Ints:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..columns.types import Axes, Estimator, Floats, Self
 from ..data import inside
-from ._base import Display, draw_line, handing_on_to, literal
+from ._base import Display, draw_line, literal
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -102,8 +102,15 @@ class TrainingCurveDisplay(Display):
         return self
 
     @classmethod
-    @handing_on_to(plot)
-    def from_estimator(cls, estimator: Estimator, *, name: str | None = None, **style: Any) -> Self:
+    def from_estimator(
+        cls,
+        estimator: Estimator,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        curve_kwargs: dict[str, Any] | None = None,
+        mark_kwargs: dict[str, Any] | None = None,
+    ) -> Self:
         """Plot the curves of a fitted ranker.
 
         Parameters
@@ -125,6 +132,7 @@ class TrainingCurveDisplay(Display):
         ValueError
             If it followed no queries, as with ``validation_fraction=None`` and no `eval_set`.
         """
+        cls._check_support("from_estimator")
         values, best, measure = {}, {}, None
         for title, ranker in _boosted("", estimator):
             measure = ranker.record_.plan.measure.full_name
@@ -140,7 +148,8 @@ class TrainingCurveDisplay(Display):
                 "estimator must have followed queries while trees grew (evals_result_), got "
                 f"{estimator!r}: fit a BoostedRanker with an eval_set, or with validation_fraction."
             )
-        return cls(values=values, best=best, measure_name=measure, name=name).plot(**style)
+        display = cls(values=values, best=best, measure_name=measure, name=name)
+        return display.plot(ax, curve_kwargs=curve_kwargs, mark_kwargs=mark_kwargs)
 
 
 def _boosted(title: str, estimator: Any) -> Iterator[tuple[str, Any]]:
