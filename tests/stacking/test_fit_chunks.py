@@ -172,7 +172,7 @@ def test_features_in_memory_are_those_of_the_sample(data, monkeypatch):
     monkeypatch.setattr(
         BoostedRanker,
         "_fit_held_out",
-        lambda self, X, *a, **k: n_rows.append(len(X.matrix)) or fit(self, X, *a, **k),
+        lambda self, rows, *a, **k: n_rows.append(rows.n_rows) or fit(self, rows, *a, **k),
     )
     most, trees = len(y) // 2, BoostedRanker(engine="sklearn", n_estimators=2)
     ranker = TabularRanker(trees=trees).fit_chunks(cut(*data), max_rows=most)
