@@ -7,6 +7,7 @@ import pytest
 from boosting_cases import ENGINES, boosted, made_queries
 from scipy.sparse import csr_matrix
 
+from skcalrank.data import Queries, Rows
 from skcalrank.preprocessing import TableEncoder
 
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -117,7 +118,7 @@ def test_columns_may_vary_in_the_validation_rows_alone(engine, data, capfd):
     for X in tables if engine == "sklearn" else [*tables, flags]:
         ranker = boosted(engine, columns={"kind": "category"} if X is tables[0] else None)
         folds = np.where(held, 0, -1)
-        scores = ranker._fit_held_out(X, y, qid, None, folds)
+        scores = ranker._fit_held_out(Rows(X, y, Queries.from_qid(qid), named=True), folds, False)
         assert np.ptp(scores[held]) == 0
     assert capfd.readouterr() == ("", "")
 
