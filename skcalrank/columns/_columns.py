@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import is_missing, safe_indexing
+from .arrays import is_missing, num_samples, safe_indexing
 from .types import Array, Ints
 
 #: Up to so many rows, a list of values is faster to make than levels with codes.
@@ -99,7 +99,7 @@ def is_records(X: Any) -> bool:
 def n_rows_of(X: Any) -> int:
     """Return the number of rows of a table; Dask may count them."""
     n_rows = X.shape[0] if hasattr(X, "shape") else None
-    return int(n_rows) if isinstance(n_rows, Integral) else len(X)
+    return int(n_rows) if isinstance(n_rows, Integral) else num_samples(X)
 
 
 def is_empty(X: Any) -> bool:

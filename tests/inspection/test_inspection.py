@@ -29,7 +29,7 @@ from skcalrank import (
 )
 from skcalrank.data import MissingQidError
 from skcalrank.evaluation import rank_frame
-from skcalrank.inspection import explain_order
+from skcalrank.inspection import explain_order, explain_scores
 from skcalrank.linear_model import GramRidge
 from skcalrank.rankers import PairwiseHingeRanker
 
@@ -250,3 +250,10 @@ def test_large_values_have_all_digits_before_the_point():
     said = explain_order(ranker, X, 0, 1).to_string()
     assert re.search(r"63200 +1.5e\+13", said)
     assert re.search(r"0.125 +41", said)
+
+
+@pytest.mark.parametrize("explain", [explain_order, explain_scores])
+def test_what_has_no_rows_is_told(explain):
+    ranker = NDCGRanker().fit(np.eye(4), [0, 1, 2, 0], [7] * 4)
+    with pytest.raises(TypeError, match="Expected sequence or array-like, got"):
+        explain(ranker, 3, *([0, 1] * (explain is explain_order)), qid=7)
