@@ -236,7 +236,7 @@ def test_rows_are_transformed_as_in_memory(estimator, rng):
 
 
 @pytest.mark.filterwarnings(
-    "ignore:Column 'e(_in_query)?' of X orders all documents by their labels"
+    "ignore:Column 'e(_in_query|_hinge\\d)?' of X orders all documents by their labels"
 )
 @pytest.mark.product
 @every_transformer
