@@ -22,7 +22,7 @@ class CascadeEstimate(NamedTuple):
     Attributes
     ----------
     probability : ndarray
-        Clicks over examinations; those of the query together if there are no examinations.
+        Clicks over examinations; of a document without any, those of its whole query.
     clicks, examinations : ndarray of int
         Numbers of sessions.
     standard_error : ndarray

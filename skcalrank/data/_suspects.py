@@ -34,16 +34,19 @@ class LabelOrder:
 
     def is_of(self, x: Floats) -> bool:
         """Return whether x, or -x, orders many pairs of labels, or of classes, without error."""
+        if not self.is_told:
+            return False
         n = self._n_first
         first = x[self._order[:n]], self._y[:n], self._codes[:n]
-        if not self.is_told or not (_orders(*first) or _splits(*first[:2])):
+        may_order, may_split = _orders(*first), _splits(*first[:2]) is not False
+        if not (may_order or may_split):
             return False
         x = x[self._order]
         known = ~np.isnan(x)
         x, y, codes = x[known], self._y[known], self._codes[known]
-        if not len(y) or _n_pairs(codes, y) < _PAIRS:
-            return False
-        return _orders(x, y, codes) or (_splits(x, y) and _n_pairs(codes, x) >= _PAIRS)
+        if may_order and len(y) and _orders(x, y, codes):
+            return _n_pairs(codes, y) >= _PAIRS
+        return bool(may_split and _splits(x, y)) and _n_pairs(codes, x) >= _PAIRS
 
 
 def _n_pairs(codes: Ints, y: Floats) -> int:
@@ -66,12 +69,15 @@ def _orders(x: Floats, y: Floats, codes: Ints) -> bool:
     return not (falls.any() and rises.any())
 
 
-def _splits(x: Floats, y: Floats) -> bool:
-    """Return whether x has two values at most, and all labels beside one are above the others."""
+def _splits(x: Floats, y: Floats) -> bool | None:
+    """Return whether x has two values, and all labels beside one of them are above the others.
+
+    Return None if x has fewer values.
+    """
     known = ~np.isnan(x)
     x, y = x[known], y[known]
     if not len(x) or (x == x[0]).all():
-        return True
+        return None
     high = x == x.max()
     above, below = y[high], y[~high]
     apart = above.min() > below.max() or above.max() < below.min()
