@@ -26,7 +26,7 @@ class LabelOrder:
     """
 
     def __init__(self, y: Floats, queries: Queries) -> None:
-        self._order = np.lexsort((y, queries.codes))
+        self._order, self._labels = np.lexsort((y, queries.codes)), y
         self._y, self._codes = y[self._order], queries.codes[self._order]
         self.is_told = queries.n_queries < len(y) and _n_pairs(self._codes, self._y) >= _PAIRS
         last = int(np.searchsorted(queries.ptr, min(_FIRST_ROWS, len(y))))
@@ -38,15 +38,15 @@ class LabelOrder:
             return False
         n = self._n_first
         first = x[self._order[:n]], self._y[:n], self._codes[:n]
-        may_order, may_split = _orders(*first), _splits(*first[:2]) is not False
-        if not (may_order or may_split):
+        splits = _splits(*first[:2]) is not False and _splits(x, self._labels)
+        if not (splits or _orders(*first)):
             return False
         x = x[self._order]
         known = ~np.isnan(x)
         x, y, codes = x[known], self._y[known], self._codes[known]
-        if may_order and len(y) and _orders(x, y, codes):
-            return _n_pairs(codes, y) >= _PAIRS
-        return bool(may_split and _splits(x, y)) and _n_pairs(codes, x) >= _PAIRS
+        if splits:
+            return _n_pairs(codes, x) >= _PAIRS
+        return len(y) > 0 and _n_pairs(codes, y) >= _PAIRS and _orders(x, y, codes)
 
 
 def _n_pairs(codes: Ints, y: Floats) -> int:
@@ -74,14 +74,13 @@ def _splits(x: Floats, y: Floats) -> bool | None:
 
     Return None if x has fewer values.
     """
-    known = ~np.isnan(x)
-    x, y = x[known], y[known]
-    if not len(x) or (x == x[0]).all():
+    low, high = np.fmin.reduce(x), np.fmax.reduce(x)
+    if not low < high:
         return None
-    high = x == x.max()
-    above, below = y[high], y[~high]
-    apart = above.min() > below.max() or above.max() < below.min()
-    return bool(apart and (x[~high] == x.min()).all())
+    at_low, at_high = x == low, x == high
+    below, above = y[at_low], y[at_high]
+    is_split = below.max() < above.min() or above.max() < below.min()
+    return bool(is_split and (at_low | at_high | np.isnan(x)).all())
 
 
 def holds_qid(values: Any, qid: Any) -> bool:

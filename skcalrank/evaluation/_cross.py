@@ -148,14 +148,7 @@ def cross_compare(
             "test, interval and tail must be left out of cross_compare, which tests means of folds."
         )
     systems, baseline = named_systems("estimators", estimators, baseline)
-    for name, estimator in systems.items():
-        if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-            raise ValueError(f"estimators[{name!r}] must have fit and predict, got {estimator!r}.")
-        if isclass(estimator):
-            raise ValueError(
-                f"estimators[{name!r}] must be an estimator, got a class: did you mean "
-                f"{estimator.__name__}()?"
-            )
+    _refuse_others(systems)
     of_rows, data = policies.of_rows(), _Data(X, y, qid)
     splits = list(_splits(cv, data))
     shared = float(np.mean([split.ratio for split in splits]))
@@ -180,6 +173,18 @@ def cross_compare(
     design = Design(list(systems), list(chosen), names, baseline, methods)
     out = made(design, of_queries, folds, shared)
     return replace(out, fit_times=np.reshape(seconds, (len(systems), len(splits))))
+
+
+def _refuse_others(estimators: Mapping[str, Any]) -> None:
+    """Raise for what has no fit and predict, and for classes."""
+    for name, estimator in estimators.items():
+        if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+            raise ValueError(f"estimators[{name!r}] must have fit and predict, got {estimator!r}.")
+        if isclass(estimator):
+            raise ValueError(
+                f"estimators[{name!r}] must be an estimator, got a class: did you mean "
+                f"{estimator.__name__}()?"
+            )
 
 
 class _Split(NamedTuple):
