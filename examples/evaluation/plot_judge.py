@@ -5,7 +5,7 @@ Thirty human judgments and a cheap judge
 Is one order of offers better than another? People judge thirty queries, a model judges all five
 hundred. Here the model favors popular offers, and one of the two orders is by popularity. By the
 model alone the wrong order wins, with a small interval; by people alone the interval is wide. The
-two together are right, and need a third of the people.
+two together are right, and worth 2.65 times as many people.
 """
 
 # %%

@@ -12,7 +12,7 @@ one unit (:doc:`/explaining`).
 # %%
 # A shop
 # ------
-# A made table of offers, in which the words of the title, the hour of a date, categories, missing
+# A synthetic table of offers, in which the words of the title, the hour of a date, categories, missing
 # ratings and a price relative to the search matter.
 
 import matplotlib.pyplot as plt

@@ -29,14 +29,14 @@ of n documents has weight n ** 2; with ``query_weight="documents"`` it has weigh
 documents but not on the labels. The table of objectives in ``benchmarks/quality_defaults.py``
 compares them on five data sets: ``"pairwise_logistic"`` is level with lambdarank, and
 ``query_weight="documents"`` is best where queries are few and noisy; ``"pairwise_squared"`` is
-behind on made data.
+behind on synthetic data.
 
 ``"softmax"`` is the loss of lists of ListNet and of recommenders, on the targets of the measure. It
 depends only on differences of scores, too, but costs as much as a loss of documents, and a query
 counts by the sum of its targets.
 
 Scores of ``"exponential"`` and ``"logistic"`` are log-odds. The effects of features often add up
-on this scale, as trees assume, whereas mean targets flatten at both ends. On the made data of
+on this scale, as trees assume, whereas mean targets flatten at both ends. On the synthetic data of
 ``benchmarks/quality_boosting.py`` these two losses needed fewer trees than the squared losses for
 the same NDCG@10. ``"pairwise_logistic"`` is the only loss whose time grows faster than the number
 of documents of a query; rounds take 1.2 times as long there.

@@ -25,11 +25,12 @@ def fitted(request):
 @pytest.mark.parametrize("n_calls", [40, pytest.param(2000, marks=pytest.mark.slow)])
 def test_predictions_of_many_threads(fitted, n_calls):
     ranker, X, qid = fitted
-    expected = ranker.predict(X, qid)
+    methods = ("predict", "rank", "top_k")
+    expected = [getattr(ranker, method)(X, qid) for method in methods]
     for served in (ranker, pickled(ranker)):
         with ThreadPoolExecutor(8) as pool:
-            calls = [pool.submit(served.predict, X, qid) for _ in range(n_calls)]
-        assert all(np.array_equal(call.result(), expected) for call in calls)
+            calls = [pool.submit(getattr(served, methods[i % 3]), X, qid) for i in range(n_calls)]
+        assert all(np.array_equal(call.result(), expected[i % 3]) for i, call in enumerate(calls))
 
 
 def _scores(ranker, X, qid, answers):
