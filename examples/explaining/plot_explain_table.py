@@ -12,8 +12,8 @@ one unit (:doc:`/explaining`).
 # %%
 # A shop
 # ------
-# A synthetic table of offers, in which the words of the title, the hour of a date, categories, missing
-# ratings and a price relative to the search matter.
+# A synthetic table of offers, in which the words of the title, the hour of a date, categories,
+# missing ratings and a price relative to the search matter.
 
 import matplotlib.pyplot as plt
 import numpy as np

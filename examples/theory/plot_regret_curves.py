@@ -4,8 +4,8 @@ Regret curves: what more data buy
 
 With more data the regret of some losses falls to zero, and that of others stays.
 
-Consistency is a statement about growing samples. For synthetic data with a known distribution the best
-possible value of a measure is known, and with it the regret of a ranker.
+Consistency is a statement about growing samples. For synthetic data with a known distribution the
+best possible value of a measure is known, and with it the regret of a ranker.
 """
 
 # %%
