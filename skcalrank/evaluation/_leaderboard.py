@@ -11,17 +11,23 @@ from sklearn.utils import check_random_state
 
 from ..columns import tables
 from ..columns.types import Array, ArrayLike, Axes, Bools, Floats, Ints, Seed
-from ..data import check
+from ..data import check, warn
 from ._ballots import Ballots, table_of_votes
 from ._board_fit import BoardFit
 from ._rank_frame import pandas_for
-from ._rank_sets import Ranks, told_apart_by_signs
-from ._statistics import numbers
+from ._rank_sets import Ranks, gap_variances, told_apart_by_signs
+from ._statistics import numbers, unit_of
 from ._strengths import MOST_DENSE
 from ._table import Cell, Table
 
 # Share of the largest value that is rounding, beside that of a logit.
 _ROUNDED = 1e-5
+
+# Values of a system that vary by a smaller share of the largest do so by rounding.
+_NO_SPREAD = 1e-10
+
+# In units whose squares are smaller there is no covariance, nor where squares overflow.
+_LEAST_SQUARE = 1e-280
 
 # Points and offset of a score.
 SCALES = {"logit": (1.0, 0.0), "elo": (400 / np.log(10), 1000.0)}
@@ -34,9 +40,10 @@ class ScoreDifference(NamedTuple):
     ----------
     difference, low, high : float
         Difference in the scale of the scores, and the ends of its interval, which holds for this
-        pair alone.
+        pair alone; NaN where the difference does not vary.
     p : float
-        p-value of no difference, of this pair alone.
+        p-value of no difference, of this pair alone. Without an interval it is NaN, or 1 if the two
+        are equal.
     probability : float
         Probability that the first item wins, with a tie as half of a win, or with
         ``ties="davidson"`` without ties; NaN without votes.
@@ -61,8 +68,9 @@ class Leaderboard:
     columns : dict of ndarray
         Columns of :meth:`to_frame`, best items first.
     covariance : ndarray of shape (n_items, n_items) or None
-        Covariance of the scores, in the order of the items; NaN where it is not known. None above
-        2,000 items, of which no matrix is made.
+        Covariance of the scores, in the order of the items; NaN where it is not known, or where
+        squares of the scores are outside the range of double precision. None above 2,000 items, of
+        which no matrix is made.
     estimates : list of tuple
         Rows of `coefficients`.
     notes : list of str
@@ -180,15 +188,16 @@ class Leaderboard:
         if c is None:
             variance = points**2 * self.fit.variance_of(a, b)
         else:
-            variance = c[i, i] + c[j, j] - 2 * c[i, j]
-        gap, error = self.scores[i] - self.scores[j], np.sqrt(np.maximum(variance, 0.0))
+            variance = gap_variances(c[np.ix_([i, j], [i, j])])[0, 1]
+        gap, error = float(self.scores[i]) - float(self.scores[j]), np.sqrt(variance) or np.nan
         reach = stats.t.ppf((1 + self.confidence_level) / 2, self.freedom[i]) * error
-        # Without an error there is a difference or there is none.
-        p = 2 * stats.t.sf(abs(gap) / error, self.freedom[i]) if error else float(gap == 0)
+        p = 2 * stats.t.sf(abs(gap) / error, self.freedom[i])
+        if not variance and self.columns["rank"][i] == self.columns["rank"][j]:
+            p = 1.0
         separated = None if self.above is None else bool(self.above[i, j] or self.above[j, i])
         low, high = float(gap - reach), float(gap + reach)
         probability = float(expit(gap / points))
-        return ScoreDifference(float(gap), low, high, float(p), probability, separated)
+        return ScoreDifference(gap, low, high, float(p), probability, separated)
 
     def caption(self) -> str:
         """Return a caption for a table: unit, sample, level, and what a reader must know.
@@ -457,17 +466,17 @@ def leaderboard(
     notes = [*fit.troubles(of_items), *fit.about_order(a, b, order_effect)]
     if ranks.above is None:
         notes.append(f"Above {MOST_DENSE:,} items ranks have no sets.")
-    points, offset = SCALES[scale]
     by = "" if cluster is None else f" in {fit.total:,} clusters ({cluster})"
     return _board(
-        {"item": ballots.votes.items, "score": offset + points * scores},
+        {"item": ballots.votes.items, "score": scores},
         ranks,
-        points * np.sqrt(fit.variance[: len(group)]),
+        np.sqrt(fit.variance[: len(group)]),
         fit.freedom,
         {"n_votes": ballots.n_votes(), "n_clusters": fit.n_clusters, "group": group + 1},
         of_items,
-        covariance=None if fit.covariance is None else points**2 * fit.covariance,
-        estimates=fit.estimates(points, confidence_level),
+        covariance=fit.covariance,
+        unit=SCALES[scale],
+        estimates=fit.estimates(SCALES[scale][0], confidence_level),
         notes=notes,
         confidence_level=confidence_level,
         scale=scale,
@@ -485,29 +494,37 @@ def _board(
     notes_of_items: Any,
     *,
     covariance: Floats | None,
+    unit: tuple[float, float],
     confidence_level: float,
     **others: Any,
 ) -> Leaderboard:
-    """Return a leaderboard, with the best items of each group first."""
-    score, group = scored["score"], counts["group"]
+    """Return a leaderboard, with the best items of each group first.
+
+    `unit` is what scores, errors and covariances are multiplied by, and what is added to scores.
+    """
+    (factor, offset), score, group = unit, scored["score"], counts["group"]
     order = np.lexsort((-score, group))
     reach = stats.t.ppf((1 + confidence_level) / 2, freedom) * error
-    columns = {
-        "item": scored["item"],
-        "rank": ranks.rank,
-        "rank_low": ranks.low,
-        "rank_high": ranks.high,
-        "score": score,
-        "low": score - reach,
-        "high": score + reach,
-        "error": error,
-        **counts,
-        "note": np.array(notes_of_items, dtype=object),
-    }
+    with np.errstate(over="ignore"):
+        columns = {
+            "item": scored["item"],
+            "rank": ranks.rank,
+            "rank_low": ranks.low,
+            "rank_high": ranks.high,
+            "score": offset + factor * score,
+            "low": offset + factor * (score - reach),
+            "high": offset + factor * (score + reach),
+            "error": factor * error,
+            **counts,
+            "note": np.array(notes_of_items, dtype=object),
+        }
+        of_covariance = np.square(factor)
+    if not _LEAST_SQUARE < of_covariance < np.inf:
+        of_covariance = np.nan
     square = np.ix_(order, order)
     return Leaderboard(
         columns={name: values[order] for name, values in columns.items()},
-        covariance=None if covariance is None else covariance[square],
+        covariance=None if covariance is None else of_covariance * covariance[square],
         above=None if ranks.above is None else ranks.above[square],
         freedom=freedom[order],
         confidence_level=confidence_level,
@@ -540,6 +557,12 @@ def rank_sets(
     ------
     ValueError
         If there are fewer than two tasks or systems, or a value is missing.
+
+    Warns
+    -----
+    UserWarning
+        If two systems differ by the same number on all tasks: they are not told apart, and their
+        interval is NaN, as that of a t-test.
 
     See Also
     --------
@@ -589,27 +612,46 @@ def rank_values(
     items = list(map(str, names))
     if len({*items}) < m:
         raise ValueError(f"Systems must have names that differ, got {', '.join(items)}.")
-    means, rng = matrix.mean(axis=0), _generator(random_state)
-    covariance = np.cov(matrix, rowvar=False) / n
+    scale, rng = unit_of(matrix), _generator(random_state)
+    matrix = matrix / scale
+    means, largest = matrix.mean(axis=0), np.abs(matrix).max(axis=0)
+    residuals = matrix - means
+    residuals[:, residuals.std(axis=0) <= _NO_SPREAD * largest] = 0.0
+    square = residuals.T @ residuals / n
+    spread, error = np.sqrt(gap_variances(square)), np.sqrt(np.diagonal(square) / (n - 1))
 
     def apart(_: Ints) -> Bools:
-        return told_apart_by_signs(means, matrix - means, 1 - level, rng)
+        return told_apart_by_signs(means, residuals, spread, 1 - level, rng)
 
     group, everywhere = np.ones(m, dtype=np.intp), np.full(m, n)
+    ranks = Ranks.of(means / (_ROUNDED * largest.max() or 1.0), group, group > 0, apart)
+    _warn_of_no_spread(np.triu((spread == 0) & (ranks.rank[:, None] != ranks.rank)), items, unit)
     return _board(
         {"item": np.array(items, dtype=object), "score": means},
-        Ranks.of(means / (_ROUNDED * np.abs(matrix).max() or 1.0), group, group > 0, apart),
-        np.sqrt(np.diagonal(covariance)),
+        ranks,
+        np.where(error > 0, error, np.nan),
         np.full(m, n - 1.0),
         {"n_votes": everywhere, "n_clusters": everywhere, "group": group},
         [""] * m,
-        covariance=covariance,
+        covariance=square / (n - 1),
+        unit=(scale, 0.0),
         estimates=[],
         notes=[],
         confidence_level=level,
         scale="mean",
         sample=f"{n:,} {unit}",
     )
+
+
+def _warn_of_no_spread(constant: Bools, items: list[str], unit: str) -> None:
+    """Warn of pairs that differ by a number other than 0 which does not vary."""
+    if constant.any():
+        a, b = (items[place] for place in np.argwhere(constant)[0])
+        warn(
+            f"{constant.sum()} of the pairs of systems, such as {a!r} and {b!r}, differ by the "
+            f"same number on all {unit}. Ranks do not tell them apart, and their intervals and "
+            f"p-values are NaN, since errors need differences that vary: take more {unit}."
+        )
 
 
 def _generator(random_state: Seed) -> np.random.Generator:

@@ -21,6 +21,7 @@ from ._statistics import (
     p_values,
     snapped,
     tail_p_values,
+    unit_of,
     with_tails,
 )
 
@@ -95,7 +96,7 @@ def made(
         _warn_of_few(compared, design.measures)
     systems, measures, *_, methods = design
     pairs = design.names()
-    scale, shares = _scale(compared), np.ones(len(measures))
+    scale, shares = unit_of(compared, (0, 2)), np.ones(len(measures))
     scaled = compared / scale[:, None]
     # Both systems of a pair, on the queries on which both are defined.
     sides = [scaled[[a, b]] + 0.0 * (scaled[a] + scaled[b]) for a, b in design.pairs()]
@@ -142,12 +143,6 @@ def _test_title(methods: Methods, of_folds: bool, n_tests: Any) -> str:
     if methods.correction is None or n_tests < 2:
         return title
     return f"{title}, {TITLES[methods.correction]}-corrected for {n_tests} tests"
-
-
-def _scale(values: Floats) -> Floats:
-    """Return a power of two for each measure, to divide by, so that squares stay finite."""
-    largest = np.nanmax(np.abs(values), axis=(0, 2), initial=0.0)
-    return np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023))
 
 
 def _tests(tested: Any, scale: Floats, methods: Methods, shared: float) -> Columns:

@@ -19,9 +19,25 @@ LEAST_FREEDOM = 0.5
 # Scores whose difference is rounding share a rank.
 _ROUNDING = 1e-9
 
+# Variances of differences that are rounding, as shares of those of the two scores and of the
+# largest, which single precision can hold.
+_NO_SPREAD, _OUT_OF_RANGE = 1e-12, 1e-60
+
 
 #: Tells of some items of a group which is above which.
 Apart = Callable[[Ints], Bools]
+
+
+def gap_variances(covariance: Floats) -> Floats:
+    """Return the variances of the differences of all scores; 0 where they are rounding.
+
+    A difference that does not vary has no error, and tells nothing apart.
+    """
+    variance = np.diagonal(covariance)
+    total = variance[:, None] + variance
+    of_gaps = total - 2 * covariance
+    least = np.maximum(_NO_SPREAD * total, _OUT_OF_RANGE * variance.max())
+    return np.where(of_gaps <= least, 0.0, of_gaps)
 
 
 def told_apart(
@@ -41,7 +57,7 @@ def told_apart(
     draws = np.linalg.cholesky(made) @ rng.standard_normal((m, n_draws))
     if np.isfinite(freedom):
         draws /= np.sqrt(rng.chisquare(freedom, n_draws) / freedom)
-    spread = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0.0))
+    spread = np.sqrt(gap_variances(covariance))
     gap = scores[:, None] - scores
     margin = np.where(spread > 0, 0.0, -np.inf)
     bound = _quantile(_largest(draws, spread, margin), _FIRST_STEP * error)
@@ -57,22 +73,19 @@ def told_apart(
 
 
 def told_apart_by_signs(
-    means: Floats, residuals: Floats, error: float, rng: np.random.Generator
+    means: Floats, residuals: Floats, spread: Floats, error: float, rng: np.random.Generator
 ) -> Bools:
     """Return which column is above which, by random signs of the rows of centered values.
 
-    With each draw the errors of the differences are computed anew, as t-tests do.
+    `spread` holds the standard deviations of the differences, 0 of those that tell nothing. With
+    each draw the errors of the differences are computed anew, as t-tests do.
     """
     n = len(residuals)
     draws = residuals.T @ rng.choice(np.array([-1.0, 1.0]), size=(n, _N_DRAWS)) / n
-    square = residuals.T @ residuals / n
-    size = np.diagonal(square)
-    spread = np.sqrt(np.maximum(size[:, None] + size - 2 * square, 0.0))
-    spread[spread <= 1e-12 * np.sqrt(size.max())] = 0.0
     share = np.maximum(_largest(draws, spread, np.where(spread > 0, 0.0, -np.inf)), 0.0)
     t = share * np.sqrt((n - 1) / np.maximum(1 - share**2, 1e-12))
     gap = means[:, None] - means
-    return gap * np.sqrt(n - 1) > _quantile(t, error) * spread
+    return (spread > 0) & (gap * np.sqrt(n - 1) > _quantile(t, error) * spread)
 
 
 def _largest(draws: Floats, spread: Floats, margin: Floats) -> Floats:

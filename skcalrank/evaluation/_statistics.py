@@ -179,6 +179,12 @@ def numbers(place: str, values: Any) -> Floats:
         raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
 
 
+def unit_of(values: Floats, axis: Any = None) -> Any:
+    """Return powers of two, to divide values by along axes so that their squares stay finite."""
+    largest = np.nanmax(np.abs(values), axis=axis, initial=0.0)
+    return np.ldexp(1.0, np.frexp(largest)[1] - 1)
+
+
 def with_tails(values: Floats, share: float | None) -> Floats:
     """Return values of shape (..., n_measures, n_queries), behind them those of tails if any.
 

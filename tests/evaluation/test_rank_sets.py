@@ -82,15 +82,87 @@ def test_a_table_is_a_leaderboard_of_means():
     same = rank_sets(pd.concat([table["w"], table["w"].rename("v")], axis=1))
     assert same.columns["rank"].tolist() == [1, 1]
     assert same.columns["rank_high"].tolist() == [2, 2]
+    np.testing.assert_array_equal(same.difference("w", "v"), [0, np.nan, np.nan, 1, np.nan, 0])
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e12])
+NOISE = made_table(n=30, m=3)
+# Tables in which b and a differ by the same number on all tasks.
+CONSTANT = {
+    "two tasks": {"a": [1.0, 1.0], "b": [0.0, 0.0]},
+    "beside another": {"a": NOISE["w"] + 0.1, "b": NOISE["w"], "c": NOISE["x"]},
+    "of many others": {"a": NOISE["w"] + 1, "b": NOISE["w"], **dict(NOISE), "v": 1e3 * NOISE["x"]},
+    "up to rounding": {"a": np.array([0.1, 0.3, 0.7]) + 0.2, "b": [0.1, 0.3, 0.7]},
+    **{
+        f"{size:g} and noise": {"a": NOISE["w"] + 0.3 + size, "b": NOISE["w"] + size}
+        for size in (1e6, 1e9, 1e10, 1e13)
+    },
+}
+
+
+@pytest.mark.parametrize("case", CONSTANT)
+def test_differences_that_do_not_vary_tell_nothing_apart(case):
+    table = pd.DataFrame(CONSTANT[case])
+    with pytest.warns(UserWarning, match="such as 'a' and 'b', differ by the same number on all"):
+        board = rank_sets(table)
+    a, b = board.items.index("a"), board.items.index("b")
+    assert board.columns["rank"][a] < board.columns["rank"][b]
+    assert not board.above[a, b]
+    gap = board.difference("a", "b")
+    assert np.isnan([gap.low, gap.high, gap.p]).all()
+    assert gap.separated is False
+    if case == "of many others":
+        assert board.above.any()
+
+
+def test_a_system_that_does_not_vary_has_no_interval():
+    board = rank_sets(made_table()[["w", "z"]].assign(c=0.3))
+    row = board.to_frame().set_index("item").loc["c"]
+    assert row[["low", "high", "error"]].isna().all()
+    assert board.difference("z", "c").separated
+    assert board.difference("z", "c").p < 0.05
+
+
+def test_comparisons_tell_no_constant_differences_apart():
+    values = {"a": {"map": [1.0] * 8}, "b": {"map": [0.0] * 8}}
+    comparison = compare_values(values, test="permutation")
+    with pytest.warns(UserWarning, match="same number on all queries"):
+        assert comparison.rank_sets().columns["rank_high"].tolist() == [2, 2]
+
+
+@pytest.mark.filterwarnings("ignore:.* of the pairs of systems")
+@pytest.mark.parametrize(("n", "m"), [(2, 5), (3, 10), (4, 10), (5, 10)])
+def test_equal_systems_on_few_tasks_are_rarely_told_apart(n, m):
+    rng = np.random.default_rng(0)
+    boards = [rank_sets(rng.integers(0, 2, (n, m))) for _ in range(100)]
+    assert sum(board.above.any() for board in boards) <= 5
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e-40, 1e-12, 1e12, 1e40, 1e160, 1e300])
 def test_ranks_do_not_depend_on_the_unit(unit):
+    table = made_table() - 1.0
+    board, expected = rank_sets(unit * table), rank_sets(table)
+    for name in ("item", "rank", "rank_low", "rank_high"):
+        assert board.columns[name].tolist() == expected.columns[name].tolist()
+    for name in ("score", "low", "high", "error"):
+        np.testing.assert_allclose(board.columns[name] / unit, expected.columns[name], rtol=1e-9)
+    gap, theirs = board.difference("z", "w"), expected.difference("z", "w")
+    assert gap.separated is theirs.separated is True
+    # The covariance, a square, may leave the range of numbers.
+    if not 1e-140 < unit < 1e140:
+        assert np.isnan(board.covariance).all()
+    else:
+        assert gap.p == pytest.approx(theirs.p)
+        np.testing.assert_allclose(board.covariance / unit**2, expected.covariance, rtol=1e-9)
+    same = rank_sets(unit * table[["w", "w"]].set_axis(["v", "w"], axis=1))
+    assert same.columns["rank"].tolist() == [1, 1]
+
+
+def test_columns_may_have_units_far_apart():
     table = made_table()
-    assert rank_sets(unit * table).columns["rank"].tolist() == [1, 2, 3, 4]
-    assert rank_sets(unit * table[["w", "w"]].set_axis(["v", "w"], axis=1)).columns[
-        "rank"
-    ].tolist() == [1, 1]
+    board = rank_sets(table.assign(x=1e-50 * table["x"], y=-1e-50 * table["y"]))
+    few = rank_sets(table[["w", "z"]].assign(x=0.0, y=-0.0))
+    assert board.items[::3] == few.items[::3]
+    assert board.above.sum() == few.above.sum()
 
 
 def test_tables_of_all_libraries_have_names():
