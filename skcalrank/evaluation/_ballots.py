@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from ..columns.types import Floats, Ints, Self
 from ..datasets import Columns, needs, table_files
 from ..judgments import Votes, finite_numbers, identifiers
+from ._statistics import unit_of
 from ._strengths import Regression
 
 #: Name of the order effect among the coefficients, and of the logarithm of nu.
@@ -34,7 +35,7 @@ class Ballots(NamedTuple):
     """Votes that have been read, their items in groups.
 
     * `votes`: items and results, in the order of the table.
-    * `covariates` (n_votes, k), with their `names`.
+    * `covariates` (n_votes, k), divided by `units` (k,), with their `names`.
     * `cluster` (n_votes,): number of the cluster; None = each vote is its own.
     * `weight` (n_votes,)
     * `distinct`: items and results of distinct votes, their numbers, and the sums of their weights.
@@ -44,6 +45,7 @@ class Ballots(NamedTuple):
 
     votes: Votes
     covariates: Floats
+    units: Floats
     names: list[str]
     cluster: Ints | None
     weight: Floats
@@ -85,9 +87,9 @@ class Ballots(NamedTuple):
         # A weight of all votes changes neither a score nor an error.
         of_votes = of_votes / of_votes.max()
         of_votes *= of_votes.sum() / (of_votes @ of_votes)
-        counted = _distinct(votes, of_votes)
+        units, counted = unit_of(matrix, 0), _distinct(votes, of_votes)
         groups = _groups(len(votes.items), *counted[:4])
-        return cls(votes, matrix, names, codes, of_votes, counted, *groups)
+        return cls(votes, matrix / units, units, names, codes, of_votes, counted, *groups)
 
     def regression(self, has_ties: bool, *, distinct: bool) -> Regression:
         """Return the rows of a regression: votes, or distinct votes where they tell all.

@@ -163,13 +163,14 @@ class BoardFit(NamedTuple):
         self, points: float, level: float
     ) -> list[tuple[str, float, float, float, float]]:
         """Return name, value, error, and ends of the interval of each coefficient."""
-        m = len(self.ballots.group)
+        m, freedom = len(self.ballots.group), max(self.freedom_of_all, LEAST_FREEDOM)
         names = [*self.ballots.names, TIES]
-        factors = np.array([points] * len(self.ballots.names) + [1.0])[: len(self.theta) - m]
-        at, error = factors * self.theta[m:], factors * np.sqrt(self.variance[m:])
-        reach = stats.t.ppf((1 + level) / 2, self.freedom_of_all) * error
-        columns = (column.tolist() for column in (at, error, at - reach, at + reach))
-        return list(zip(names, *columns))
+        at, error = self.theta[m:], np.sqrt(self.variance[m:])
+        reach = stats.t.ppf((1 + level) / 2, freedom) * error
+        with np.errstate(over="ignore"):
+            units = np.append(self.ballots.units / points, 1.0)[: len(at)]
+            columns = np.array([at, error, at - reach, at + reach]) / units
+        return list(zip(names, *columns.tolist()))
 
 
 def _checked_clusters(model: Regression) -> int:

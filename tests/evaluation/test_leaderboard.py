@@ -164,6 +164,27 @@ def test_weights_of_any_size(factor):
     np.testing.assert_allclose(board.scores, leaderboard(VOTES, weight="w").scores, atol=1e-9)
 
 
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("scale", ["logit", "elo"])
+def test_covariates_of_any_size(factor, scale):
+    options = {**REGRESSION, "ties": "davidson", "scale": scale}
+    expected = leaderboard(VOTES, **options).coefficients
+    estimates = leaderboard(VOTES.assign(z=VOTES["z"] * factor), **options).coefficients
+    numbers = estimates.columns[1:]
+    estimates.loc[0, numbers] = (estimates.loc[0, numbers] * factor).astype(float)
+    pd.testing.assert_frame_equal(estimates, expected, rtol=1e-9)
+
+
+def test_coefficients_of_nearly_one_voter_have_the_freedom_of_items():
+    options = {**REGRESSION, "covariates": ["z"], "cluster": "user"}
+    votes = VOTES.assign(user=np.arange(len(VOTES)) == 0)
+    with pytest.warns(UserWarning, match=r"as much as 1\.0 clusters"):
+        board = leaderboard(votes, **options)
+    quantile = stats.t.ppf(0.975, board.freedom.min())
+    for _, value, error, low, high in board.estimates:
+        assert [value - low, high - value] == pytest.approx([quantile * error] * 2)
+
+
 def test_categories_of_no_vote_are_no_items():
     kinds = pd.CategoricalDtype(["none", *NAMES, "other"])
     board = leaderboard(VOTES.astype({"model_a": kinds, "model_b": kinds}))
