@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..columns import texts
 from ..evaluation import Leaderboard, leaderboard
-from ..persistence import complete_file
 from . import _options as options
-from ._files import refuse_overwriting
+from ._files import output, refuse_overwriting
 from ._text import paragraphs, width
 
 
@@ -53,7 +53,7 @@ def run(args: Namespace) -> str:
     given = {name: getattr(args, name) for name in (*names, "anchor", "scale")}
     board = leaderboard(args.votes, outcomes=_sides(args.outcomes), **given)
     if write is not None:
-        with complete_file(Path(args.output), "w") as file:
+        with output(args.output) as file:
             file.write(write(board))
     coefficients = [
         f"{name}: {value:.3f} [{low:.3f}, {high:.3f}]"
@@ -72,6 +72,11 @@ def _sides(pairs: list[str]) -> dict[str, str]:
     return {word: side for word, _, side in parts}
 
 
+def _csv(board: Leaderboard) -> str:
+    frame = board.to_frame().astype(object)
+    return texts.csv([frame.columns, *frame.where(frame.notna(), None).to_numpy()])
+
+
 def _json(board: Leaderboard) -> str:
     rows = json.loads(board.to_frame().to_json(orient="records", double_precision=15))
     out = {
@@ -84,7 +89,7 @@ def _json(board: Leaderboard) -> str:
 
 
 _WRITERS: dict[str, Callable[[Leaderboard], str]] = {
-    ".csv": lambda board: board.to_frame().to_csv(index=False),
+    ".csv": _csv,
     ".json": _json,
     ".html": lambda board: board.to_html(),
 }

@@ -36,7 +36,7 @@ def test_the_table_is_printed_and_written(capsys, votes, tmp_path, suffix):
     assert "won its vote against group 1" in text
     assert "order_effect:" in text
     assert f"Written:{out}" in "".join(text.split())
-    written = out.read_text()
+    written = out.read_text(encoding="utf-8")
     assert "won its vote against group 1" in written
     if suffix == "json":
         items = json.loads(written)["items"]
@@ -46,6 +46,17 @@ def test_the_table_is_printed_and_written(capsys, votes, tmp_path, suffix):
         assert json.loads(written)["coefficients"][0]["name"] == "order_effect"
     if suffix == "csv":
         assert written.splitlines()[1].startswith("Ann,1,1,")
+        assert written.splitlines()[-1].startswith("Dee,,,,,,,,1,")
+
+
+def test_names_in_files_are_text(tmp_path):
+    names = ["日本", "=cmd()", "a,b"]
+    games = [(a, b, word) for a in names for b in names if a != b for word in ("a", "b")]
+    pd.DataFrame(games, columns=["model_a", "model_b", "winner"]).to_parquet(tmp_path / "v.parquet")
+    out = tmp_path / "board.csv"
+    assert main(["leaderboard", str(tmp_path / "v.parquet"), "--output", str(out)]) == 0
+    assert sorted(pd.read_csv(out, encoding="utf-8")["item"]) == ["'=cmd()", "a,b", "日本"]
+    assert b"\r" not in out.read_bytes()
 
 
 @pytest.mark.filterwarnings("default")

@@ -565,6 +565,47 @@ def test_one_printer_a_language(written):
     assert printing == PRINTERS[written]
 
 
+# -- files -------------------------------------------------------------------------------------
+
+
+def texts_in_the_encoding_of_the_locale(tree):
+    """Calls that open a file as text, or read or write one, and name no encoding."""
+    whole = {"read_text": 0, "write_text": 1}
+    for node in tree:
+        if not isinstance(node, ast.Call) or {"encoding", None} & {k.arg for k in node.keywords}:
+            continue
+        function = getattr(node.func, "id", getattr(node.func, "attr", None))
+        if function in whole:
+            yield from [node] * (len(node.args) <= whole[function])
+        elif getattr(node.func, "id", None) in ("open", "complete_file"):
+            modes = node.args[1:2] + [k.value for k in node.keywords if k.arg == "mode"]
+            if not any("b" in getattr(mode, "value", "") for mode in modes):
+                yield node
+
+
+def test_text_files_have_an_encoding_that_is_not_of_the_locale():
+    assert [
+        place(path, node)
+        for path in FILES
+        for node in texts_in_the_encoding_of_the_locale(nodes(path))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "n"),
+    [
+        ("open(path)", 1),
+        ("open(path, 'w')", 1),
+        ("complete_file(path, mode='w', newline='')", 1),
+        ("path.write_text(text), path.read_text()", 2),
+        ("open(path, 'rb'), open(path, mode='wb'), open(path, 'w', encoding='utf-8')", 0),
+        ("path.read_text('utf-8'), path.write_text(text, 'utf-8'), open(path, mode, **options)", 0),
+    ],
+)
+def test_encodings_of_the_locale_are_seen(code, n):
+    assert len(list(texts_in_the_encoding_of_the_locale(parsed(code)))) == n
+
+
 # -- processes ---------------------------------------------------------------------------------
 
 
