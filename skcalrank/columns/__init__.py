@@ -4,6 +4,7 @@ Rooms import the modules ``arrays``, ``tables``, ``texts`` and ``types``, and th
 """
 
 from ._hash import (
+    by_hash,
     first_equal_rows,
     hash_cells,
     hash_keys,

@@ -76,6 +76,11 @@ def mixed(hashes: Array, seed: int) -> Array:
     return bits ^ (bits >> np.uint64(31))
 
 
+def by_hash(hashes: Array) -> Ints:
+    """Return the order in which queries are drawn by the hashes of their names."""
+    return np.argsort(hashes.view(np.int64), kind="stable")
+
+
 def hash_names(names: Iterable[Any]) -> Array:
     """Return a hash of 64 bits for each name; equal names have equal hashes.
 

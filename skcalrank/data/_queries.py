@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from ..columns import CACHE_CELLS, arrays, hash_names
+from ..columns import CACHE_CELLS, arrays, by_hash, hash_names
 from ..columns.types import Array, ArrayLike, Bools, Floats, Ints
 from ._properties import lazy_property
 from ._workers import workers_of_fit
@@ -136,6 +136,11 @@ class Queries:
     def hashes(self) -> Array:
         """Hash of the name of each query, or its number if there is none."""
         return hash_names(np.arange(self.n_queries) if self.names is None else self.names)
+
+    @property
+    def name_ranks(self) -> Ints:
+        """Place of each query, from 0, in the order of hashes, which no order of rows changes."""
+        return np.argsort(by_hash(self.hashes))
 
     def parts(self, n_rows: int) -> Iterator[tuple[slice, slice, Queries]]:
         """Yield parts of whole queries with about `n_rows` rows each.

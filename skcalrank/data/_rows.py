@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from ..columns import arrays, mixed, tables
 from ..columns.arrays import safe_indexing
@@ -199,8 +200,8 @@ class Rows:
         if self.n_items is not None or (is_grouped and (hashes[1:] >= hashes[:-1]).all()):
             numbers = np.arange(self.n_rows) if self.numbers is None else self.numbers
             return replace(rows, numbers=numbers)
-        place = np.argsort(np.argsort(hashes, kind="stable"))
-        return rows.take(np.argsort(place[self.queries.codes], kind="stable"))
+        place = self.queries.name_ranks[self.queries.codes]
+        return rows.take(np.argsort(place, kind="stable"))
 
     def without_table(self) -> Rows:
         """Return the rows without their table, unless it holds more than `X`."""
@@ -261,7 +262,7 @@ def seed_of(random_state: Any) -> int:
     """Return the seed of draws: 0 for None, the number itself, or a number that is drawn."""
     if random_state is None or isinstance(random_state, Integral):
         return int(random_state or 0)
-    return int(random_state.randint(2**31 - 1))
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _dealt(

@@ -11,10 +11,9 @@ from ..aggregation import position_based
 from ..columns import tables
 from ..columns.arrays import safe_indexing
 from ..columns.types import ArrayLike, Floats, Ints, Matrix
-from ..data import call_step, handed_to, keeping_warnings, warning_once
+from ..data import Rows, call_step, handed_to, keeping_warnings, warning_once
 from ..judgments import ClickSessions
 from ..measures import DCG
-from ..model_selection import QueryKFold
 from ..rankers import AggregatedRanker
 from ..stacking import TabularRanker
 from ._compare import query_names
@@ -107,16 +106,19 @@ def chosen_by_clicks(
     X: Matrix, sessions: ClickSessions, rankers: Mapping[str, Any], theta: Floats
 ) -> ClickChoice:
     """Return the ranker that predicts the clicks on queries it has not seen best."""
+    rows = Rows(np.empty((len(sessions), 0)), sessions, sessions.queries())
+    if (n := rows.queries.n_queries) < _N_FOLDS:
+        raise ValueError(f"sessions must have {_N_FOLDS} training queries at least, got {n}.")
     folds, scores = np.empty(len(sessions), dtype=np.intp), np.empty((len(rankers), len(sessions)))
     with warning_once():
-        for fold, (train, test) in enumerate(QueryKFold(_N_FOLDS).split(X, sessions)):
+        for fold, (train, test) in enumerate(rows.folds(_N_FOLDS)):
             folds[test] = fold
             X_train, X_test = safe_indexing(X, train), safe_indexing(X, test)
             judged = sessions[train]
             for of_ranker, ranker in zip(scores, rankers.values()):
                 fitted = clone(ranker).fit(X_train, judged)
                 of_ranker[test] = scores_by(fitted, X_test, sessions.qid[test])
-        names, queries = list(rankers), sessions.queries()
+        names, queries = list(rankers), rows.queries
         lost = dict.fromkeys(names, 0.0)
         for exponent in EXPONENTS:
             counts = position_based(sessions, theta**exponent)

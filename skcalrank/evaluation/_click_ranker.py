@@ -10,10 +10,9 @@ from sklearn.base import clone
 from ..aggregation import PropensityEstimate
 from ..columns.arrays import safe_indexing
 from ..columns.types import ArrayLike, Estimator, Matrix, Seed
-from ..data import check, keeping_warnings, warning_once
+from ..data import Rows, check, keeping_warnings, seed_of, warning_once
 from ..judgments import ClickSessions
 from ..measures import Measure
-from ..model_selection import QueryShuffleSplit
 from ._choose import EXPONENTS, ClickChoice, chosen_by_clicks, default_candidates, scores_by
 from ._click_models import better_model, perplexities
 from ._compare import named
@@ -141,7 +140,8 @@ def click_ranker(
     confidence_level : float, default=0.95
         Level of the interval and of the lower limit.
     random_state : int, RandomState instance or None, default=0
-        Seed of the split into training and test queries.
+        Seed of the split into training and test queries; None is seed 0. Queries are drawn by their
+        names: other names act as another seed.
 
     Returns
     -------
@@ -192,11 +192,13 @@ def click_ranker(
         if candidates is None
         else named("candidates", candidates)
     )
-    splitter = QueryShuffleSplit(1, test_size=test_size, random_state=random_state)
-    ((train, test),) = splitter.split(X, sessions)
+    check.number("test_size", test_size, "> 0 and < 1")
+    rows = Rows(np.empty((len(sessions), 0)), sessions, sessions.queries())
+    (test,) = rows.held_out(test_size, seed_of(random_state))
+    was_shown = np.bincount(sessions.shown_rows, minlength=len(test)) > 0
     with warning_once():
-        choice = chosen_by_clicks(safe_indexing(X, train), sessions[train], rankers, theta)
-        shown = test[np.bincount(sessions.shown_rows, minlength=len(sessions))[test] > 0]
+        choice = chosen_by_clicks(safe_indexing(X, ~test), sessions[~test], rankers, theta)
+        shown = np.flatnonzero(test & was_shown)
         held_out = sessions[shown]
         scores = scores_by(choice.ranker, safe_indexing(X, shown), held_out.qid)
         options: dict[str, Any] = {"propensity": examined, "confidence_level": confidence_level}
@@ -214,6 +216,6 @@ def click_ranker(
         "impressions": len(sessions.position),
         "clicks": int(sessions.clicked.sum()),
         "documents": len(sessions),
-        "never shown": int((np.bincount(sessions.shown_rows, minlength=len(sessions)) == 0).sum()),
+        "never shown": int((~was_shown).sum()),
     }
     return ClickReport(ranker, choice, examined, estimate, measure.full_name, models, facts)

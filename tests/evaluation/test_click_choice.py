@@ -5,11 +5,11 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 
-from skcalrank import AggregatedRanker, QueryKFold, sample_sessions
+from skcalrank import AggregatedRanker, sample_sessions
 from skcalrank.aggregation import position_based
+from skcalrank.data import Rows
 from skcalrank.evaluation import click_ranker
 from skcalrank.metrics import ndcg_score
-from skcalrank.model_selection import QueryShuffleSplit
 
 THETA = 1 / np.arange(1.0, 7)
 
@@ -26,12 +26,16 @@ def log():
     return X, y
 
 
+def rows_of(y):
+    return Rows(np.empty((len(y), 0)), y, y.queries())
+
+
 def by_definition(ranker, X, y, n_folds, theta=THETA):
     """The criterion of each query, and that of relevances themselves, written with loops."""
     estimate = position_based(y, theta)
     e, t, scores, fold_of = estimate.examinations, estimate.relevance, {}, {}
     queries = np.unique(y.qid)
-    for fold, (train, test) in enumerate(QueryKFold(n_folds).split(X, y)):
+    for fold, (train, test) in enumerate(rows_of(y).folds(n_folds)):
         predicted = clone(ranker).fit(X[train], y[train]).predict(X[test])
         for q in np.unique(y.qid[test]):
             scores[q], fold_of[q] = predicted[y.qid[test] == q], fold
@@ -57,8 +61,8 @@ def of_clicks(row_weight=5, **options):
 
 
 def training_queries(X, y):
-    ((train, _),) = QueryShuffleSplit(1, test_size=0.3, random_state=0).split(X, y)
-    return X[train], y[train]
+    (test,) = rows_of(y).held_out(0.3)
+    return X[~test], y[~test]
 
 
 def test_the_criterion_is_the_reduction_of_the_squared_error(log):
@@ -74,7 +78,7 @@ def test_tests_and_intervals_are_those_of_folds(log):
     assert "corrected resampled t-test" in comparison.test_title
     X, y = training_queries(X, y)
     _, first = np.unique(y.queries().codes, return_index=True)
-    folds = [np.isin(y.qid[first], y.qid[test]) for _, test in QueryKFold(5).split(X, y)]
+    folds = [np.isin(y.qid[first], y.qid[test]) for _, test in rows_of(y).folds(5)]
     expected = [[[of[0, fold].mean() for fold in folds]] for of in comparison.values]
     np.testing.assert_allclose(comparison.fold_values, expected)
     means = comparison.fold_values[:, 0]

@@ -7,8 +7,8 @@ from sklearn.linear_model import Ridge
 
 from skcalrank import sample_sessions
 from skcalrank.aggregation import fit_propensities
+from skcalrank.data import Rows
 from skcalrank.evaluation import click_ranker, offline_evaluate
-from skcalrank.model_selection import QueryShuffleSplit
 
 THETA = 1 / np.arange(1.0, 7)
 
@@ -30,7 +30,7 @@ def test_the_report_is_of_the_steps():
     prior = FrozenEstimator(Ridge().fit(X, X[:, 1]))
     report = click_ranker(X, y, propensity=THETA, prior=prior, measure="dcg@3")
     assert "shrunk" in report.choice.comparison.systems
-    ((_, test),) = QueryShuffleSplit(1, test_size=0.3, random_state=0).split(X, y)
+    (test,) = Rows(X, y, y.queries()).held_out(0.3)
     scores, held_out = report.choice.ranker.predict(X[test]), y[test]
     exponents = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5]
     estimate = offline_evaluate(scores, held_out, "dcg@3", propensity=THETA, exponents=exponents)
@@ -49,7 +49,7 @@ def test_the_error_of_fitted_propensities_is_that_of_all_sessions():
     report = click_ranker(X, y)
     fitted = fit_propensities(y)
     assert str(report).splitlines()[1] == str(report.propensity) == str(fitted)
-    ((_, test),) = QueryShuffleSplit(1, test_size=0.3, random_state=0).split(X, y)
+    (test,) = Rows(X, y, y.queries()).held_out(0.3)
     scores, held_out = report.choice.ranker.predict(X[test]), y[test]
     estimate = offline_evaluate(scores, held_out, "dcg@5", propensity=fitted)
     assert estimate[:5] == report.estimate[:5]
@@ -65,6 +65,27 @@ def test_a_ranker_that_is_not_better_is_not_safe():
     assert not report.estimate.safety
     assert "not shown to be safe" in str(report)
     assert str(report).endswith("is never better.")
+
+
+@pytest.mark.parametrize("n_queries", [1, 2, 5])
+def test_few_training_queries_are_refused(n_queries):
+    X, y = made()
+    rows = y.qid < n_queries
+    with pytest.raises(ValueError, match="must have 5 training queries at least, got"):
+        click_ranker(X[rows], y[rows], propensity=THETA)
+
+
+@pytest.mark.parametrize("test_size", [0, 1, "half", None])
+def test_the_share_of_held_out_queries_is_one(test_size):
+    X, y = made()
+    with pytest.raises(ValueError, match="test_size must be a finite number > 0 and < 1"):
+        click_ranker(X, y, propensity=THETA, test_size=test_size)
+
+
+def test_what_is_no_seed_is_refused():
+    X, y = made()
+    with pytest.raises(ValueError, match="cannot be used to seed"):
+        click_ranker(X, y, propensity=THETA, random_state="seed")
 
 
 def test_a_log_of_one_order_is_refused():
