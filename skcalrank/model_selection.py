@@ -115,7 +115,8 @@ class QueryKFold(_QuerySplitter):
         Whether to shuffle the queries first. Otherwise, folds are runs of queries in order of
         first appearance.
     random_state : int, RandomState instance or None, default=None
-        Seed for shuffling. Ignored if `shuffle` is false.
+        Seed for shuffling, which also begins with the order of first appearance. Ignored if
+        `shuffle` is false.
 
     See Also
     --------
@@ -156,7 +157,8 @@ class QueryShuffleSplit(_QuerySplitter):
         Share (float) or number (int) of queries in each part. If one is None, it is the
         complement of the other; if both are None, a tenth of the queries is in the test part.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random splits.
+        Seed of the random splits, which draw from the queries in order of first appearance: rows in
+        another order are another split.
 
     See Also
     --------

@@ -136,4 +136,5 @@ def _rows(data: Any) -> tuple[Array, Any, Ints]:
     """Return features, target and number of the query of each row."""
     if hasattr(data, "positions"):
         return data.X, -data.positions, np.arange(len(data.positions))
-    return data.X, RankingTarget(data.y, data.qid), check.queries(data.qid, len(data.y)).codes
+    queries = check.queries(data.qid, len(data.y))
+    return data.X, RankingTarget(data.y, data.qid), queries.name_ranks[queries.codes]

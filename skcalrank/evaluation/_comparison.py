@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..columns import texts
+from ..columns import by_hash, hash_names, texts
 from ..columns.types import Array, Axes, Floats
 from ..data import check, warn
 from ._comparison_tables import TABLES, table_of
@@ -336,6 +336,7 @@ class Comparison:
                 "it on compare(...) of scores on a test set."
             )
         values = self.values[:, 0 if measure is None else self._number_of(measure)].T
+        values = values[by_hash(hash_names(self.queries))]
         return rank_values(
             values[~np.isnan(values).any(axis=1)], self.systems, "queries", self.confidence_level
         )

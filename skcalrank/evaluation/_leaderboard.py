@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from scipy import stats
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from ..columns import tables
+from ..columns import by_hash, hash_names, tables
 from ..columns.types import Array, ArrayLike, Axes, Bools, Floats, Ints, Seed
 from ..data import check, warn
 from ._ballots import Ballots, table_of_votes
@@ -377,7 +377,8 @@ def leaderboard(
     confidence_level : float, default=0.95
         Level of intervals, and of all rank sets together.
     random_state : int, RandomState instance or None, default=0
-        Seed of the draws of rank sets, and above 2,000 items of errors.
+        Seed of the draws of rank sets, and above 2,000 items of errors, which then depend on the
+        order of the votes.
 
     Returns
     -------
@@ -546,7 +547,8 @@ def rank_sets(
     confidence_level : float, default=0.95
         Level of intervals, and of all rank sets together.
     random_state : int, RandomState instance or None, default=0
-        Seed of the sign changes.
+        Seed of the sign changes, which are drawn for the index of a DataFrame of pandas; in other
+        tables for the numbers of the rows.
 
     Returns
     -------
@@ -590,6 +592,8 @@ def rank_sets(
     check.share("confidence_level", confidence_level)
     matrix = numbers("values", values)
     names = tables.column_names(values) or range(matrix.shape[-1] if matrix.ndim else 0)
+    if hasattr(values, "iloc"):
+        matrix = matrix[by_hash(hash_names(cast(Any, values).index))]
     return rank_values(matrix, names, "tasks", confidence_level, random_state)
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..columns import by_hash, hash_names
 from ..columns.types import Array, Floats, Ints
 from ..data import warn
 from ._comparison import Comparison, Difference, Estimate
@@ -15,6 +16,7 @@ from ._statistics import (
     Methods,
     Moments,
     adjusted,
+    draws,
     effect_sizes,
     intervals,
     max_t,
@@ -91,8 +93,11 @@ def made(
 
     `shared` says how much folds have in common, as in :meth:`Moments.error`.
     """
-    compared = values if folds is None else folds
-    if folds is None:
+    compared = folds
+    if compared is None:
+        # Without draws the order of sums is that of means elsewhere.
+        order = by_hash(hash_names(design.queries)) if draws(design.methods) else slice(None)
+        compared = np.ascontiguousarray(values[..., order])
         _warn_of_few(compared, design.measures)
     systems, measures, *_, methods = design
     pairs = design.names()

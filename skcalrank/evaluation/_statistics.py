@@ -109,8 +109,9 @@ class Methods:
         non-inferiority: a system that is significantly above it is worse by less than the margin.
         With equal systems at minus the margin, half of `1 - confidence_level` are found so.
     random_state : int, RandomState instance or None, default=0
-        Seed of the bootstrap and of the permutation test. Results do not depend on the number of
-        threads.
+        Seed of the bootstrap and of the permutation test. Queries are drawn in the order of hashes
+        of their names, so that results depend neither on the order of the rows nor on the number
+        of threads; values in arrays are drawn in the order given.
 
     See Also
     --------
@@ -165,6 +166,12 @@ class Methods:
                 "correction must not be 'max-t' unless test='permutation' and tail=None, got "
                 f"test={self.test!r}, tail={self.tail!r}."
             )
+
+
+def draws(methods: Methods) -> bool:
+    """Return whether signs or samples of queries are drawn."""
+    by_chance = methods.test == "permutation", methods.interval == "bootstrap-t"
+    return any(by_chance) or methods.tail is not None
 
 
 def numbers(place: str, values: Any) -> Floats:

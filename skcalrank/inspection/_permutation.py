@@ -95,7 +95,8 @@ def query_permutation_importance(
     n_repeats : int, default=5
         Number of times that each group is shuffled.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles.
+        Seed of the shuffles. They depend on the names of the queries, whatever their order, and on
+        the order of the documents within them.
 
     Returns
     -------
@@ -173,10 +174,11 @@ def _shuffled(
     X: Any, columns: list[Any], known: list[Any], constant: list[bool], queries: Queries, rng: Any
 ) -> Any:
     """Return X with columns shuffled together: within the queries, constant ones among these."""
-    rows = queries.group(np.arange(queries.n_rows))
+    place = queries.name_ranks[queries.codes]
+    rows, first = np.argsort(place, kind="stable"), np.unique(place, return_index=True)[1]
     within: Ints = np.empty_like(rows)
-    within[rows] = np.lexsort((rng.random(queries.n_rows), queries.codes))
-    among = rows[queries.ptr[:-1]][rng.permutation(queries.n_queries)][queries.codes]
+    within[rows] = rows[np.lexsort((rng.random(queries.n_rows), place[rows]))]
+    among = first[rng.permutation(queries.n_queries)][place]
     out = X.clone() if hasattr(X, "clone") else X.copy()
     for column, is_constant in zip(columns, constant):
         values, order = _column(X, column, known), among if is_constant else within

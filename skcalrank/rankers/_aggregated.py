@@ -78,7 +78,7 @@ class AggregatedRanker(JudgmentRanker):
         Number of random subsets of judgments of a query, for queries that have more subsets of size
         `order`. More draws reduce `standard_error_`.
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing subsets.
+        Seed for drawing subsets, query after query: rows in another order are another draw.
 
     Attributes
     ----------

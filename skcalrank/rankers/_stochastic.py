@@ -55,7 +55,8 @@ class StochasticAggregatedRanker(JudgmentRanker):
     fit_intercept : bool, default=True
         Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing queries and judgments.
+        Seed for drawing queries and judgments, which are numbered: rows in another order are
+        another draw.
     verbose : int, default=0
         1 prints the number of updates done.
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..columns import by_hash
 from ..columns.types import ArrayLike, Floats, Ints, Labels, Matrix, Seed
 from ..data import check
 from ._cutoff import GuaranteedCutoff
@@ -47,6 +48,7 @@ def on_halves(
     judged = Judged(queries, labels, queries.group(scores), cutoff.relevance_level)
     shares = shares_of("recall" if cutoff.loss == "no_answer" else cutoff.loss)
     matters = queries.max(shares(judged)) > 0
+    places = np.argsort(by_hash(queries.hashes[matters]))
     judged, values = judged.take(matters), queries.group(values)[queries.repeat(matters)]
     queries = judged.queries
     mass, n = masses(shares(judged), queries), queries.n_queries
@@ -62,7 +64,7 @@ def on_halves(
     rng = check_random_state(random_state)
     totals, counts = np.zeros((2, len(promises), n)), np.zeros(n)
     for _ in range(n_splits):
-        calibrates = rng.permutation(n) < n // 2
+        calibrates = rng.permutation(n)[places] < n // 2
         rows = queries.repeat(calibrates)
         counts += ~calibrates
         for number, promise in enumerate(promises):

@@ -45,7 +45,7 @@ def rank_stability(
     n_draws : int, default=100
         Number of draws.
     random_state : int, RandomState instance or None, default=0
-        Seed of the draws.
+        Seed of the draws. They do not depend on the order of the rows.
 
     Returns
     -------
@@ -82,7 +82,9 @@ def rank_stability(
     for _ in range(n_draws):
         drawn = rng.randint(queries.n_queries, size=queries.n_queries)
         counts = np.bincount(drawn, minlength=queries.n_queries).astype(float)
-        fitted = adapted(clone(ranker)).fit(X, y, qid, sample_weight=counts[queries.codes])
+        fitted = adapted(clone(ranker)).fit(
+            X, y, qid, sample_weight=counts[queries.name_ranks][queries.codes]
+        )
         scores = scores_of(fitted, X_new, of_new, True)
         out.append(of_new.ungroup(positions(of_new.group(scores), of_new)))
     return np.array(out)

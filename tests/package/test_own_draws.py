@@ -4,12 +4,13 @@ Default folds, queries held out for early stopping, and those on which mixtures 
 drawn by hashes of names. Rounding, units, dtypes, containers, another column and the order of the
 queries draw the same ones, so that the models differ by what rounding moves.
 
-The exception are draws of judgments, which are numbered.
+What a public function draws of queries depends on the seed and these names alone, too. Exceptions
+have a reason: draws of judgments, which are numbered, and of what has no names.
 """
 
 from contextlib import contextmanager
 from functools import cache
-from inspect import getdoc, signature
+from inspect import getdoc, isclass, signature
 
 import numpy as np
 import pytest
@@ -17,10 +18,10 @@ from boosting_cases import ENGINES
 from every_estimator import (
     EVERY_ESTIMATOR,
     linear_members,
-    scoring_classes,
     small_boosted,
     small_tabular,
 )
+from public import public_names
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -31,6 +32,7 @@ from skcalrank import (
     AveragePrecisionRanker,
     BoostedRanker,
     CalibratedRankerCV,
+    ClickSessions,
     GuaranteedCutoff,
     LeastSquaresRankerCV,
     NDCGRanker,
@@ -38,9 +40,15 @@ from skcalrank import (
     PreferenceTarget,
     StackingRanker,
     TabularRanker,
+    calibration,
+    displays,
+    evaluation,
+    inspection,
+    reliability,
     sample_comparisons,
 )
 from skcalrank.data import Rows
+from skcalrank.datasets import RankingData, make_subset_ranking
 from skcalrank.rankers import LeastSquaresPairRanker, StochasticAggregatedRanker
 
 N_QUERIES, N_DOCUMENTS = 24, 8
@@ -258,6 +266,145 @@ def test_whoever_draws_is_a_case_and_says_so(case, rng):
         assert type(estimator) not in {BoostedRanker, StackingRanker, TabularRanker}
 
 
+# -- draws of functions ----------------------------------------------------------------------
+
+
+def compared(result):
+    """Numbers of a comparison that its methods draw."""
+    means = np.array([[row.low, row.high] for row in result.estimates])
+    return means, np.array([[row.low, row.high, row.p_adjusted] for row in result.differences])
+
+
+def comparing(**methods):
+    """The function from rows to what these methods draw of a comparison."""
+
+    def draw(X, y, qid):
+        scores = dict(zip("abc", X.T))
+        options = {"baseline": "b", "n_resamples": 500, **methods}
+        result = evaluation.compare(y, scores, ["ndcg@3"], qid=qid, **options)
+        values = {name: {"ndcg": result.values[k, 0]} for k, name in enumerate(scores)}
+        named = {
+            name: {"ndcg": dict(zip(result.queries.tolist(), of["ndcg"]))}
+            for name, of in values.items()
+        }
+        again = evaluation.compare_values(named, **options)
+        for one, two in zip(compared(result), compared(again)):
+            np.testing.assert_array_equal(one, two)
+        return compared(result)
+
+    return draw
+
+
+def ranked(X, y, qid):
+    """Whom of many systems a table of tasks, or a comparison by queries, has above whom."""
+    pandas = pytest.importorskip("pandas")
+    tasks = qid[np.sort(np.unique(qid, return_index=True)[1])]
+    factors, gains = np.random.default_rng(0).normal(size=(4, 30)), np.arange(30) / 30
+    values = [X[qid == task].mean(0) @ factors + y[qid == task].mean() * gains for task in tasks]
+    table = pandas.DataFrame(values, index=tasks).add_prefix("system ")
+    named = {name: {"m": dict(of)} for name, of in table.items()}
+    boards = evaluation.rank_sets(table), evaluation.compare_values(named).rank_sets()
+    assert (boards[0].above == boards[1].above).all()
+    return [boards[0].above]
+
+
+def clicked(X, y, qid):
+    """A report of sessions that show the rows of a query in the order of their first features."""
+    of_queries = [np.flatnonzero(qid == name) for name in np.unique(qid)]
+    sessions = [rows[np.argsort(X[rows, k])] for rows in of_queries for k in range(3)]
+    clicks = [1 + np.flatnonzero(y[rows] + X[rows, 3] > 2) for rows in sessions]
+    log = ClickSessions(qid, sessions, clicks)
+    report = evaluation.click_ranker(X, log, propensity=1 / np.arange(1.0, N_DOCUMENTS + 1))
+    return report.estimate[:3], list(report.choice.lost.values()), report.ranker.ranker_.coef_
+
+
+def positions(X, y, qid):
+    new = np.random.default_rng(1).normal(size=(20, 4))
+    options = {"X_new": new, "qid_new": np.zeros(20), "n_draws": 5}
+    return [reliability.rank_stability(NDCGRanker(), X, y, qid, **options)]
+
+
+def curves(X, y, qid):
+    pytest.importorskip("matplotlib")
+    cutoff = clone(DRAWING["cutoff-3"]).fit(X, y, qid)
+    display = displays.CutoffDisplay.from_estimator(
+        cutoff, X, y, qid=qid, alpha=[0.3, 0.5], n_splits=3
+    )
+    return *display.loss.values(), *display.kept.values()
+
+
+def shuffled_columns(X, y, qid):
+    """Importance of columns that vary within the queries, and of one that does not."""
+    X = np.column_stack([X[:, :2], np.unique(qid, return_inverse=True)[1]])
+    ranker = BoostedRanker(engine="sklearn", loss="pairwise_squared", n_estimators=3)
+    ranker.fit(X, y * (X[:, 2] > N_QUERIES // 2), qid)
+    found = inspection.query_permutation_importance(ranker, X, y, qid, random_state=0)
+    return found.importances, found.errors
+
+
+def regrets(X, y, qid):
+    pytest.importorskip("pandas")
+    test = make_subset_ranking(n_queries=20, n_features=4, random_state=0)
+    options = {"test": test, "n_samples": [10], "n_repeats": 3, "random_state": 0}
+    data = RankingData(X, y, qid)
+    return [calibration.regret_curve({"ndcg": NDCGRanker()}, data, **options)["regret"]]
+
+
+#: Public functions that draw queries, by the names that have `random_state`: arrays that they
+#: return for X, y and qid.
+FUNCTIONS = {
+    "Methods": [
+        comparing(test="permutation"),
+        comparing(test="permutation", correction="max-t"),
+        comparing(interval="bootstrap-t"),
+        comparing(tail=0.3),
+    ],
+    "rank_sets": [ranked],
+    "click_ranker": [clicked],
+    "rank_stability": [positions],
+    "CutoffDisplay.from_estimator": [curves],
+    "query_permutation_importance": [shuffled_columns],
+    "regret_curve": [regrets],
+}
+
+#: Functions that draw documents, which have no names: their order within a query counts.
+OF_DOCUMENTS = {"query_permutation_importance"}
+
+#: What else has `random_state`, and why the order of the queries may count, or cannot.
+OTHERS = {
+    "QueryKFold": "numbers queries in the order of first appearance, as KFold numbers rows",
+    "QueryShuffleSplit": "numbers queries in the order of first appearance, as ShuffleSplit does",
+    "train_test_query_split": "is a split of QueryShuffleSplit",
+    "leaderboard": "draws errors of items, which are sorted; above 2,000 of votes, as is said",
+    "sample_comparisons": "makes data",
+    "sample_sessions": "makes data",
+    "load_digits_queries": "makes data",
+    "make_label_ranking": "makes data",
+    "make_offers": "makes data",
+    "make_subset_ranking": "makes data",
+    "LabelDistribution.random": "has no queries",
+    "find_counterexample": "has no queries",
+    "feedback_arc_positions": "has no queries",
+}
+
+
+@pytest.mark.parametrize("order", ["queries", "rows"])
+@pytest.mark.parametrize(
+    ("name", "draw"), [(name, draw) for name, draws in FUNCTIONS.items() for draw in draws]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_functions_draw_queries_by_their_names(name, draw, order, rng):
+    if order == "rows" and name in OF_DOCUMENTS:
+        pytest.skip("draws documents")
+    X, y, qid = problem(rng)
+    blocks = np.argsort(rng.permutation(N_QUERIES)[qid], kind="stable")
+    rows = blocks if order == "queries" else rng.permutation(len(y))
+    qid = np.array([f"query {k}" for k in qid])
+    expected, found = draw(X, y, qid), draw(X[rows], y[rows], qid[rows])
+    for one, two in zip(expected, found):
+        np.testing.assert_allclose(two, one, rtol=1e-9, atol=1e-12)
+
+
 # -- draws of judgments ----------------------------------------------------------------------
 
 #: Rankers that draw judgments of all queries by one generator, query after query, so that the order
@@ -275,10 +422,30 @@ OF_EQUAL_DOCUMENTS = [
 ]
 
 
-def test_every_ranker_with_a_seed_is_a_case():
-    seeded = {cls for cls in scoring_classes() if "random_state" in signature(cls).parameters}
-    cases = [*OF_JUDGMENTS, *OF_EQUAL_DOCUMENTS, *DRAWING.values()]
-    assert seeded <= {type(ranker) for ranker in cases}
+EVERY_RANKER = [*OF_JUDGMENTS, *OF_EQUAL_DOCUMENTS, *DRAWING.values()]
+
+
+def seeded():
+    """Names of public functions, methods and classes that have a seed."""
+    public = dict(public_names())
+    for name, cls in public_names().items():
+        if isclass(cls):
+            names = [method for method in vars(cls) if not method.startswith("_")]
+            public |= {f"{name}.{method}": getattr(cls, method, None) for method in names}
+    return {name for name, of in public.items() if callable(of) and has_seed(of)}
+
+
+def has_seed(routine):
+    try:
+        return "random_state" in signature(routine).parameters
+    except ValueError:  # methods of C
+        return False
+
+
+def test_whatever_has_a_seed_is_a_case():
+    rankers = {type(ranker).__name__ for ranker in EVERY_RANKER}
+    assert not {*FUNCTIONS} & {*OTHERS}
+    assert {*FUNCTIONS, *OTHERS} <= seeded() <= {*FUNCTIONS, *OTHERS, *rankers}
 
 
 @pytest.mark.parametrize("ranker", OF_JUDGMENTS, ids=lambda ranker: type(ranker).__name__)
