@@ -98,7 +98,7 @@ class PairJudgments(Judgments):
         )
 
     def keep(self, ids: Ints) -> PairJudgments:
-        queries = _queries_of(self.queries, ids)
+        queries = self.queries.some(ids)
         pairs, pair_ptr = arrays.ranges(self.pair_ptr, ids)
         judgments, ptr = arrays.ranges(self.ptr, ids)
         preferences, preference_ptr = arrays.ranges(self.preference_ptr, judgments)
@@ -117,7 +117,7 @@ class PairJudgments(Judgments):
         )
 
     def keep_only(self, ids: Ints, judgments: Ints) -> PairJudgments:
-        queries, ptr = _queries_of(self.queries, ids), _even_ptr(ids, judgments)
+        queries, ptr = self.queries.some(ids), _even_ptr(ids, judgments)
         preferences, preference_ptr = arrays.ranges(self.preference_ptr, judgments)
         pair, forward = np.divmod(self.slot[preferences], 2)
         moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(preference_ptr[ptr]))
@@ -186,7 +186,7 @@ class SessionJudgments(Judgments):
         return self._with(ids, judgments, _even_ptr(ids, judgments))
 
     def _with(self, ids: Ints, chosen: Ints, ptr: Ints) -> SessionJudgments:
-        queries = _queries_of(self.queries, ids)
+        queries = self.queries.some(ids)
         sessions = self.sessions.choose(chosen)
         moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(sessions.ptr[ptr]))
         sessions = sessions.renumbered(queries.codes, sessions.shown_rows + moved)
@@ -269,12 +269,6 @@ def _smallest_keys(counts: Ints, order: int, rng: np.random.RandomState) -> Ints
 def _even_ptr(ids: Ints, judgments: Ints) -> Ints:
     """Return pointers to equally many judgments of each query."""
     return np.linspace(0, len(judgments), len(ids) + 1).round().astype(np.intp)
-
-
-def _queries_of(queries: Queries, ids: Ints) -> Queries:
-    """Select queries by index; repeated indices duplicate the query."""
-    names = ids if queries.names is None else queries.names[ids]
-    return Queries(np.append(0, np.cumsum(queries.sizes[ids])), names=names)
 
 
 def _by_judgment(query: Ints, judgment: Array) -> tuple[Ints, Ints]:

@@ -160,20 +160,18 @@ def score_by_partition(ranker: BaseRanker, X: Any, y: Any, qid: Any, sample_weig
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     check_named(parts, y, qid)
     sums = tree(parts.map(_score_part, _light(ranker), measure), _add_scores)
-    total, weight, n_defined = compute(sums[:3])
-    if not n_defined:
-        return undefined_mean(measure)
-    if not weight:
-        raise ValueError("sample_weight must be positive on a query that counts, got zeros only.")
-    return total / weight
+    total, weight, of_all = compute(sums[:3])
+    if sample_weight is not None and not of_all:
+        raise ValueError("sample_weight must be positive for some row, got zeros only.")
+    return total / weight if weight else undefined_mean(measure)
 
 
 def _score_part(
     ranker: BaseRanker, measure: Any, number: int, *, X: Any, y: Any, qid: Any, sample_weight: Any
-) -> tuple[float, float, int, dict[Any, int]]:
-    """Return sum of values, sum of weights, number of defined queries, and names of queries."""
+) -> tuple[float, float, float, dict[Any, int]]:
+    """Return sums of values, of their weights and of all weights, and the names of queries."""
     if not X.shape[0]:
-        return 0.0, 0.0, 0, {}
+        return 0.0, 0.0, 0.0, {}
     qid = check.carried_qid(y, qid)
     require_qid(ranker, qid, "score")
     check.one_query(y, qid, type(ranker).__name__, least=np.inf, call="ranker.score(X, {})")
@@ -187,14 +185,14 @@ def _score_part(
         weight = check.query_weights(weight, queries, scores.ndim == 2)
     weight = np.ones(len(values)) if weight is None else weight
     defined = ~np.isnan(values)
-    total = float(values[defined] @ weight[defined])
-    return total, float(weight[defined].sum()), int(defined.sum()), names_of(number, qid=qid)
+    total, of_all = float(values[defined] @ weight[defined]), float(weight.sum())
+    return total, float(weight[defined].sum()), of_all, names_of(number, qid=qid)
 
 
-def _add_scores(parts: list[tuple[float, float, int, dict[Any, int]]]) -> tuple[Any, ...]:
+def _add_scores(parts: list[tuple[float, float, float, dict[Any, int]]]) -> tuple[Any, ...]:
     """Return the sums of some partitions."""
-    totals, weights, defined, names = zip(*parts)
-    return sum(totals), sum(weights), sum(defined), check_disjoint(list(names))
+    totals, weights, of_all, names = zip(*parts)
+    return sum(totals), sum(weights), sum(of_all), check_disjoint(list(names))
 
 
 #: What does the work of each method of a ranker.

@@ -167,6 +167,11 @@ class Queries:
             self._parts[n_rows] = [everything] if whole else list(self.parts(n_rows))
         return self._parts[n_rows]
 
+    def some(self, which: Array) -> Queries:
+        """Return some queries, by a mask or by their numbers; repeated numbers duplicate them."""
+        names = np.arange(self.n_queries) if self.names is None else self.names
+        return Queries(np.append(0, np.cumsum(self.sizes[which])), names=names[which])
+
     # -- from row order to grouped order and back ---------------------------------
 
     def group(self, values: NDArray[Kind]) -> NDArray[Kind]:

@@ -250,7 +250,8 @@ class MeasureAtKDisplay(Display):
         # Evaluating the measure without cutoff first makes all cutoffs share one sort.
         measures = {None: of_any_k} | {at: replace(of_any_k, k=int(at)) for at in cutoffs}
         scores, weight = target.scores(y_score), target.query_weight(sample_weight)
-        ((_, *values),) = (of.values() for of in target.values(measures, [scores], policies))
+        target, rows, weight = target.of_weight(weight)
+        ((_, *values),) = (of.values() for of in target.values(measures, [scores[rows]], policies))
         weight = np.ones(target.queries.n_queries) if weight is None else weight
         of_mean = _mean_and_error(np.column_stack(values), weight, empty)
         display = cls(k=cutoffs, **of_mean, measure_name=of_any_k.name, name=name)

@@ -142,9 +142,7 @@ class JudgedTarget:
     def _human_rows(self) -> tuple[Bools, Queries]:
         """Return which rows are of queries of people, and these queries."""
         queries, kept = self.judge.queries, self.is_human
-        names = np.flatnonzero(kept) if queries.names is None else queries.names[kept]
-        ends = np.cumsum(queries.sizes[kept])
-        return queries.repeat(kept), Queries(np.append(0, ends), names=names)
+        return queries.repeat(kept), queries.some(kept)
 
     def _sum_targets(self, measure: Any, rows: Bools, queries: Queries) -> tuple[Floats, Floats]:
         """Return targets of the documents of people's queries, with the judge's and without.

@@ -81,7 +81,8 @@ def measure_score(
         Value assigned to queries for which the measure is undefined (0/0). If None, "skip", or as
         in `convention`.
     sample_weight : array-like of shape (n_rows,), default=None
-        Weights of the rows. The weight of a query is the mean over its rows.
+        Weights of the rows. The weight of a query is the mean over its rows; with weight 0 it is
+        left out of the mean.
     average : bool, default=True
         Whether to return the mean over queries. If False, return one value per query, in order of
         first appearance, with NaN where a query is skipped.

@@ -1,7 +1,7 @@
 """Values of measures for labels, queries and scores that are checked: one path for all callers."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,23 +114,33 @@ class CheckedTarget:
         policies: RowPolicies,
     ) -> dict[Any, Any]:
         """Return the mean of each measure, for checked scores and weights of the queries."""
-        (values,) = self.values(measures, [scores], policies, weight)
+        target, rows, weight = self.of_weight(weight)
+        if not target.queries.n_queries:  # those of positive weight rank nothing
+            return {name: undefined_mean(measure) for name, measure in measures.items()}
+        (values,) = target.values(measures, [scores[rows]], policies)
         return {
             name: mean_of_queries(v, weight, policies.empty, measures[name])
             for name, v in values.items()
         }
 
-    def values(
-        self,
-        measures: Mapping[Any, Measure],
-        scores: Iterable[Floats],
-        policies: RowPolicies,
-        weight: Floats | None = None,
-    ) -> list[dict[Any, Floats]]:
-        """Return the values of each query by measure, for each of several checked scores.
+    def of_weight(self, weight: Floats | None) -> tuple[Self, Any, Floats | None]:
+        """Return the target of the queries of positive weight, their rows, and their weights.
 
-        Labels of queries of weight 0 set no scale.
+        The rows are those of checked scores.
         """
+        if weight is None or weight.all():
+            return self, slice(None), weight
+        counts = weight > 0
+        rows: Any = self.queries.repeat(counts)
+        if isinstance(self.y, PreferenceTarget):  # in row order
+            rows = self.queries.group(np.arange(self.queries.n_rows))[rows]
+        y = self.y[counts if getattr(self.y, "n_items", None) else rows]
+        return replace(self, y=y, queries=self.queries.some(counts)), rows, weight[counts]
+
+    def values(
+        self, measures: Mapping[Any, Measure], scores: Iterable[Floats], policies: RowPolicies
+    ) -> list[dict[Any, Floats]]:
+        """Return the values of each query by measure, for each of several checked scores."""
         if isinstance(self.y, PreferenceTarget):
             return [
                 {name: self._of_preferences(m, s, policies) for name, m in measures.items()}
@@ -138,9 +148,7 @@ class CheckedTarget:
             ]
         scores = list(scores)
         warn_unless_grades(measures.values(), self.y)
-        of_scale = check.labels_that_count(self.y, self.queries, weight)
-        labels_of = {n: self.y if m.is_scaled else of_scale for n, m in measures.items()}
-        scaled = {name: m.scaled_to(labels_of[name]) for name, m in measures.items()}
+        scaled = {name: measure.scaled_to(self.y) for name, measure in measures.items()}
         out: list[dict[Any, Floats]] = [
             {name: np.empty(self.queries.n_queries) for name in scaled} for _ in scores
         ]
@@ -151,7 +159,7 @@ class CheckedTarget:
             numbers, rows, queries = some
             rankings = [Ranked(s[rows], queries, policies.ties) for s in scores]
             for name in by_need:
-                labels = MeasuredLabels(scaled[name], labels_of[name][rows], queries)
+                labels = MeasuredLabels(scaled[name], self.y[rows], queries)
                 for values, ranked in zip(out, rankings):
                     values[name][numbers] = labels.values(ranked, policies.empty)
 
@@ -210,10 +218,11 @@ class PreparedScore:
         empty: str = "skip",
     ) -> None:
         shares = check.sample_weight(weight, len(y), queries, only_shares=True)
-        if not measure.is_scaled:
-            y = check.labels_that_count(y, queries, shares)
+        target, self._rows, self._weight = CheckedTarget(y, queries, y.shape).of_weight(
+            None if shares is None else queries.mean(shares)
+        )
+        y, queries = target.y, target.queries
         self._measure, self._policies = measure.scaled_to(y), RowPolicies(ties, empty)
-        self._weight = None if shares is None else queries.mean(shares)
         self._unit = 1.0 if shares is None else float(np.max(weight) / shares.max())
         self._n_queries = queries.n_queries
         self._parts = [
@@ -224,8 +233,7 @@ class PreparedScore:
     @property
     def is_defined(self) -> bool:
         """Whether the measure is defined on a query of positive weight."""
-        undefined = np.concatenate([labels.undefined for *_, labels in self._parts])
-        return not undefined.all() and (self._weight is None or self._weight[~undefined].any())
+        return not all(labels.undefined.all() for *_, labels in self._parts)
 
     def __call__(self, scores: np.ndarray) -> float:
         """Return the mean over the queries, for scores in grouped order."""
@@ -246,6 +254,7 @@ class PreparedScore:
 
     def _values(self, scores: Floats) -> Floats:
         values, policies = np.empty(self._n_queries), self._policies
+        scores = scores[self._rows]
 
         def evaluate_some(some: tuple[Any, Any, MeasuredLabels]) -> None:
             numbers, rows, labels = some
@@ -289,18 +298,19 @@ def undefined_mean(measure: Measure | None = None) -> float:
 def mean_of_queries(
     values: Floats, weight: Floats | None, empty: str = "skip", measure: Measure | None = None
 ) -> float:
-    """Return the weighted mean over the queries; with "skip" only over those that are defined."""
+    """Return the mean over the queries; with "skip" only over those that are defined.
+
+    Weights are positive.
+    """
     if empty == "skip":
         defined = ~np.isnan(values)
-        if not defined.any():
-            return undefined_mean(measure)
         values = values[defined]
         weight = None if weight is None else weight[defined]
+    if not len(values):
+        return undefined_mean(measure)
     scale = arrays.scale_of(np.abs(values).max(initial=0.0))
     if weight is None:
         return float(scale * (values / scale).mean())
-    if not weight.any():
-        raise ValueError("sample_weight must be positive on a query that counts, got zeros only.")
     return float(scale * ((values / scale) @ weight / weight.sum()))
 
 

@@ -27,7 +27,7 @@ class Judged(NamedTuple):
     def take(self, which: Bools) -> Self:
         """Return some of the queries."""
         rows = self.queries.repeat(which)
-        queries = Queries(np.append(0, np.cumsum(self.queries.sizes[which])))
+        queries = self.queries.some(which)
         tunes = None if self.tunes is None else self.tunes[which]
         labels, scores = self.labels[rows], self.scores[rows]
         return self._replace(queries=queries, labels=labels, scores=scores, tunes=tunes)

@@ -296,8 +296,10 @@ def test_scores_of_undefined_queries(rng):
     dX, dy, dq = as_dask(whole_queries(qid), X, y.astype(float), qid)
     ranker = NDCGRanker().fit(dX, dy, dq)
     assert ranker.score(dX, dy, dq) == pytest.approx(ranker.score(X, y.astype(float), qid))
-    with pytest.warns(UndefinedMetricWarning, match="undefined on every query"):
-        assert np.isnan(ranker.score(dX, 0 * dy, dq))
+    off = np.isin(qid, qid[y])
+    for weight, labels in ((None, 0 * dy), (da.from_array(1.0 - off, chunks=dq.chunks), dy)):
+        with pytest.warns(UndefinedMetricWarning, match="undefined on every query"):
+            assert np.isnan(ranker.score(dX, labels, dq, weight))
 
 
 def test_scores_on_a_scale_that_one_partition_does_not_know(rng):

@@ -1,5 +1,6 @@
 """Arguments shared by all metrics."""
 
+import re
 import warnings
 from functools import partial
 
@@ -21,9 +22,10 @@ from skcalrank import (
     get_scorer_names,
     metrics,
 )
+from skcalrank.boosting import lightgbm_metric
 from skcalrank.data import TIES
 from skcalrank.measures import MEASURES, get_measure
-from skcalrank.metrics import evaluate, measure_score, pairwise_disagreement_loss
+from skcalrank.metrics import EMPTY, evaluate, measure_score, pairwise_disagreement_loss
 
 # Labels of a query on which the measure is 0/0; the others are 0 there, or never 0/0.
 UNDEFINED = {
@@ -146,6 +148,81 @@ def test_weights_skip_with_their_query():
     y, scores = np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 1.0, 2.0])
     value = metrics.ndcg_score(y, scores, qid=[1, 1, 2, 2], sample_weight=[9, 9, 1, 1])
     assert value == 1.0
+
+
+def results_of(name, y, scores, qid, weight, empty):
+    """The mean by each function that takes weights, or the errors that they raise."""
+
+    class Scores:
+        def predict(self, X):
+            return X
+
+    measure, policies = get_measure(name).scaled_to(np.ones(1)), {"empty": empty}
+    sizes = np.unique(qid, return_counts=True)[1]
+    named = {"qid": qid, "sample_weight": weight, **policies}
+    calls = {
+        "measure_score": lambda: measure_score(measure, y, scores, **named),
+        "evaluate": lambda: evaluate(y, scores, [measure, "rbp"], **named)[measure],
+        "scorer": lambda: get_scorer(measure, **policies)(Scores(), scores, y, qid, weight),
+        "lightgbm": lambda: lightgbm_metric(measure, **policies)(y, scores, weight, sizes)[1],
+    }
+    if name in ("kendall", "neg_pairwise_disagreement"):
+        preferences = PreferenceTarget.from_relevance(y, qid, weights="unit")
+        calls["preferences"] = lambda: measure_score(
+            measure, preferences, scores, sample_weight=weight, **policies
+        )
+    out = {}
+    for call, result in calls.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                out[call] = result()
+            except ValueError as error:
+                out[call] = re.sub(r"query \d+", "a query", str(error))
+        out[call, "warned"] = [w.category for w in caught]
+    return out
+
+
+@every_measure
+@pytest.mark.parametrize("empty", EMPTY)
+def test_queries_of_weight_0_are_absent(name, empty, problem, rng):
+    y, scores, qid = problem
+    order = np.argsort(qid, kind="stable")
+    y, scores, qid = y[order], scores[order], qid[order]
+    # Queries on which the measure is undefined, if it is so anywhere, are first and last.
+    labels = np.array(UNDEFINED.get(name, [[0, 0, 0]])[0], dtype=float)
+    y = np.r_[labels, y, labels]
+    scores = np.r_[rng.normal(size=len(labels)), scores, rng.normal(size=len(labels))]
+    qid = np.r_[np.full(len(labels), 0), qid, np.full(len(labels), 9)]
+    weight = qid % 4 + 0.5
+    is_last, is_usual = qid == 9, np.isin(qid, [1, 3])
+    for kept in (~is_last, is_usual, is_last):
+        found = results_of(name, y, scores, qid, weight * kept, empty)
+        expected = results_of(name, y[kept], scores[kept], qid[kept], weight[kept], empty)
+        for call, value in expected.items():
+            assert found[call] == pytest.approx(value, nan_ok=True) or found[call] == value, call
+
+
+@every_measure
+@pytest.mark.parametrize("empty", EMPTY)
+def test_rows_of_weight_0_are_absent_in_label_form(name, empty, rng):
+    y, scores = rng.integers(0, 2, (6, 4)) * 1.0, rng.normal(size=(6, 4))
+    y[0], y[1], y[:, 0], y[0, :3], weight = 0, [0, 1, 0, 1], 0, np.nan, np.array([0, 1, 2, 0, 1, 3])
+    y[2:, 1] = 1
+    kept = weight > 0
+
+    def mean(rows, weight):
+        return measure_score(name, y[rows], scores[rows], sample_weight=weight, empty=empty)
+
+    assert mean(slice(None), weight) == pytest.approx(mean(kept, weight[kept]))
+
+
+def test_rows_of_positive_weight_that_rank_nothing_have_no_mean():
+    y = [[np.nan, np.nan, np.nan], [0, 1, 0]]
+    for measure, empty in (("ndcg", "skip"), ("err", "zero")):
+        with pytest.warns(UndefinedMetricWarning, match=f"^{measure} is undefined on every query"):
+            value = measure_score(measure, y, np.eye(3)[:2], sample_weight=[1, 0], empty=empty)
+        assert np.isnan(value)
 
 
 def test_weights_in_label_form(rng):
