@@ -10,7 +10,7 @@ import numpy as np
 
 from ..columns import arrays
 from ..columns.types import Array, Floats, Ints
-from ..data import OneQueryWarning, Queries, is_settled
+from ..data import OneQueryWarning, Queries, factorized, is_settled
 from ..judgments import ClickSessions, PreferenceTarget
 from ._tally import Tally
 
@@ -273,7 +273,7 @@ def _even_ptr(ids: Ints, judgments: Ints) -> Ints:
 
 def _by_judgment(query: Ints, judgment: Array) -> tuple[Ints, Ints]:
     """Return the order of preferences by query and judgment, and where judgments begin."""
-    if judgment.dtype.kind not in "biuf":
-        judgment = np.unique(judgment, return_inverse=True)[1].ravel()
+    if judgment.dtype == object:
+        judgment, _ = factorized(judgment)
     order = np.lexsort((judgment, query))
     return order, arrays.run_starts(query[order], judgment[order])

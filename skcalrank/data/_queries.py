@@ -324,8 +324,10 @@ def factorized(values: Array) -> tuple[Ints, Array]:
     """Return the number of each value, in order of first appearance, and the distinct values."""
     if values.dtype == object:
         numbers: dict[Any, int] = {}
-        codes = np.array([numbers.setdefault(v, len(numbers)) for v in values])
-        return codes, np.fromiter(numbers, dtype=object, count=len(numbers))
+        codes = [numbers.setdefault(value, len(numbers)) for value in values]
+        return np.array(codes, dtype=np.intp), np.fromiter(
+            numbers, dtype=object, count=len(numbers)
+        )
     distinct, first, codes = np.unique(values, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
     number = np.empty_like(by_appearance)
@@ -333,7 +335,7 @@ def factorized(values: Array) -> tuple[Ints, Array]:
     return number[codes.ravel()], distinct[by_appearance]
 
 
-def qid_array(qid: ArrayLike) -> Array:
+def qid_array(qid: ArrayLike, name: str = "qid") -> Array:
     """Return an array of identifiers from any container; values of different types stay distinct.
 
     For example, ``1`` and ``"1"`` are two identifiers. A single column is raveled.
@@ -344,7 +346,7 @@ def qid_array(qid: ArrayLike) -> Array:
             qid = [value for (value,) in qid]  # a column
         if not _survive_numpy(qid):
             return np.fromiter(qid, dtype=object, count=len(qid))
-    out = arrays.as_array(qid, "qid")
+    out = arrays.as_array(qid, name)
     if out.dtype.kind in "SU" and not isinstance(qid, (list, np.ndarray)):
         # Polars gives strings a fixed width, and numpy drops null characters at their ends.
         out = np.asarray(qid, dtype=object)
@@ -382,16 +384,16 @@ def is_scalar(qid: Any) -> bool:
     return not is_text and (isinstance(qid, (bytes, Number)) or getattr(qid, "ndim", None) == 0)
 
 
-def check_qid(qid: ArrayLike, n_rows: int) -> Array:
+def check_qid(qid: ArrayLike, n_rows: int, name: str = "qid") -> Array:
     """Return identifiers as an array of length `n_rows`; raise ValueError if they are invalid.
 
-    A scalar is the name of one query.
+    A scalar is the name of one query. `name` is that of the argument.
     """
     if is_scalar(qid):
         if arrays.is_missing(qid):
             raise ValueError(f"qid must be an identifier, got a missing value, {qid!r}: pass 0.")
         return np.full(n_rows, np.asarray(qid))
-    qid = qid_array(qid)
+    qid = qid_array(qid, name)
     if qid.ndim != 1:
         hint = ""
         if qid.ndim == 0 and isinstance(name := qid.item(), str):
@@ -399,7 +401,7 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
                 f" Pass the column itself, such as frame[{name!r}], or [{name!r}] * len(X) if all "
                 "rows are of this query."
             )
-        raise ValueError(f"qid must have shape (n_rows,), got {qid.shape}.{hint}")
+        raise ValueError(f"{name} must have shape (n_rows,), got {qid.shape}.{hint}")
     if len(qid) != n_rows:
         hint = ""
         if n_rows and qid.dtype.kind in "iuf" and qid.sum() == n_rows:
@@ -410,41 +412,41 @@ def check_qid(qid: ArrayLike, n_rows: int) -> Array:
         raise ValueError(
             f"qid must have {n_rows} entries, one for each of the rows, got {len(qid)}.{hint}"
         )
-    missing = _missing(qid)
+    missing = _missing(qid, name)
     if missing.any():
         raise ValueError(
-            "qid must hold an identifier for every row, got a missing value (NaN, None, NaT or "
-            f"infinity) in row {int(np.flatnonzero(missing)[0])}."
+            f"{name} must hold an identifier for every row, got a missing value (NaN, None, NaT "
+            f"or infinity) in row {int(np.flatnonzero(missing)[0])}."
         )
     return qid
 
 
-def check_own_qid(qid: ArrayLike) -> Array:
+def check_own_qid(qid: ArrayLike, name: str = "qid") -> Array:
     """Return identifiers as an array whose length determines the number of rows."""
-    names = qid_array(qid)
+    names = qid_array(qid, name)
     if names.ndim == 0:
         hint = f" Pass the column itself, X[{qid!r}]." if isinstance(qid, str) else ""
-        raise ValueError(f"qid must hold one identifier per row, got {qid!r}.{hint}")
-    return check_qid(names, len(names))
+        raise ValueError(f"{name} must hold one identifier per row, got {qid!r}.{hint}")
+    return check_qid(names, len(names), name)
 
 
-def _missing(values: Array) -> Bools:
+def _missing(values: Array, name: str) -> Bools:
     if values.dtype.kind == "f":
         return ~np.isfinite(values)
     if values.dtype.kind in "mM":
         return np.isnat(values)
     if values.dtype == object:
-        return np.array([_is_missing(v) for v in values], dtype=bool)
+        return np.array([_is_missing(v, name) for v in values], dtype=bool)
     return np.zeros(0, dtype=bool)
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: Any, name: str) -> bool:
     try:
         hash(value)
     except TypeError:
         raise ValueError(
-            f"qid must hold hashable values, got {value!r} of type {type(value).__name__}. "
-            "Identify queries by numbers, strings or tuples."
+            f"{name} must hold hashable values, got {value!r} of type {type(value).__name__}. "
+            "Identify them by numbers, strings or tuples."
         ) from None
     is_number = isinstance(value, Number)
     try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..columns import tables
 from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
-from ..data import Queries, check, positions, results_of_blocks
+from ..data import Queries, check, positions, qid_array, results_of_blocks
 from ..metrics import predict_with_queries
 
 # Constructors of libraries whose frames are returned to those who pass them.
@@ -105,7 +105,7 @@ def _ranked(model: Any, k: Any, *, X: Any, qid: Any, ids: Any) -> tuple[int, dic
     scores = check.scores(values, (n_rows,))
     if ids is None:
         ids = X.index if hasattr(X, "index") and hasattr(X, "iloc") else np.arange(n_rows)
-    names = np.asarray(ids)
+    names = qid_array(ids, "ids")
     if names.shape != (n_rows,):
         raise ValueError(f"ids must have one name for each of {n_rows} rows, got {names.shape}.")
     rows, place = top_rows(scores, queries, k)

@@ -203,7 +203,7 @@ def to_qrels(
 
 
 def _by_query(values: Floats, queries: Any, ids: Any, rows: Ints) -> Scores:
-    ids = np.arange(len(values)) if ids is None else qid_array(ids)
+    ids = np.arange(len(values)) if ids is None else qid_array(ids, "ids")
     if ids.shape != values.shape:
         raise ValueError(f"ids must have one name per row, got shape {ids.shape}.")
     names, codes = [name_of(name, "qid") for name in queries.names], queries.codes

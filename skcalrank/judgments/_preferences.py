@@ -141,7 +141,7 @@ class PreferenceTarget(Judgments):
                 f"{len(winner)} and {len(loser)} entries."
             )
         judgment = np.arange(len(winner)) if judgment is None else judgment
-        judgment = np.array(arrays.as_array(judgment, "judgment"))
+        judgment = np.array(check_own_qid(judgment, "judgment"))
         weight = _weights(weight, len(winner))
         if len(judgment) != len(winner):
             raise ValueError(
@@ -489,8 +489,9 @@ class PreferenceTarget(Judgments):
         """Raise ValueError for the first judgment that has a cycle."""
         queries = self.queries()
         code_of = self._query_of(self.winner)
-        order = np.lexsort((self.judgment, code_of))
-        new = arrays.run_starts(code_of[order], _numbers(self.judgment)[order])
+        number, _ = factorized(self.judgment)
+        order = np.lexsort((number, code_of))
+        new = arrays.run_starts(code_of[order], number[order])
         for edges in np.split(order, new)[1:]:
             if not is_acyclic(self.winner[edges], self.loser[edges]):
                 raise ValueError(
@@ -564,13 +565,13 @@ class PreferenceTarget(Judgments):
     def n_judgments(self) -> Ints:
         """Number of distinct judgments of each query, of shape (n_queries,)."""
         query, n_queries = self._query_of(self.winner), self.queries().n_queries
-        return _n_distinct(query, _numbers(self.judgment), n_queries)
+        return _n_distinct(query, factorized(self.judgment)[0], n_queries)
 
     @property
     def evidence(self) -> Ints:
         """Number of judgments that compare each document, of shape (n_rows,) or (n, r)."""
         stated = self.weight > 0
-        number = np.tile(_numbers(self.judgment)[stated], 2)
+        number = np.tile(factorized(self.judgment)[0][stated], 2)
         documents = np.append(self.winner[stated], self.loser[stated])
         counts = _n_distinct(documents, number, len(self) * (self.n_items or 1))
         return counts if self.n_items is None else counts.reshape(-1, self.n_items)
@@ -671,7 +672,7 @@ def is_acyclic(winner: Ints, loser: Ints) -> bool:
     """Return whether the graph of the edges winner -> loser has no directed cycle."""
     if np.any(winner == loser):
         return False
-    ends = _numbers(np.concatenate([winner, loser])).reshape(2, -1)
+    ends = factorized(np.concatenate([winner, loser]))[0].reshape(2, -1)
     n = int(ends.max(initial=-1)) + 1
     graph = csr_matrix((np.ones(len(winner)), (ends[0], ends[1])), (n, n))
     return bool(connected_components(graph, connection="strong")[0] == n)
@@ -687,10 +688,6 @@ def _n_distinct(keys: Ints, numbers: Ints, n_keys: int) -> Ints:
     # Encode each pair of key and number as one integer.
     n_numbers = int(numbers.max(initial=0)) + 1
     return np.bincount(np.unique(keys * n_numbers + numbers) // n_numbers, minlength=n_keys)
-
-
-def _numbers(values: Array) -> Ints:
-    return np.unique(values, return_inverse=True)[1].ravel()
 
 
 def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:

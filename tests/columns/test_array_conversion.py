@@ -98,7 +98,7 @@ def test_identifiers_that_are_not_hashable(value):
         lambda q: RankingTarget([1, 0], q),
         lambda q: NDCGRanker().fit([[1], [2]], [0, 1], q),
     ):
-        with pytest.raises(ValueError, match=r"hashable values.*Identify queries by numbers"):
+        with pytest.raises(ValueError, match=r"hashable values.*Identify them by numbers"):
             check(qid)
 
 

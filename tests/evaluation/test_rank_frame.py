@@ -73,6 +73,9 @@ def test_documents_have_names(rng):
     # Equal scores stand in row order.
     tied = rank_frame(model, frame.iloc[[0, 0, 0]], ["q"] * 3, ids=list("abc"))
     assert tied.id.tolist() == ["a", "b", "c"]
+    for of_types in ([1, "1", "b"], [("a", 1), ("a", 2), "b"]):
+        tied = rank_frame(model, frame.iloc[[0, 0, 0]], ["q"] * 3, ids=of_types)
+        assert tied.id.tolist() == of_types
 
 
 def test_what_cannot_be_ranked(data):

@@ -19,6 +19,7 @@ from skcalrank import (
     RankingTarget,
     get_scorer,
 )
+from skcalrank.aggregation import mean_over_subsets, win_rate
 from skcalrank.metrics import pairwise_disagreement_loss
 
 # Cases are kinds of values and operations, of which each has lines of its own.
@@ -260,6 +261,46 @@ def test_evidence_counts_judgments_and_not_preferences():
     assert y.evidence.tolist() == [1, 2, 2, 0, 0]
     orders = PreferenceTarget.from_orders([[1, 2, 3], [2, 1, np.nan]])
     assert orders.evidence.tolist() == [[1, 1, 1], [1, 1, 0]]
+
+
+#: Identifiers of four judgments, of which the first two are the same.
+IDENTIFIERS = {
+    "integers": [7, 7, 2, 3],
+    "text": ["b", "b", "a", "c"],
+    "dates": np.array(["2020", "2020", "2019", "2021"], dtype="M8[Y]"),
+    "tuples": [("u", 2), ("u", 2), ("u", 1), ("v", 1)],
+    "types": np.array([1, 1, "1", ("1",)], dtype=object),
+    "none": np.zeros(0, dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", IDENTIFIERS)
+def test_judgments_have_identifiers_of_any_kind(kind):
+    judgment = IDENTIFIERS[kind]
+    n = len(judgment)
+    ends = [0, 1, 2, 2][:n], [1, 2, 0, 3][:n], ["a"] * 4
+
+    def stated(judgment):
+        y = PreferenceTarget.from_comparisons(*ends, judgment=judgment, require_dag=True)
+        means = mean_over_subsets(y, win_rate, 1).mean.round(9).tolist() if n else []
+        return y.n_judgments.tolist(), y.evidence.tolist(), means
+
+    assert stated(judgment) == stated([0, 0, 1, 2][:n])
+
+
+@pytest.mark.parametrize(
+    "judgment",
+    [
+        [np.nan, np.nan, 1.0],
+        [None, None, "x"],
+        np.array(["NaT", "NaT", "2020"], dtype="M8[D]"),
+        [-np.inf, 1.0, 2.0],
+    ],
+    ids=str,
+)
+def test_judgments_need_an_identifier(judgment):
+    with pytest.raises(ValueError, match=r"^judgment must hold an identifier .* in row 0"):
+        PreferenceTarget.from_comparisons([0, 1, 2], [1, 2, 3], ["a"] * 4, judgment=judgment)
 
 
 @pytest.mark.parametrize(
