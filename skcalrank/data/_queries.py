@@ -325,9 +325,7 @@ def factorized(values: Array) -> tuple[Ints, Array]:
     if values.dtype == object:
         numbers: dict[Any, int] = {}
         codes = [numbers.setdefault(value, len(numbers)) for value in values]
-        return np.array(codes, dtype=np.intp), np.fromiter(
-            numbers, dtype=object, count=len(numbers)
-        )
+        return np.array(codes, dtype=np.intp), np.fromiter(numbers, object, len(numbers))
     distinct, first, codes = np.unique(values, return_index=True, return_inverse=True)
     by_appearance = np.argsort(first)
     number = np.empty_like(by_appearance)

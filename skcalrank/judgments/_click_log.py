@@ -1,7 +1,8 @@
 """Tables of click logs, read into numbers of rows, positions and clicks."""
 
 from collections.abc import Sequence
-from numbers import Number
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,6 +183,8 @@ def identifiers(table: Any, column: str, name: str) -> tables.Coded:
             f"value in row {int(np.argmax(missing))} ({missing.sum()} such rows): drop them, as "
             f"dropna(subset=[{column!r}]) does."
         )
+    if isinstance(ids.levels, list):  # not categories
+        ids = ids._replace(levels=list(map(_whole, ids.levels)))
     return ids._replace(codes=_small(ids.codes))
 
 
@@ -200,6 +203,12 @@ def _counted(values: Any) -> tables.Coded | None:
     return tables.Coded((np.flatnonzero(occurs) + int(low)).tolist(), codes[numbers - int(low)])
 
 
+def _whole(value: Any) -> Any:
+    """Return a whole number as an integer: if it is read as a float, it keeps its name as text."""
+    is_whole = isinstance(value, float) and abs(value) < 2.0**53 and value.is_integer()
+    return int(value) if is_whole else value
+
+
 def numbers_in(
     table: Any, column: str, what: str, remedy: str = "Convert it to numbers", name: str = "frame"
 ) -> Any:
@@ -208,7 +217,9 @@ def numbers_in(
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values
     listed = values.values() if isinstance(values, tables.Coded) else list(values)
-    row = next((row for row, value in enumerate(listed) if not isinstance(value, Number)), 0)
+    row = next((row for row, value in enumerate(listed) if not _is_number(value)), None)
+    if row is None:
+        return np.array(listed, dtype=np.float64)
     if arrays.is_missing(listed[row]):
         remedy = "Fill it in, or leave out the row"
     elif arrays.is_number(str(listed[row])):
@@ -216,6 +227,11 @@ def numbers_in(
     raise ValueError(
         f"Column {column!r} of {name} must hold {what}, got {listed[row]!r} in row {row}. {remedy}."
     )
+
+
+def _is_number(value: Any) -> bool:
+    is_one = isinstance(value, (Real, Decimal, np.bool_))
+    return is_one and not isinstance(value, np.timedelta64)  # which numpy counts among the integers
 
 
 def _positions(frame: Any, column: str) -> Ints:

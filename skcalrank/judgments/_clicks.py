@@ -331,7 +331,9 @@ class ClickSessions(ClickTarget):
         """
         shown, ptr = arrays.ranges(self.ptr, sessions)
         chosen = self._chosen(shown, sessions)
-        return self.unchecked(self.qid, self.shown_rows[shown], ptr, *chosen)
+        out = self.unchecked(self.qid, self.shown_rows[shown], ptr, *chosen)
+        out.document, out.origin, out.index = self.document, self.origin, self.index
+        return out
 
     # -- properties of the sessions -------------------------------------------------
 

@@ -25,7 +25,7 @@ from ..data import (
     plain,
 )
 from ._click_log import identifiers
-from ._votes import Votes, paired_items
+from ._votes import Votes, finite_numbers, paired_items
 
 #: Names of the formulas that turn relevances into weights of preferences.
 PREFERENCE_WEIGHTS = ("difference", "unit")
@@ -309,7 +309,7 @@ class PreferenceTarget(Judgments):
         if judge is not None:
             row, distinct = factorized(identifiers(frame, judge, "frame").codes)
             n_rows = len(distinct)
-        of_votes = _weights(None if weight is None else frame[weight], len(row))
+        of_votes = _weights(None if weight is None else finite_numbers(frame, weight), len(row))
         # A tie is once a win of each, of half the weight.
         tied = np.flatnonzero(won == 0.5)
         votes = np.append(np.arange(len(row)), tied)

@@ -3,6 +3,7 @@
 import pickle
 import re
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -156,6 +157,21 @@ def test_votes_of_weight_0_count_as_if_they_were_not_there(case):
     left, kept = leaderboard(votes, **case | {"weight": "w"}), leaderboard(VOTES, **case)
     pd.testing.assert_frame_equal(left.to_frame(), kept.to_frame(), atol=1e-9)
     assert left.sample == kept.sample
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("n", [500, 501])
+@pytest.mark.parametrize("kind", [float, Decimal, np.float64])
+def test_numbers_that_are_objects_are_read_whatever_their_number(kind, n):
+    votes = VOTES.iloc[np.arange(n) % len(VOTES)].reset_index(drop=True)
+    votes = votes.replace(dict(zip(NAMES, 10**9 * np.arange(1, 1 + len(NAMES)))))
+    objects = votes.copy()
+    for name in ("model_a", "model_b", "winner", "z", "w"):
+        of = int if name.startswith("model") else kind
+        objects[name] = pd.Series(map(of, votes[name].tolist()), dtype=object)
+    found, expected = (leaderboard(of, covariates=["z"], weight="w") for of in (objects, votes))
+    assert found.items == expected.items
+    np.testing.assert_array_equal(found.scores, expected.scores)
 
 
 @pytest.mark.parametrize("factor", [1e-200, 1e200])
@@ -448,3 +464,20 @@ def test_a_frame_of_votes_is_no_frame_of_winners():
     y = PreferenceTarget.from_frame(votes, outcome="winner", outcomes={"tie": "tie"})
     assert (y.winner.tolist(), y.loser.tolist()) == ([0, 1, 0], [1, 0, 1])
     assert (y.weight.tolist(), y.judgment.tolist()) == ([1, 0.5, 0.5], [0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        ("nope", "frame must have a column 'nope'"),
+        ("text", "Column 'text' of frame must hold numbers, got 'x' in row 0"),
+        ("none", "Column 'none' of frame must hold finite numbers, got nan in row 1"),
+    ],
+)
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_weights_of_a_frame_are_a_column_of_numbers(library, weight, message):
+    columns = {"winner": ["a", "b"], "loser": ["b", "c"], "text": ["x", "1"], "none": [1.0, np.nan]}
+    other = pytest.importorskip(library)
+    frame = other.table(columns) if library == "pyarrow" else other.DataFrame(columns)
+    with pytest.raises(ValueError, match=message):
+        PreferenceTarget.from_frame(frame, weight=weight)

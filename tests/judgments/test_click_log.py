@@ -62,6 +62,26 @@ def test_a_log_in_any_order_makes_the_sessions(query, document, rng):
     assert sessions[[2, 0]].document.tolist() == sessions.document[[2, 0]].tolist()
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("n_sessions", [10, 251])
+@pytest.mark.parametrize("kind", [int, float, np.int64, Decimal])
+def test_numbers_that_are_objects_are_read_whatever_their_number(kind, n_sessions):
+    n = 2 * n_sessions
+    place, session = np.arange(n) % 2, np.arange(n) // 2
+    columns = {"session": session, "query": session // 2, "document": 10**9 * place}
+    columns |= {"position": 1 + place, "clicked": np.arange(n) % 3 == 0}
+    log = pd.DataFrame(columns)
+    clicks = {int: bool, np.int64: np.bool_}.get(kind, kind)
+    objects = log.copy()
+    for name in NAMES:
+        of = clicks if name == "clicked" else kind
+        objects[name] = pd.Series([of(value) for value in log[name].tolist()], dtype=object)
+    found, expected = (ClickSessions.from_frame(frame, **NAMES) for frame in (objects, log))
+    assert same(found, expected)
+    for name in ("qid", "document"):
+        assert list(map(str, getattr(found, name))) == list(map(str, getattr(expected, name)))
+
+
 @pytest.mark.parametrize("library", ["polars", "pyarrow", "categories", "nullable"])
 def test_libraries_of_tables_mean_the_same(library, rng):
     y = several_clicks(rng)

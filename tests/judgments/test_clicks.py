@@ -174,6 +174,11 @@ def test_sessions_are_chosen_and_renumbered():
     y = sessions()
     part = y.choose(np.array([4, 0, 0]))
     assert part == ClickSessions(QID, [LISTS[4], LISTS[0], LISTS[0]], [0, 2, 2])
+    # What is known of the rows stays.
+    y.document, y.index = np.arange(len(y)), np.arange(len(y))
+    part = y[:4].choose(np.array([0]))
+    assert (part.document.tolist(), part.index.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3])
+    assert part.is_part
     assert y.renumbered(QID[::-1], 5 - y.shown_rows)[::-1] == y
 
 
