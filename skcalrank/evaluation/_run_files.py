@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..columns import arrays
 from ..columns.types import ArrayLike, Floats, Ints
 from ..data import check, qid_array
 from ._names import name_of
@@ -141,7 +142,8 @@ def to_run(
     Raises
     ------
     ValueError
-        If lengths differ, or a name or value is missing.
+        If lengths differ, a name or value is missing, or different scores are equal in double
+        precision.
 
     See Also
     --------
@@ -155,10 +157,11 @@ def to_run(
     {'a': {'d2': 0.75, 'd1': 0.5}, 'b': {'d1': 0.25}}
     """
     check.row_order(y_score=y_score, qid=qid, ids=ids)
-    scores = check.scores(y_score, np.shape(y_score))
+    scores = check.scores(y_score, np.shape(y_score)[:1])
+    arrays.refuse_rounding(y_score, "y_score")
     queries = check.queries(qid, len(scores))
     rows, _ = top_rows(scores, queries, k)
-    return Run(_by_query(np.asarray(y_score, dtype=float), queries, ids, rows))
+    return Run(_by_query(scores, queries, ids, rows))
 
 
 def to_qrels(

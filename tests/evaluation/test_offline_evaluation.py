@@ -90,6 +90,13 @@ def test_scores_of_any_type_of_numbers_order_alike(log, dtype):
     assert value == offline_evaluate(scores.astype(float), y, propensity=THETA).value
 
 
+def test_scores_that_double_precision_rounds_keep_their_order(log):
+    _, _, y = log
+    order = np.random.default_rng(0).permutation(len(y))
+    value = offline_evaluate(order, y, propensity=THETA).value
+    assert offline_evaluate(order + 2**60, y, propensity=THETA).value == value
+
+
 def test_self_normalization_by_hand():
     # The document on top was shown last with a click and first without: 5 / 2 by "ips", 1 / 1.2 by
     # "ratio"; the other query has one click at position 1.
