@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ..columns import arrays, index_of, row_order
+from ..columns import arrays, index_of, row_order, tables
 from ..columns.types import Array, ArrayLike, Ints, Self
 from ._exceptions import MissingQidError
 from ._queries import Queries, check_qid, join_qids
@@ -346,7 +346,7 @@ class Judgments(Target, ABC):
 
 
 def _as_list(qid: Array | None) -> list[Any] | None:
-    return None if qid is None else qid.tolist()
+    return None if qid is None else tables.listed(qid)
 
 
 def chosen_rows(key: Any, n_rows: int, kind: str) -> Ints:

@@ -82,7 +82,8 @@ def qid_beside(y: Any, qid: ArrayLike | None) -> ArrayLike | None:
     given, own = check_qid(qid, len(y)), check_qid(carried, len(y))
     # Lists compare what arrays of two types do not, and take long.
     as_arrays = given.dtype == own.dtype != object
-    if not (np.array_equal(given, own) if as_arrays else given.tolist() == own.tolist()):
+    same = np.array_equal(given, own) if as_arrays else tables.listed(given) == tables.listed(own)
+    if not same:
         raise ValueError("qid must equal the qid that y carries, got another one. Pass only one.")
     return qid
 

@@ -291,12 +291,9 @@ def named_systems(argument: str, values: Any, baseline: str | None) -> tuple[dic
 
 def named_measures(measures: Any, level: float | None = 1) -> dict[str, Measure]:
     """Return a dict of measures by their names; binary ones given by name get the level."""
-    check_several(measures)
+    measures = check_several(measures)
     if isinstance(measures, Mapping):
         return {k: _measure(measure, level) for k, measure in named("measures", measures).items()}
-    measures = list(measures)
-    if not measures:
-        raise ValueError("measures must hold at least one measure, got none.")
     names = [m if isinstance(m, str) else getattr(m, "full_name", str(m)) for m in measures]
     twins = next((name for name in names if names.count(name) > 1), None)
     if twins is not None:
@@ -355,11 +352,12 @@ def _in_order(system: str, by_measure: dict[str, Any], measure: str, queries: Ar
         )
     values, place = by_measure[measure], f"{place}[{measure!r}]"
     if hasattr(values, "keys"):
-        by_query = dict(values.items())
+        by_query, names = dict(values.items()), tables.listed(queries)
         if len(by_query) < len(values):
             raise ValueError(f"{place} must have each query once, got some queries several times.")
-        _refuse_other_queries(place, by_query.keys(), queries)
-        values = [by_query[query] for query in queries.tolist()]
+        by_query = dict(zip(tables.listed(qid_array(list(by_query))), by_query.values()))
+        _refuse_other_queries(place, by_query.keys(), set(names))
+        values = [by_query[query] for query in names]
     out = numbers(place, values)
     if out.shape != (len(queries),):
         raise ValueError(
@@ -370,8 +368,7 @@ def _in_order(system: str, by_measure: dict[str, Any], measure: str, queries: Ar
     return out
 
 
-def _refuse_other_queries(place: str, names: Any, queries: Array) -> None:
-    wanted = set(queries.tolist())
+def _refuse_other_queries(place: str, names: Any, wanted: Any) -> None:
     for sign, others in (("lacks", wanted - names), ("has in addition", names - wanted)):
         if others:
             some = ", ".join(map(repr, sorted(others, key=str)[:3]))

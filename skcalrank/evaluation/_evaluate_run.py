@@ -279,7 +279,7 @@ _OfRun = Callable[[JudgedRun, str], Floats]
 
 def run_measures(measures: Any, relevance_level: float, gain: str = "linear") -> dict[Any, _OfRun]:
     """Return a dict of functions of (JudgedRun, empty) that compute the measures."""
-    check_several(measures)
+    measures = check_several(measures)
     pairs = measures.items() if isinstance(measures, Mapping) else ((m, m) for m in measures)
     return {name: _run_measure(measure, relevance_level, gain) for name, measure in pairs}
 

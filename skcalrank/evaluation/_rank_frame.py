@@ -86,7 +86,7 @@ def rank_frame(
     if pandas is None:
         ((_, columns),) = parts
         return getattr(sys.modules[library], _OWN_FRAMES[library])(
-            {name: of if of.dtype.kind in "iuf" else of.tolist() for name, of in columns.items()}
+            {k: of if of.dtype.kind in "iuf" else tables.listed(of) for k, of in columns.items()}
         )
     return pandas.concat([pandas.DataFrame(of) for _, of in parts], ignore_index=True)
 

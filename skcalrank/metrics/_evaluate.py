@@ -178,16 +178,20 @@ def evaluate(
     return evaluated(resolved, y_true, y_score, policies, qid, sample_weight, average)
 
 
-def check_several(measures: Any, remedy: str | None = None) -> None:
-    """Raise unless the measures are a list or a dict."""
+def check_several(measures: Any, remedy: str | None = None) -> Any:
+    """Return measures as a dict or a list; raise ValueError if they are neither, or none."""
     if isinstance(measures, str) or not isinstance(measures, Iterable):
         remedy = f"write [{measures!r}]" if remedy is None else remedy
         raise ValueError(f"measures must be a list or a dict, got {measures!r}: {remedy}.")
+    measures = measures if isinstance(measures, Mapping) else list(measures)
+    if not measures:
+        raise ValueError("measures must hold at least one measure, got none.")
+    return measures
 
 
 def _by_name(measures: Iterable[Any], convention: Any) -> dict[Any, Measure]:
     """Return the measures as objects, by name."""
-    check_several(measures, "use measure_score for one measure")
+    measures = check_several(measures, "use measure_score for one measure")
     if not isinstance(measures, Mapping):
         measures = {measure: measure for measure in measures}
     return {name: get_measure(measure, convention=convention) for name, measure in measures.items()}

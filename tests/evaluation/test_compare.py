@@ -144,6 +144,17 @@ def test_queries_of_any_name(queries):
     assert result.values[0, 0].tolist() == list(range(6))
 
 
+@pytest.mark.parametrize("unit", ["D", "us", "ns"])
+@pytest.mark.parametrize("kind", ["M8", "m8"])
+def test_queries_that_are_dates(kind, unit):
+    queries = np.arange(6).astype(f"{kind}[{unit}]")
+    orders = {"a": queries, "b": queries[::-1]}
+    values = {name: {"m": dict(zip(order, range(6)))} for name, order in orders.items()}
+    result = compare_values(values)
+    np.testing.assert_array_equal(result.queries, queries)
+    assert result.values[:, 0].tolist() == [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]]
+
+
 @pytest.mark.parametrize("make", ["Series", "array", "list", "dict", "object", "frame"])
 def test_na_of_pandas_is_an_undefined_value(make):
     pandas = pytest.importorskip("pandas")
@@ -407,6 +418,7 @@ GOOD = {"a": np.arange(16.0), "b": -np.arange(16.0)}
         ({**GOOD, "b": np.full(16, np.inf)}, ["map"], {}, r"scores\['b'\]"),
         ({**GOOD, "b": ["x"] * 16}, ["map"], {}, r"scores\['b'\]"),
         (GOOD, [], {}, "measures must hold at least one measure, got none"),
+        (GOOD, {}, {}, "measures must hold at least one measure, got none"),
         (GOOD, "map", {}, r"measures must be a list or a dict, got 'map': write \['map'\]"),
         (GOOD, ["map", "map"], {}, "measures must have different names, got 'map' twice"),
         (GOOD, [Precision(k=1), Precision(k=1, relevance_level=2)], {}, "'precision@1' twice"),

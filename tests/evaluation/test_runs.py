@@ -558,6 +558,7 @@ def test_runs_and_judgments_of_arrays():
     run = to_run([0.5, 0.75, 0.1, 0.5], qid, ids, k=2)
     assert run == {"7": {"b": 0.75, "a": 0.5}, "8": {"a": 0.1}}
     assert list(run["7"]) == ["b", "a"]
+    assert to_run([[0.5], [0.75], [0.1], [0.5]], qid, ids, k=2) == run
     mixed = np.array([1, "1", 2], dtype=object)
     assert to_qrels([1, 0, 0.5, 2], qid, ids) == {"7": {"a": 1, "b": 0, "c": 2}, "8": {"a": 0.5}}
     for call, words in [
@@ -570,6 +571,8 @@ def test_runs_and_judgments_of_arrays():
         (lambda: to_run([1.0, 2.0], [1, 1], ["a"]), r"ids must have one name per row, got .*\(1,"),
         (lambda: to_run([1.0, np.nan], [1, 1]), "y_score"),
         (lambda: to_run([1, 2], [1, 1], ["a", None]), r"ids\[1\] has no value"),
+        (lambda: to_run([2**60, 2**60 + 1], [1, 1]), "y_score must stay distinct in double"),
+        (lambda: to_run([[1.0, 2.0]], [1]), r"y_score must have the shape \(1,\)"),
         (lambda: to_run([1.0], [1], k=0), "k must be an integer >= 1, .* got 0"),
         (lambda: to_qrels([1, 0]), "to_qrels needs the queries of the rows"),
     ]:
@@ -636,6 +639,8 @@ def test_what_is_no_table_of_a_run(tmp_path):
         (["auc"], {}, "got auc, which needs a score for every document"),
         (["judged@0"], {}, "judged"),
         ("map", {}, "measures must be a list or a dict, got 'map'"),
+        ([], {}, "measures must hold at least one measure, got none"),
+        ({}, {"average": False}, "measures must hold at least one measure, got none"),
         (["map"], {"ties": "best"}, "ties must be one of 'trec', 'trec10', 'stable', 'average'"),
         (["map"], {"empty": "no"}, "empty must .* got 'no'"),
         (["bpref"], {"ties": "average"}, "for bpref, which has no expectation over ties"),

@@ -393,6 +393,12 @@ def test_disagreement_of_interleaved_queries(rng):
     )
 
 
+@pytest.mark.parametrize("measures", [[], {}, iter(())], ids=["list", "dict", "iterator"])
+def test_several_measures_are_one_at_least(measures):
+    with pytest.raises(ValueError, match="measures must hold at least one measure, got none"):
+        evaluate([0, 1], [0, 1], measures)
+
+
 # -- scorers ---------------------------------------------------------------------------
 
 

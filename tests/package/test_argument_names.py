@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from skcalrank import ClickSessions, ERRRanker, NDCGRanker, PreferenceTarget, SpearmanRanker
+from skcalrank import (
+    ClickSessions,
+    ERRRanker,
+    NDCGRanker,
+    PreferenceTarget,
+    RankingTarget,
+    SpearmanRanker,
+)
 from skcalrank.calibration import (
     dag_condition,
     find_counterexample,
@@ -92,6 +99,18 @@ def test_columns_of_names_keep_them_apart():
     for names in (["a", "a\0"], [1, "1"], [2**63, -1], [date(2024, 1, 1), None][:1] * 2):
         codes = Queries.from_qid(qid_array([[name] for name in names])).codes
         assert codes.tolist() == [0, int(names[0] != names[1])]
+
+
+def test_dates_of_several_units_are_the_same_names():
+    days = np.array(["2020-01-01", "2020-01-01", "2020-01-02"], dtype="M8[D]")
+    y = RankingTarget([0, 1, 0], days)
+    for unit in ("us", "ns"):
+        qid = days.astype(f"M8[{unit}]")
+        assert ndcg_score(y, [0, 1, 0], qid=qid) == 1.0
+        one, other = (PreferenceTarget.from_comparisons([1], [0], names) for names in (days, qid))
+        assert one == other
+        with pytest.raises(ValueError, match="qid must equal the qid that y carries"):
+            ndcg_score(y, [0, 1, 0], qid=qid[::-1])
 
 
 def test_names_of_polars():
