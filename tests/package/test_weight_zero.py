@@ -1,5 +1,7 @@
 """Laws: queries of weight 0 are left out of a fit, and equal weights are none."""
 
+import warnings
+
 import numpy as np
 import pytest
 from every_estimator import EVERY_ESTIMATOR
@@ -107,6 +109,27 @@ def without_and_of_weight_0(case, problem):
 def test_queries_of_weight_0_are_left_out(case, problem):
     expected, found = without_and_of_weight_0(case, problem)
     np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max(), rtol=0)
+
+
+SCORED = [case for case in CASES if case.target in ("grades", "comparisons", "labels")]
+
+
+@pytest.mark.parametrize("case", SCORED, ids=lambda case: case.name)
+def test_queries_of_weight_0_are_left_out_of_scores(case, problem):
+    X, y, qid = problem
+    estimator = fitted(case, X, target_of(case, y, qid), qid, None)
+    left_out = qid < 20
+    kept, weight = ~left_out, np.where(left_out, 0.0, 1.0 + qid % 3)
+    for of_kept in (y, 0 * y):  # without a relevant document most measures have no value
+        target = target_of(case, np.where(left_out, y[::-1], of_kept), qid)
+
+        def score(rows, target=target):
+            queries = {"qid": qid[rows]} if case.target == "grades" else {}
+            return estimator.score(X[rows], target[rows], sample_weight=weight[rows], **queries)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            assert score(np.full(len(y), True)) == pytest.approx(score(kept), nan_ok=True)
 
 
 def with_constant(case, problem, constant, **alphas):
