@@ -57,16 +57,13 @@ def add_options(parser: Any) -> None:
 
 
 def add_calibrate(parser: Any) -> None:
-    options.add(
-        parser,
-        "--calibrate UNIT",
+    text = (
         "give the scores a unit, and keep their order: the probability that a document is relevant "
         "(relevant, the default of this option), its expected label (grade) or gain (gain), or its "
-        f"share of what predict --cutoff may lose ({', '.join(LOSSES)})",
-        nargs="?",
-        const="relevant",
-        choices=["relevant", "grade", "gain", *LOSSES],
+        f"share of what predict --cutoff may lose ({', '.join(LOSSES)})"
     )
+    units = ["relevant", "grade", "gain", *LOSSES]
+    options.add(parser, "--calibrate UNIT", text, nargs="?", const="relevant", choices=units)
 
 
 def run(args: Namespace) -> str:

@@ -150,32 +150,22 @@ def add_tests(parser: Any) -> None:
     add(parser, "--baseline NAME", "system that all others are compared with; default: the first")
     text = "test every system against the baseline, or all pairs; default: baseline"
     add(parser, "--pairs", text, choices=PAIRS, default="baseline")
-    add(
-        parser,
-        "--test",
-        "paired test of the differences, corrected by Holm's method; default: t",
-        choices=TESTS,
-        default="t",
-    )
-    add(
-        parser,
-        "--report FILE",
+    text = "paired test of the differences, corrected by Holm's method; default: t"
+    add(parser, "--test", text, choices=TESTS, default="t")
+    text = (
         "write the comparison in the format of the suffix: .html, a page with plots (needs "
-        "matplotlib), .csv, .md or .tex",
-        nargs="+",
-        default=[],
+        "matplotlib), .csv, .md or .tex"
     )
+    add(parser, "--report FILE", text, nargs="+", default=[])
 
 
 def add_transform(parser: Any) -> None:
-    add(
-        parser,
-        "--transform",
+    text = (
         "transform the features first: scale them to mean 0 and variance 1 (standard), map "
         "them to quantiles, take the logarithm of 1 plus the absolute value and keep the sign "
-        "(log1p), or scale them within each query; default: none",
-        choices=TRANSFORMS,
+        "(log1p), or scale them within each query; default: none"
     )
+    add(parser, "--transform", text, choices=TRANSFORMS)
 
 
 def add_n_features(parser: Any) -> None:

@@ -31,29 +31,23 @@ def add_options(parser: Any) -> None:
     options.add_table(parser, "file FILE", "file of documents; a table needs no labels")
     text = "file to write; default: -, the standard output"
     options.add(parser, "--output FILE", text, default="-")
-    options.add(
-        parser,
-        "--format",
+    text = (
         "one score per line; or the order within each query, as a TREC run 'qid Q0 document rank "
         "score tag' or as CSV with columns of the query, the document, score and rank; documents "
         "are named by the comment '# docid = NAME' of a LETOR line or by a column of a table, else "
-        "by the number of the row; default: scores",
-        choices=["scores", "trec", "csv"],
-        default="scores",
+        "by the number of the row; default: scores"
     )
+    options.add(parser, "--format", text, choices=["scores", "trec", "csv"], default="scores")
     text = "write only the best K documents of each query, in trec and csv"
     options.add_count(parser, "--top-k K", text)
     text = "write only documents above a threshold, calibrated on a labelled file of other queries"
     options.add(parser, "--cutoff FILE", text)
-    options.add(
-        parser,
-        "--loss",
+    text = (
         "what documents below the threshold of --cutoff take away, on average over queries like "
         "those of its file: parts of the relevant documents, of the DCG, the first relevant one, "
-        "or the best one; default: recall",
-        choices=LOSSES,
-        default="recall",
+        "or the best one; default: recall"
     )
+    options.add(parser, "--loss", text, choices=LOSSES, default="recall")
     text = "largest mean loss that --cutoff promises; default: 0.1"
     options.add(parser, "--alpha A", text, type=float, default=0.1)
     options.add_relevance_level(parser)

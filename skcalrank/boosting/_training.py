@@ -274,14 +274,11 @@ class _Training:
 
     def _trees(self, start: Any, scale: float, scores: Any) -> Model:
         with self.engine.connected(workers_of_fit()) as network:
-            task = Task(
-                self.params | network,
-                self._derivatives if self.objective is None else self.objective,
-                categories_of(self.ranker),
-                self._labeled(self.train),
-                self._labeled(_joined(self.followed)),
-                [None if values is None else scale * values for values in scores],
-            )
+            objective = self._derivatives if self.objective is None else self.objective
+            rows = self._labeled(self.train), self._labeled(_joined(self.followed))
+            starts = [None if values is None else scale * values for values in scores]
+            kinds = categories_of(self.ranker)
+            task = Task(self.params | network, objective, kinds, *rows, starts)
             trees = self.engine.growing(self.engine, task)
             try:
                 n_rounds, values = self._rounds(trees)

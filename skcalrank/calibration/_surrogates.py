@@ -153,13 +153,10 @@ class HingeRisk(PreferenceRisk):
         n_slack = n * len(self.weight)
         ends = np.arange(n_slack + 1)
         slack = csr_array((np.ones(n_slack), ends[:-1], ends), shape=(n_slack, n_slack))
-        result = linprog(
-            np.concatenate([np.zeros(n * k), np.tile(self.weight, n)]),
-            A_ub=-hstack([lead, slack]).tocsr(),
-            b_ub=-np.tile(1.0 + self.margin, n),
-            bounds=[(None if free else 0.0, None)] * (n * k) + [(0.0, None)] * n_slack,
-            method="highs",
-        )
+        cost = np.concatenate([np.zeros(n * k), np.tile(self.weight, n)])
+        above, margins = -hstack([lead, slack]).tocsr(), -np.tile(1.0 + self.margin, n)
+        bounds = [(None if free else 0.0, None)] * (n * k) + [(0.0, None)] * n_slack
+        result = linprog(cost, A_ub=above, b_ub=margins, bounds=bounds, method="highs")
         return np.einsum("nk,nki->ni", result.x[: n * k].reshape(n, k), cones)
 
 

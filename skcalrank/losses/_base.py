@@ -154,7 +154,7 @@ class Loss(ABC):
         del largest  # most losses have a minimum, equal scores
 
     def document_weights(
-        self, queries: Queries, query_weight: str | None, weight: Floats | None = None
+        self, queries: Queries, query_weight: str | None, weight: Weights = None
     ) -> Floats | None:
         """Return weights of documents that give queries the chosen weight.
 
@@ -212,9 +212,7 @@ class Loss(ABC):
         return f + queries.repeat(np.maximum(queries.max(-f), 0.0))
 
     @abstractmethod
-    def evaluate(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> Floats:
+    def evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Weights = None) -> Floats:
         """Return the loss of each query, of shape (n_queries,).
 
         Parameters
@@ -231,7 +229,7 @@ class Loss(ABC):
 
     @abstractmethod
     def value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+        self, v: Floats, s: Floats, queries: Queries, weight: Weights = None
     ) -> tuple[float, Floats]:
         """Return the sum of the loss over all queries, and its gradient in the scores.
 
@@ -249,9 +247,7 @@ class Loss(ABC):
         """
 
     @abstractmethod
-    def derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[Floats, Floats]:
+    def derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights = None) -> Slopes:
         """Return the gradient and the diagonal of the Hessian in the scores, for boosting.
 
         Parameters
@@ -266,7 +262,7 @@ class Loss(ABC):
         """
 
     def prepare_derivatives(
-        self, v: Floats, queries: Queries, weight: Floats | None = None
+        self, v: Floats, queries: Queries, weight: Weights = None
     ) -> Derivatives:
         """Return :meth:`derivatives` as a function of the scores, for many scores.
 
@@ -339,7 +335,7 @@ class LossInParts(Loss):
     _long: ClassVar[bool] = False
 
     @abstractmethod
-    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
+    def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Floats:
         """Return the loss of each query."""
 
     @abstractmethod
@@ -347,29 +343,25 @@ class LossInParts(Loss):
         """Return the gradient and the diagonal of the Hessian."""
 
     def _value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
+        self, v: Floats, s: Floats, queries: Queries, weight: Weights
     ) -> tuple[float, Floats]:
         """Return the sum of the loss, and its gradient."""
         value = self._evaluate(v, s, queries, weight).sum()
         return float(value), self._derivatives(v, s, queries, weight)[0]
 
-    def evaluate(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> Floats:
+    def evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Weights = None) -> Floats:
         return self._joined(
             lambda *rows: (self._evaluate(*rows),), ("queries",), v, s, queries, weight
         )[0]
 
     def value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
+        self, v: Floats, s: Floats, queries: Queries, weight: Weights = None
     ) -> tuple[float, Floats]:
         results = ("parts", "documents")
         sums, gradient = self._joined(self._value_and_gradient, results, v, s, queries, weight)
         return float(sums.sum()), gradient
 
-    def derivatives(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None = None
-    ) -> tuple[Floats, Floats]:
+    def derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights = None) -> Slopes:
         return self._joined(self._derivatives, ("documents", "documents"), v, s, queries, weight)
 
     def _joined(
@@ -397,7 +389,7 @@ def log(values: Floats) -> Floats:
         return np.log(values)
 
 
-def scaled_to_all(loss: Loss, v: Floats, queries: Queries, weight: Floats | None = None) -> Loss:
+def scaled_to_all(loss: Loss, v: Floats, queries: Queries, weight: Weights = None) -> Loss:
     """Return a loss, scaled to the targets of the documents of all workers.
 
     Documents of weight 0 have no effect on the scale.
