@@ -32,7 +32,7 @@ from ._exceptions import (
     warning_once,
     warning_once_in_jobs,
 )
-from ._fit_decorators import fitting
+from ._fit_decorators import all_or_nothing, fitting
 from ._forks import apart, is_forked
 from ._progress import say, timed
 from ._properties import available_if, lazy_property

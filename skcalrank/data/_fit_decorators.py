@@ -1,6 +1,7 @@
 """Decorators of methods that fit."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, cast
@@ -40,20 +41,41 @@ def all_or_nothing(method: Method) -> Method:
     scikit-learn's ``validate_data`` writes to the estimator before anything else can fail, so that
     a failed fit would otherwise change how a fitted estimator validates and predicts. Attributes
     are restored, but their values are not copied: the method must not modify the value of an
-    existing attribute in place.
+    existing attribute in place. The steps of a pipeline, which are fitted in place, are restored
+    with it, whoever wrote them.
     """
 
     @wraps(method)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        before = vars(self).copy()
+        before = [(vars(self), vars(self).copy())]
+        if hasattr(self, "steps"):
+            before += _of_steps(self, method.__name__)
         try:
             return method(self, *args, **kwargs)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            for attributes, values in before:
+                attributes.clear()
+                attributes.update(values)
             raise
 
+    vars(call)["restores"] = True
     return cast("Method", call)
+
+
+def _of_steps(pipeline: Any, method: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield attributes of the estimators in a pipeline, and copies of what a method may change."""
+    params = pipeline.get_params().values()
+    for step in params:
+        attributes = getattr(step, "__dict__", None)
+        if not (hasattr(step, "fit") and isinstance(attributes, dict)):
+            continue
+        adds = method == "partial_fit" or getattr(step, "warm_start", False)
+        if adds and not hasattr(getattr(step, method, None), "restores"):
+            same = {id(value): value for value in params if not isinstance(value, list)}
+            yield attributes, deepcopy(attributes, same)
+        else:  # FeatureUnion replaces the elements of its list
+            items = attributes.items()
+            yield attributes, {k: v.copy() if isinstance(v, list) else v for k, v in items}
 
 
 def fitting(method: Method) -> Method:

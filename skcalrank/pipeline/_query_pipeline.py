@@ -20,6 +20,7 @@ from ..data import (
     Judgments,
     MissingQidError,
     OutOfRangeError,
+    all_or_nothing,
     available_if,
     call_step,
     check,
@@ -140,6 +141,7 @@ class QueryPipeline(Pipeline):
 
     # -- fitting ------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(
         self,
         X: Matrix,
@@ -180,6 +182,7 @@ class QueryPipeline(Pipeline):
         return self._fit_steps("fit", X, y, qid, sample_weight, eval_sets(eval_set))
 
     @available_if(lambda self: has_method(self.steps[-1][1], "fit_targets"))
+    @all_or_nothing
     def fit_targets(
         self,
         X: Matrix,
@@ -220,6 +223,7 @@ class QueryPipeline(Pipeline):
         return self
 
     @available_if(lambda self: self._can_add_chunks())
+    @all_or_nothing
     def partial_fit(
         self,
         X: Matrix,
@@ -335,6 +339,7 @@ class QueryPipeline(Pipeline):
         return self._call("transform", X, qid)
 
     @_of_last("transform")
+    @all_or_nothing
     def fit_transform(
         self,
         X: Matrix,

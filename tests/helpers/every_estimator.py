@@ -53,7 +53,10 @@ class Case:
 
     def fit(self, X, y, qid):
         """The fitted estimator."""
-        estimator = clone(self.make())
+        return self.refit(clone(self.make()), X, y, qid)
+
+    def refit(self, estimator, X, y, qid):
+        """Fit an estimator of this case to grades, or to what is made of them."""
         if self.target == "classes":
             return estimator.fit(X, y)
         if self.target == "sets":

@@ -1,13 +1,20 @@
 """A fit that fails does not change the estimator, for all rankers."""
 
 import copy
+import pickle
 
 import joblib
 import numpy as np
 import pytest
 from cases import make_data, ranker_id, rankers, regressor_of
-from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.linear_model import Ridge, SGDRegressor
+from every_estimator import EVERY_ESTIMATOR, Case, linear_members, small_boosted
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin, clone
+from sklearn.decomposition import IncrementalPCA
+from sklearn.feature_selection import SelectFromModel
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import Lasso, Ridge, SGDRegressor
+from sklearn.pipeline import FeatureUnion, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from skcalrank import (
@@ -17,9 +24,12 @@ from skcalrank import (
     NDCGRanker,
     PairwiseDisagreementRanker,
     PreferenceTarget,
+    StackingRanker,
 )
 from skcalrank.data import MissingQidError
 from skcalrank.linear_model import GramRidge
+from skcalrank.pipeline import HostedRanker, make_query_pipeline
+from skcalrank.preprocessing import QueryScaler, TableEncoder
 from skcalrank.structured import LowRankLossClassifier
 
 
@@ -203,3 +213,118 @@ def test_parts_of_the_family_that_are_not_rankers(rng):
     with pytest.raises(ValueError, match=r"loss_matrix must have.*got shape \(7, 7\)"):
         model.set_params(loss_matrix=np.eye(7)).fit(X, y)
     assert model.predict(X).shape == y.shape
+
+
+# -- pipelines, whose steps are fitted in place ------------------------------------------
+
+
+class Stumbling(TransformerMixin, BaseEstimator):
+    """A transformer that changes its array in place, and raises for more rows or columns."""
+
+    warm_start = False
+
+    def fit(self, X, y=None):
+        if not self.warm_start:
+            vars(self).pop("sums_", None)
+        return self.partial_fit(X)
+
+    def partial_fit(self, X, y=None):
+        if not hasattr(self, "sums_"):
+            self.n_rows_, self.sums_ = len(X), np.zeros(X.shape[1])
+        self.sums_[: X.shape[1]] += X.sum(axis=0)
+        if (len(X), X.shape[1]) != (self.n_rows_, len(self.sums_)):
+            raise ValueError("stumbled")
+        return self
+
+    def transform(self, X):
+        return X / (1 + self.sums_**2)
+
+
+class Warm(Stumbling):
+    """One that goes on from what an earlier fit found."""
+
+    def __init__(self, warm_start=True, inner=None, kind=None):
+        self.warm_start, self.inner, self.kind = warm_start, inner, kind
+
+
+class Replacing(FeatureUnion):
+    """A union that gets copies of its transformers back, as from other processes."""
+
+    def fit_transform(self, X, y=None):
+        fitted = [(name, clone(step).fit(X)) for name, step in self.transformer_list]
+        self.transformer_list[:] = fitted
+        return self.transform(X)
+
+
+def scaled(*steps):
+    """A pipeline whose first step is changed by every fit."""
+    return make_query_pipeline(StandardScaler(), *steps)
+
+
+FROZEN = FrozenEstimator(StandardScaler().fit(make_data(np.random.default_rng(0))[0]))
+PIPELINES = {
+    "scaler": lambda: scaled(NDCGRanker()),
+    "regressor": lambda: scaled(NDCGRanker(SGDRegressor(random_state=0))),
+    "last is of others": lambda: scaled(SGDRegressor(random_state=0)),
+    "passthrough": lambda: make_query_pipeline("passthrough", StandardScaler(), NDCGRanker()),
+    "incremental": lambda: scaled(IncrementalPCA(2), NDCGRanker()),
+    "frozen": lambda: make_query_pipeline(FROZEN, StandardScaler(), NDCGRanker()),
+    "middle": lambda: scaled(Stumbling(), NDCGRanker()),
+    "warm": lambda: scaled(Warm(inner=Ridge(), kind=Ridge), NDCGRanker()),
+    "nested": lambda: make_query_pipeline(scaled(QueryScaler()), NDCGRanker()),
+    "nested of scikit-learn": lambda: make_query_pipeline(
+        make_pipeline(StandardScaler(), make_pipeline(Stumbling())), NDCGRanker()
+    ),
+    "union": lambda: make_query_pipeline(Replacing([("a", StandardScaler())]), NDCGRanker()),
+    "selection": lambda: scaled(SelectFromModel(Lasso(0.01)), NDCGRanker()),
+    "table": lambda: make_query_pipeline(TableEncoder(), StandardScaler(), NDCGRanker()),
+    "trees": lambda: scaled(small_boosted("sklearn")),
+    "pipeline last": lambda: scaled(scaled(NDCGRanker())),
+    "stack": lambda: scaled(StackingRanker(linear_members())),
+    "hosted": lambda: HostedRanker(scaled(NDCGRanker())),
+    "hosted nested": lambda: HostedRanker(scaled(scaled(NDCGRanker()))),
+}
+CASES = [*EVERY_ESTIMATOR, *(Case(name, make) for name, make in PIPELINES.items())]
+
+
+def refit(case, method, estimator, X, y, qid):
+    """Fit an estimator by a method."""
+    if method == "fit":
+        return case.refit(estimator, X, y, qid)
+    return getattr(estimator, method)(X, y, qid)
+
+
+def bad_fits(case, X, y, qid):
+    """Yield other rows, each with something that a fit refuses."""
+    yield 9 * X[1:, :2] - 7, y, qid
+    if case.target == "grades":
+        for others in (100 * X + 5, 9 * X[:, :2] - 7):
+            yield others, np.where(y > 1, np.nan, y), qid + 100
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.filterwarnings("ignore")
+def test_a_failed_fit_of_any_estimator_changes_nothing(case, rng):
+    X, y, qid = make_data(rng, sizes=(6, 5) * 8)
+    for method in ("fit", "partial_fit", "fit_targets"):
+        new = clone(case.make())
+        if not hasattr(new, method) or (method != "fit" and case.target != "grades"):
+            continue
+        for estimator in (new, refit(case, method, clone(new), X, y, qid)):
+            for bad in bad_fits(case, X, y, qid):
+                params = estimator.get_params()
+                before = pickle.dumps(copy.deepcopy(estimator))  # in one layout of memory
+                with pytest.raises((ValueError, TypeError)):
+                    refit(case, method, estimator, *bad)
+                assert pickle.dumps(copy.deepcopy(estimator)) == before
+                for name, value in estimator.get_params().items():
+                    assert value is params[name] or isinstance(value, list), name
+
+
+def test_what_steps_restore_by_themselves_is_not_copied(rng):
+    X, y, qid = make_data(rng)
+    pipe = scaled(NDCGRanker(GramRidge())).partial_fit(X, y, qid)
+    names = pipe[-1].record_.names
+    with pytest.raises(ValueError, match="was in an earlier chunk"):
+        pipe.partial_fit(X, y, qid)
+    assert pipe[-1].record_.names is names
