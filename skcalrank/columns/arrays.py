@@ -17,9 +17,14 @@ from ._memory import CACHE_CELLS, PART_CELLS
 from .types import Array, ArrayLike, Floats, Ints
 
 # Functions of scikit-learn that are private there; CONTRIBUTING lists what would replace them.
-safe_indexing = _safe_indexing
 num_samples = _num_samples
 check_feature_names_in = _check_feature_names_in
+
+
+def safe_indexing(X: Any, indices: Any, axis: int = 0) -> Any:
+    """Return some rows, or columns for ``axis=1``; a sparse matrix of any format in CSR format."""
+    return _safe_indexing(X.tocsr() if issparse(X) else X, indices, axis=axis)
+
 
 # All integers up to this absolute value are exact in double precision.
 _EXACT = 2.0**53

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ..columns import tables, texts
 from ..columns.arrays import num_samples
@@ -196,7 +195,7 @@ class TopContributionsDisplay(Display):
         check.row_order(X=X, qid=qid)
         rows, labels = _rows_of_query(query, qid, n_rows), tables.labels_of(X)
         item_names = labels if item_names is None else item_names
-        X = tables.take_rows(X.tocsr() if issparse(X) else X, rows)  # type: ignore[union-attr]
+        X = tables.take_rows(X, rows)
         of_query = None if qid is None else np.zeros(len(rows))
         explanation = explain_scores(estimator, X, of_query, feature_names=feature_names)
         names = rows if item_names is None else _item_names_of(item_names, n_rows)[rows]

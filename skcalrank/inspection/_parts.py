@@ -61,8 +61,7 @@ class Explained(NamedTuple):
         whole = rows if codes is None else np.flatnonzero(np.isin(codes, codes[rows]))
         codes = None if codes is None else codes[whole]
         arrays.refuse_masked(X, "X")
-        # Sparse matrices in COO format cannot be indexed by rows.
-        table = tables.take_rows(X.tocsr() if issparse(X) else X, whole)
+        table = tables.take_rows(X, whole)
         for step in self.steps:
             table = transform_rows(step, table, codes)
         return table if codes is None else tables.take_rows(table, np.searchsorted(whole, rows))
