@@ -306,3 +306,24 @@ def _renamed(ids: tables.Coded, by: tables.Coded) -> Ints:
     """Return the codes that identifiers have in another column, -1 where it lacks them."""
     code = {level: number for number, level in enumerate(by.listed())}
     return np.asarray([code.get(level, -1) for level in ids.listed()], dtype=np.intp)[ids.codes]
+
+
+def concatenated(
+    lists: Any, name: str, what: str = "row number", unit: str = "session"
+) -> tuple[Ints, Ints]:
+    """Return integers of several lists, one list after the other, and the sizes of the lists."""
+    if getattr(lists, "ndim", 1) == 2:
+        matrix = arrays.as_array(lists, name)
+        values, sizes = matrix.ravel(), np.full(len(matrix), matrix.shape[1])
+    else:
+        lists = lists.to_pylist() if hasattr(lists, "to_pylist") else lists  # pyarrow
+        lists = [np.atleast_1d(arrays.as_array(values, name)) for values in lists]
+        if any(values.ndim != 1 for values in lists):
+            raise ValueError(f"{name} must hold one list of {what}s for each {unit}.")
+        sizes = np.fromiter(map(len, lists), dtype=int, count=len(lists))
+        # Unsigned integers beside signed ones would become floats.
+        lists = [of.astype(np.intp) if of.dtype.kind == "u" else of for of in lists if len(of)]
+        values = np.concatenate(lists) if lists else np.zeros(0, dtype=int)
+    if values.dtype.kind not in "iu" and values.size:
+        raise ValueError(f"{name} must hold {what}s, which are integers, got dtype {values.dtype}.")
+    return values.astype(np.intp), sizes

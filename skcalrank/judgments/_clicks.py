@@ -8,7 +8,7 @@ import numpy as np
 from ..columns import arrays, index_of
 from ..columns.types import Array, ArrayLike, Bools, Floats, Ints, Self
 from ..data import Judgments, Queries, check_own_qid, chosen_rows, plain, warn
-from ._click_log import ClickLog
+from ._click_log import ClickLog, concatenated
 
 # If so many impressions are all clicked, the others are missing from the log.
 _MANY_SHOWN = 20
@@ -433,7 +433,7 @@ def _holds_clicks_alone(y: Any) -> bool:
 
 def _flat_rows(shown_rows: ArrayLike | Iterable[ArrayLike], n_rows: int) -> tuple[Ints, Ints]:
     """Return the shown rows, one session after the other, and pointers to the sessions."""
-    rows, sizes = _concatenated(shown_rows)
+    rows, sizes = concatenated(shown_rows, "shown_rows")
     session = np.repeat(np.arange(len(sizes)), sizes)
     bad = (rows < -1) | (rows >= n_rows)
     if bad.any():
@@ -457,23 +457,6 @@ def _flat_rows(shown_rows: ArrayLike | Iterable[ArrayLike], n_rows: int) -> tupl
     return rows[shown], np.append(0, np.cumsum(sizes))
 
 
-def _concatenated(lists: Any, name: str = "shown_rows", what: str = "row number") -> Any:
-    """Return integers of several lists, one list after the other, and the sizes of the lists."""
-    if getattr(lists, "ndim", 1) == 2:
-        matrix = arrays.as_array(lists, name)
-        values, sizes = matrix.ravel(), np.full(len(matrix), matrix.shape[1])
-    else:
-        lists = [np.atleast_1d(arrays.as_array(values, name)) for values in lists]
-        if any(values.ndim != 1 for values in lists):
-            raise ValueError(f"{name} must hold one list of {what}s for each session.")
-        sizes = np.fromiter(map(len, lists), dtype=int, count=len(lists))
-        lists = [values for values in lists if len(values)]
-        values = np.concatenate(lists) if lists else np.zeros(0, dtype=int)
-    if values.dtype.kind not in "iu" and values.size:
-        raise ValueError(f"{name} must hold {what}s, which are integers, got dtype {values.dtype}.")
-    return values.astype(np.intp), sizes
-
-
 def _clicks(clicked_position: Any, ptr: Ints) -> Bools:
     """Return whether each document shown was clicked."""
     is_matrix = getattr(clicked_position, "ndim", 1) == 2
@@ -485,7 +468,7 @@ def _clicks(clicked_position: Any, ptr: Ints) -> Bools:
                 "document shown first, and 0 means no click: replace None and NaN by 0."
             )
         clicked_position = position[:, None]
-    position, sizes = _concatenated(clicked_position, "clicked_position", "position")
+    position, sizes = concatenated(clicked_position, "clicked_position", "position")
     session = np.repeat(np.arange(len(sizes)), sizes)
     if len(sizes) != len(ptr) - 1:
         raise ValueError(

@@ -24,7 +24,7 @@ from ..data import (
     factorized,
     plain,
 )
-from ._click_log import identifiers
+from ._click_log import concatenated, identifiers
 from ._votes import Votes, finite_numbers, paired_items
 
 #: Names of the formulas that turn relevances into weights of preferences.
@@ -708,16 +708,13 @@ def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
 
 def _rows_of_sets(sets: Any, name: str, n_rows: int) -> tuple[Ints, Ints, int]:
     """Return the row numbers of all sets, their sets, and the number of sets."""
-    parts = [np.atleast_1d(arrays.as_array(one, name)) for one in sets]
-    if any(part.ndim != 1 for part in parts):
-        raise ValueError(f"{name} must be row numbers for each set, got {sets!r}.")
-    kept = [part for part in parts if part.size]
-    rows = _row_numbers(np.concatenate(kept) if kept else np.zeros(0, int), name, n_rows)
-    of = np.repeat(np.arange(len(parts)), [part.size for part in parts])
+    rows, sizes = concatenated(sets, name, unit="set")
+    rows = _row_numbers(rows, name, n_rows)
+    of = np.repeat(np.arange(len(sizes)), sizes)
     _, counts = np.unique(of * n_rows + rows, return_counts=True)
     if (counts > 1).any():
         raise ValueError(f"{name} must hold each row of a set once, got {sets!r}.")
-    return rows, of, len(parts)
+    return rows, of, len(sizes)
 
 
 def _weights(weight: ArrayLike | None, n: int) -> Floats:

@@ -17,7 +17,7 @@ def _place_of(column: Any, X: Any) -> int:
     """Return the number of a column: of a table that with the name, of an array the position."""
     names = tables.column_names(X)
     known = list(range(X.shape[-1]) if names is None else names)
-    if column not in known:
+    if isinstance(column, (bool, np.bool_)) or column not in known:
         what, kind = ("position", "array") if names is None else ("name", "table")
         raise ValueError(
             f"qid_column must be the {what} of a column of X, got {column!r}, and the columns of "
@@ -183,10 +183,15 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
 
         The qid is None if y carries it, or there is none. `of` begins the names of the arguments.
         """
-        X = X if tables.is_empty(X) else tables.as_array(X)
+        are_records = tables.is_records(X)
+        X = X if are_records or tables.is_empty(X) else tables.as_array(X)
         stated = {"y": check.carried_qid(y), f"{of}qid": qid}
-        if len(getattr(X, "shape", ())) == 2:  # the ranker refuses other shapes
-            validate_data(self, X, reset=reset, skip_check_array=True)
+        if are_records or len(getattr(X, "shape", ())) == 2:  # the ranker refuses other shapes
+            if not are_records:
+                validate_data(self, X, reset=reset, skip_check_array=True)
+            elif reset:  # scikit-learn counts no columns of records
+                self.feature_names_in_ = np.array(tables.column_names(X), dtype=object)
+                self.n_features_in_ = len(self.feature_names_in_)
             X, stated[f"qid_column={self.qid_column!r}"] = self._split(X, reset)
         n_rows = arrays.num_samples(X)
         if group is not None:
@@ -201,6 +206,10 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
         if self.qid_column is None:
             return X, None
         self.column_ = _place_of(self.qid_column, X) if reset else self.column_
+        if tables.is_records(X):
+            name = self.qid_column
+            features = [{k: value for k, value in row.items() if k != name} for row in X]
+            return features, [row.get(name) for row in X]
         column = arrays.safe_indexing(X, self.column_, axis=1)
         features = np.flatnonzero(np.arange(X.shape[1]) != self.column_)
         qid = np.ravel(column.toarray() if issparse(column) else column)
@@ -345,5 +354,5 @@ def _of_sizes(sizes: Any, n_rows: int, of: str) -> Array:
             f"{name} must be the number of rows of each query, in the order of X, with sum "
             f"{n_rows}, got {got}: pass the query of each row as {of}qid=."
         )
-    codes = np.repeat(np.arange(len(counts)), counts)
+    codes = np.repeat(np.arange(len(counts)), counts.astype(np.intp))
     return np.char.mod(f"{name} %d", codes) if of else codes

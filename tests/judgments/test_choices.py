@@ -42,11 +42,22 @@ def test_forms_of_sets():
     table = PreferenceTarget.from_choices([[0, 1, 2], [3, 2, 1]], [1, 2], QID)
     lists = PreferenceTarget.from_choices([np.array([0, 1, 2]), [3, 2, 1]], [[1], [2]], QID)
     array = PreferenceTarget.from_choices(np.array([[0, 1, 2], [3, 2, 1]]), np.array([1, 2]), QID)
-    for other in (lists, array):
+    unsigned = PreferenceTarget.from_choices(
+        [np.array([0, 1, 2], dtype=np.uint64), [3, 2, 1]], [np.array([1], dtype=np.uint64), 2], QID
+    )
+    for other in (lists, array, unsigned):
         for name in ("winner", "loser", "weight", "judgment"):
             np.testing.assert_array_equal(getattr(table, name), getattr(other, name))
     assert table.n_judgments.tolist() == [2, 0]
     assert PreferenceTarget.from_choices([], [], QID).winner.size == 0
+
+
+def test_sets_of_pyarrow():
+    pa = pytest.importorskip("pyarrow")
+    plain = PreferenceTarget.from_choices([[0, 1, 2], [3, 2]], [1, 2], QID)
+    for chosen in (pa.array([1, 2]), pa.chunked_array([[1], [2]]), pa.array([[1], [2]])):
+        y = PreferenceTarget.from_choices(pa.array([[0, 1, 2], [3, 2]]), chosen, QID)
+        np.testing.assert_array_equal([y.winner, y.loser], [plain.winner, plain.loser])
 
 
 @pytest.mark.every_case
@@ -83,8 +94,8 @@ def test_rankers_read_choices(rng):
         ([[0, 0, 1]], [0], {}, "shown must hold each row of a set once"),
         ([[0, 1, 2]], [[0, 0]], {}, "chosen must hold each row of a set once"),
         ([[0, 9]], [0], {}, "shown must hold row numbers from 0 to 6, got 9"),
-        ([[0, 1.5]], [0], {}, "shown must be a one-dimensional array of row numbers"),
-        ([[[0], [1]]], [0], {}, "shown must be row numbers for each set"),
+        ([[0, 1.5]], [0], {}, "shown must hold row numbers, which are integers, got dtype float64"),
+        ([[[0], [1]]], [0], {}, "shown must hold one list of row numbers for each set"),
         ([[0, 4]], [0], {}, "must be between rows of one query"),
         ([[0, 1]], [0], {"weight": [-1.0]}, "must be finite and non-negative"),
         ([[0, 1]], [0], {"weight": [1.0, 1.0]}, r"weight must have shape \(1,\)"),

@@ -67,6 +67,8 @@ def test_what_is_given_can_be_read():
 
 CONTAINERS = {
     "arrays": lambda: [np.array(rows) for rows in LISTS],
+    "unsigned and lists": lambda: [np.array(LISTS[0], dtype=np.uint64), *LISTS[1:]],
+    "pyarrow": lambda: pytest.importorskip("pyarrow").array(LISTS),
     "tuple": lambda: tuple(map(tuple, LISTS)),
     "generator of lists": lambda: np.array([np.array(rows) for rows in LISTS], dtype=object),
     "matrix": lambda: np.array([[3, 0, 2], [1, 4, -1], [0, -1, -1], [4, -1, -1], [2, 3, -1]]),

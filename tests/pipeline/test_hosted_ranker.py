@@ -127,6 +127,40 @@ def test_a_column_of_a_sparse_matrix_and_of_lists(problem):
         np.testing.assert_allclose(hosted.fit(rows, y).predict(rows), expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("column", [None, "search"])
+def test_records_are_tables(problem, column):
+    X, y, qid = problem
+    query = [f"q{number}" for number in qid]
+    table = pd.DataFrame(X).add_prefix("f")
+    if column is not None:
+        table.insert(1, column, query)
+    records = table.to_dict("records")
+    stated = {"qid": None if column else query}
+    ranker = TabularRanker(trees=small_boosted(), n_jobs=1)
+    hosted, of_table = (HostedRanker(ranker, qid_column=column) for _ in range(2))
+    hosted.fit(records, y, **stated)
+    of_table.fit(table, y, **stated)
+    backwards = [dict(reversed(row.items())) for row in records]
+    for rows in (records, backwards, table):
+        for method in ("predict", "contributions"):
+            expected = getattr(of_table, method)(table, **stated)
+            np.testing.assert_allclose(getattr(hosted, method)(rows, **stated), expected)
+    assert hosted.n_features_in_ == table.shape[1]
+    assert hosted.feature_names_in_.tolist() == list(table)
+    if column is not None:
+        with pytest.raises(ValueError, match="qid must hold an identifier for every row.*row 1"):
+            hosted.predict([records[0], {"f0": 1.0}])
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.int8])
+def test_sizes_are_integers_of_any_type(problem, dtype):
+    X, y, _ = problem
+    sizes = np.array(SIZES, dtype=dtype)
+    expected = HostedRanker(NDCGRanker()).fit(X, y, group=SIZES).predict(X)
+    found = HostedRanker(NDCGRanker()).fit(X, y, group=sizes).predict(X)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_results_have_the_index_and_the_width_of_the_caller(problem):
     X, y, qid = problem
     index = [f"row {k}" for k in range(len(y))]
@@ -273,6 +307,7 @@ def test_columns_that_are_not_there(problem):
         (X, 7, "must be the position of a column of X, got 7, .* 0, 1, 2, 3, 4, 5. Pass"),
         (X, "search", "must be the position of a column of X, got 'search'"),
         (X, -1, "must be the position"),
+        (X, True, "must be the position of a column of X, got True"),
     ):
         with pytest.raises(ValueError, match=message):
             HostedRanker(NDCGRanker(), qid_column=column).fit(table, y)
