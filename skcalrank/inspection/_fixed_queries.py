@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..columns.arrays import num_samples
 from ..columns.types import ArrayLike, Estimator, Floats, Matrix, Self
+from ..data import check
 
 
 class FixedQueries(RegressorMixin, BaseEstimator):
@@ -21,8 +22,8 @@ class FixedQueries(RegressorMixin, BaseEstimator):
     ----------
     ranker : fitted ranker, or a pipeline or search of a ranker
         What scores the rows.
-    qid : array-like of shape (n_rows,)
-        Query of each row of the X that will be passed.
+    qid : array-like of shape (n_rows,) or scalar
+        Query of each row of the X that will be passed, or a scalar, if all rows are one query.
 
     See Also
     --------
@@ -85,10 +86,11 @@ class FixedQueries(RegressorMixin, BaseEstimator):
         ValueError
             If X has another number of rows.
         """
-        n_rows, expected = num_samples(X), len(np.asarray(self.qid))
+        qid = check.of_one_query(self.qid, X)
+        n_rows, expected = num_samples(X), len(np.asarray(qid))
         if n_rows != expected:
             raise ValueError(f"X must have the {expected} rows of qid, got {n_rows} rows.")
-        return self.ranker.predict(X, self.qid)
+        return self.ranker.predict(X, qid)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the ranker is fitted."""

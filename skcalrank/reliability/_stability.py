@@ -5,6 +5,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..boosting import adapted, scores_of
+from ..columns import tables
 from ..columns.types import ArrayLike, Estimator, Ints, Labels, Matrix, Seed
 from ..data import check, positions
 
@@ -40,8 +41,8 @@ def rank_stability(
         Query of each row.
     X_new : array-like of shape (n_new, d)
         Documents to rank.
-    qid_new : array-like of shape (n_new,)
-        Query of each row of `X_new`.
+    qid_new : array-like of shape (n_new,) or scalar
+        Query of each row of `X_new`, or a scalar, if all rows are one query.
     n_draws : int, default=100
         Number of draws.
     random_state : int, RandomState instance or None, default=0
@@ -78,7 +79,7 @@ def rank_stability(
     check.count("n_draws", n_draws, "a number of draws")
     _, queries = check.target(y, qid)
     rng, out = check_random_state(random_state), []
-    of_new = check.queries(qid_new, len(np.asarray(qid_new)))
+    of_new = check.queries(check.of_one_query(qid_new, X_new), tables.n_rows_of(X_new))
     for _ in range(n_draws):
         drawn = rng.randint(queries.n_queries, size=queries.n_queries)
         counts = np.bincount(drawn, minlength=queries.n_queries).astype(float)

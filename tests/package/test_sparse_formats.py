@@ -45,9 +45,9 @@ def drawn(X, y):
 
 
 DOORS = {
-    "safe_indexing-rows": lambda X, y: safe_indexing(X, [5, 2]),
-    "safe_indexing-columns": lambda X, y: safe_indexing(X, [2, 0], axis=1),
-    "train_test_query_split": lambda X, y: train_test_query_split(X, qid=QID, random_state=0)[1],
+    "safe_indexing-rows": lambda X, _y: safe_indexing(X, [5, 2]),
+    "safe_indexing-columns": lambda X, _y: safe_indexing(X, [2, 0], axis=1),
+    "train_test_query_split": lambda X, _y: train_test_query_split(X, qid=QID, random_state=0)[1],
     "cross_compare": compared,
     "click_ranker": chosen_by_clicks,
     "HostedRanker": hosted,

@@ -148,7 +148,7 @@ def test_records_are_tables(problem, column):
     assert hosted.n_features_in_ == table.shape[1]
     assert hosted.feature_names_in_.tolist() == list(table)
     if column is not None:
-        with pytest.raises(ValueError, match="qid must hold an identifier for every row.*row 1"):
+        with pytest.raises(ValueError, match=r"qid must hold an identifier for every row.* row 1"):
             hosted.predict([records[0], {"f0": 1.0}])
 
 
