@@ -131,7 +131,10 @@ def regret_bound(
 
     .. math:: \text{target regret} \le D^2 \, \text{surrogate regret} / \delta
 
-    (Cabannes, Bach and Rudi, 2021). The smaller of the two bounds is returned.
+    (Cabannes, Bach and Rudi, 2021). The smaller of the two bounds is returned. For least squares it
+    also holds if on every query the predicted order is better by :math:`\delta`, for the estimates,
+    than all orders that differ from it: a regret above 0 takes errors of at least
+    :math:`\delta / D`.
 
     Where a surrogate and a map are not calibrated, such as least squares on the scores of MAP and a
     sort, there is a bound too, which does not vanish with the surrogate regret: the largest convex
@@ -176,7 +179,9 @@ def regret_bound(
         squares for 2 to 5 documents (5 take up to a minute).
     margin : float, default=None
         Least loss of an order that is not best on its query, on any query, under the true
-        distribution or under the estimates, see :func:`margin_report`.
+        distribution; orders that are equally good under it are all best. With least squares it may
+        also be the smallest margin of the estimates in :func:`margin_report`, unless that is 0: a
+        tie of estimates has no linear bound.
     labels : array-like of shape (m, r) or (m, r, r), default=None
         Possible labels, where `pred` is not calibrated, as in :func:`calibration_function`.
 

@@ -1,4 +1,4 @@
-"""Margins of predicted orders: by how much the second best value is below the best."""
+"""Margins of predicted orders: by how much the second best order is worse."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,8 +27,9 @@ class MarginReport:
     Attributes
     ----------
     margin : ndarray of shape (n_queries,)
-        Best value of the estimated targets minus the second best one; infinite if all orders are
-        equally good.
+        Value of the predicted order for the estimated targets, minus that of the best order that
+        differs from it for some targets: 0 where two such orders are tied, and infinite if all
+        orders are equally good for all targets.
     tolerance : ndarray of shape (n_queries,)
         Surrogate regret of the query, a sum of squared errors of its estimated targets, below which
         the predicted order is best for the true targets: the squared margin, over the squared
@@ -39,7 +40,7 @@ class MarginReport:
     tolerance: np.ndarray = field(repr=False)
 
     def best_share(self, surrogate_regret: float) -> float:
-        """Return the share of queries whose order is best for all targets within a regret.
+        """Return the share of queries whose order is known to be best within a regret.
 
         Parameters
         ----------
@@ -65,11 +66,15 @@ def margin_report(ranker: Any, X: Matrix, qid: ArrayLike | None = None) -> Margi
     r"""Report by how much the second best order is worse than the predicted one.
 
     With estimates u of the mean targets U of a query, and the margin :math:`\delta` between the
-    best and the second best value of u, the best order for u is best for U as long as
+    predicted order and the second best one for u, the predicted order is best for U as long as
     :math:`D \|U - u\| < \delta`, with D the factor of the root in :func:`regret_bound`. Otherwise
     its regret is at most :math:`D \|U - u\| \le D^2 \|U - u\|^2 / \delta` (Cabannes, Bach and Rudi,
     2021). Orders are therefore right long before the estimates are: the regret is linear in the
     surrogate regret, ``regret_bound(..., margin=report.margin.min())``, not its root.
+
+    Where documents of equal estimates, such as equal rows, are at positions of different discounts,
+    the least error can make another order better: the margin is 0, and the root is the only bound.
+    Equal true mean targets do no such harm, since either order is best.
 
     Parameters
     ----------
@@ -138,29 +143,23 @@ def margin_report(ranker: Any, X: Matrix, qid: ArrayLike | None = None) -> Margi
 def _of_scores(measure: Any, u: Floats) -> Floats:
     """Return the margins of a positional measure for rows of estimates.
 
-    The best order and the second best value differ by an exchange of two documents. The best one
-    for a position is that with the next document whose estimate and discount are both lower.
+    Exchanges of two documents that are not in the order of u lead from any order to the best one,
+    and none of them makes it worse. The last one that changes discounts costs least where the two
+    are next to each other.
     """
-    n, r = u.shape
-    phi = np.broadcast_to(measure.basis(np.arange(1, r + 1), np.array(r)), u.shape)
-    u = -np.sort(-u, axis=1)
-    other = np.maximum(_next_lower(u), _next_lower(phi))
-    row, at = np.nonzero(other < r)
-    to = other[row, at]
-    out = np.full(n, np.inf)
-    np.minimum.at(out, row, (u[row, at] - u[row, to]) * (phi[row, at] - phi[row, to]))
-    return out
-
-
-def _next_lower(values: Floats) -> Any:
-    """Return the next place of a lower value in non-increasing rows, or their length."""
-    r = values.shape[1]
-    after = np.full(values.shape, r)
-    after[:, :-1] = np.where(values[:, :-1] > values[:, 1:], np.arange(1, r), r)
-    return np.minimum.accumulate(after[:, ::-1], axis=1)[:, ::-1]
+    r = u.shape[1]
+    drops = -np.diff(np.broadcast_to(measure.basis(np.arange(1, r + 1), np.array(r)), r))
+    gaps = np.diff(np.sort(u, axis=1), axis=1)[:, ::-1]
+    margins: Floats = np.where(drops > 0, gaps * drops, np.inf).min(axis=1, initial=np.inf)
+    return margins
 
 
 def _of_pairs(measure: Any, u: Floats) -> Floats:
     """Return the margins of a measure of pairs for matrices of estimates, by enumeration."""
-    values = np.tensordot(u, measure.pair_basis(all_positions(u.shape[1])), ([1, 2], [1, 2]))
-    return np.array([of.max() - of[~is_best(of)].max(initial=-np.inf) for of in values])
+    basis = measure.pair_basis(all_positions(u.shape[1]))
+    margins = []
+    for values in np.tensordot(u, basis, ([1, 2], [1, 2])):
+        differs = (basis != basis[values.argmax()]).any(axis=(1, 2))
+        loss = np.where(is_best(values), 0.0, values.max() - values)
+        margins.append(loss[differs].min(initial=np.inf))
+    return np.array(margins)

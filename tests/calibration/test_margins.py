@@ -24,14 +24,15 @@ from skcalrank.calibration import (
     regret_bound,
 )
 from skcalrank.losses import LOSSES, get_loss
-from skcalrank.measures import PositionalMeasure, get_measure
+from skcalrank.measures import get_measure
+from skcalrank.rankers import LeastSquaresPairRanker
 
-# Several cutoffs, discounts and signs.
-MEASURES = [m for m in INSTANCES if isinstance(m, PositionalMeasure)]
+# Measures of documents and of pairs with several cutoffs, discounts and signs.
+MEASURES = [m for m in INSTANCES if m.shape is not None]
 
 
 def margin_of(values):
-    """Best value minus the second best one, by definition."""
+    """Best value minus the next lower one, by definition; equally good orders are all best."""
     below = values[values < values.max() - 1e-9 * np.abs(values).max()]
     return values.max() - below.max() if len(below) else np.inf
 
@@ -39,9 +40,13 @@ def margin_of(values):
 def laws(rng, n):
     for _ in range(n):
         r = int(rng.integers(2, 5))
-        yield LabelDistribution.random(
+        law = LabelDistribution.random(
             r, n_labels=int(rng.integers(2, 6)), random_state=rng.integers(1 << 31)
         )
+        if rng.random() < 0.3:  # two documents are equally good
+            labels = np.column_stack([law.labels[:, 0], law.labels[:, :-1]])
+            law = LabelDistribution(labels, law.probabilities)
+        yield law
 
 
 def options_of(loss, law, measure):
@@ -59,10 +64,12 @@ def options_of(loss, law, measure):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_bound_with_a_margin_is_never_broken(loss, rng):
-    seen = 0.0
+    seen, n_tied = 0.0, 0
     for number, law in enumerate(laws(rng, 120)):
         measure = ("precision@1", "dcg", "recall@1")[number % 3]
         margin = margin_of(law.order_values(measure))
+        U = np.sort(law.expected_targets(measure))
+        n_tied += U[-1] == U[-2] and margin < np.inf
         if not np.isfinite(margin):
             continue
         scores = np.clip(np.nan_to_num(law.surrogate_minimizer(loss, measure)), -8, 8)
@@ -84,6 +91,7 @@ def test_bound_with_a_margin_is_never_broken(loss, rng):
             factor = regret_bound(measure, loss, 1.0, **options)
             assert linear == pytest.approx(factor**2 * 1e6 / 1e9)
     assert seen > 0.9
+    assert n_tied > 5
 
 
 def test_bound_with_a_margin_is_attained_by_two_documents():
@@ -96,22 +104,65 @@ def test_bound_with_a_margin_is_attained_by_two_documents():
 # -- margins of estimates -------------------------------------------------------------------
 
 
+def that_estimates(u, measure, rng):
+    """A fitted ranker whose estimates are u, (n, r) or (n, r, r)."""
+    kind, options = (LeastSquaresRanker, {"loss": "squared"})
+    if measure.shape == "pairs":
+        kind, options = LeastSquaresPairRanker, {"pred": "exact"}
+    y = rng.integers(2, size=(20, u.shape[1]))
+    y = y * (2 if getattr(measure, "relevance_level", 1) == 1.5 else 1)
+    ranker = kind(measure, **options).fit(y + rng.normal(size=y.shape), y)
+    ranker.surrogate_values = lambda *_: u
+    return ranker
+
+
 @pytest.mark.parametrize("measure", MEASURES, ids=repr)
-def test_margins_are_those_of_all_orders(measure, rng):
+def test_margins_are_those_of_all_orders_and_all_errors(measure, rng):
+    of_pairs = measure.shape == "pairs"
     for r in (2, 3, 4):
-        # Trees of few leaves give ties.
-        X, y = rng.normal(size=(120, 2)), rng.integers(2, size=(120, r))
-        y = y * (2 if getattr(measure, "relevance_level", 1) == 1.5 else 1)
-        tree = DecisionTreeRegressor(max_leaf_nodes=40, random_state=0)
-        ranker = LeastSquaresRanker(estimator=tree, measure=measure, loss="squared").fit(X, y)
-        report = margin_report(ranker, X)
-        basis = measure.basis(np.array(all_positions(r)), np.array(r))
-        values = ranker.surrogate_values(X) @ basis.T
-        expected = np.array([margin_of(of) for of in values])
-        # Values of hardly different orders are rounding errors in the enumeration.
-        same = np.isclose(report.margin, expected, rtol=1e-6, atol=1e-12)
-        assert (same | (report.margin < 1e-8) | np.isinf(report.margin)).all()
-        assert same.mean() > 0.9
+        places = np.array(all_positions(r))
+        bases = measure.pair_basis(places) if of_pairs else measure.basis(places, np.array(r))
+        bases = bases.reshape(len(places), -1)
+        u = rng.normal(size=(12, *[r] * (1 + of_pairs)))
+        u[::2] = np.round(u[::2])  # ties
+        report = margin_report(that_estimates(u, measure, rng), np.zeros((12, r)))
+        for margin, tolerance, estimate in zip(report.margin, report.tolerance, u.reshape(12, -1)):
+            values = bases @ estimate
+            loss = values.max() - values
+            loss[loss < 1e-9] = 0.0
+            for predicted in bases[loss == 0]:  # any of the best orders
+                ways = bases - predicted
+                size = np.linalg.norm(ways, axis=1)
+                differs = size > 1e-9
+                nearest = loss[differs].min(initial=np.inf)
+                assert margin == pytest.approx(nearest, rel=1e-6, abs=1e-12)
+                # At a scale of 1 another order is as good, for the targets nearest to u.
+                step = [scale * loss / np.maximum(size, 1e-9) ** 2 for scale in (0.5, 1.01, 3.0)]
+                step = np.array([*step, np.full(len(loss), 1e-4)])[:, differs]
+                errors = (step[..., None] * ways[differs]).reshape(-1, bases.shape[1])
+                U, excess = estimate + errors, (errors**2).sum(axis=1)
+                regret = (U @ bases.T).max(axis=1, initial=-np.inf) - U @ predicted
+                assert (regret[excess < tolerance * (1 - 1e-9)] <= 1e-9).all()
+                if 0 < margin < np.inf:
+                    bound = regret_bound(measure, "squared", excess, r=r, margin=margin)
+                    assert (regret <= bound * (1 + 1e-9) + 1e-9).all()
+                    assert regret.max() > 0
+                elif margin == 0:
+                    assert (regret > 0).any()
+                    assert tolerance == 0
+
+
+def test_equal_rows_are_ties_unless_their_positions_count_alike():
+    X, qid = np.array([[1.0], [1.0], [0.0]] * 40), np.repeat(np.arange(40), 3)
+    y = np.tile([1, 1, 0], 40)
+    y[: 3 * 10 : 3] = 0
+    first, second = (PrecisionRanker(k=k, alpha=0.0).fit(X, y, qid) for k in (1, 2))
+    report = margin_report(first, X[:3], qid[:3])
+    assert [report.margin, report.tolerance] == [0, 0]
+    assert margin_report(first, X[:2], qid[:2]).best_share(5.0) == 0
+    u = second.predict(X[:3])
+    assert margin_report(second, X[:3], qid[:3]).margin == pytest.approx((u[0] - u[2]) / 2)
+    assert margin_report(second, X[:2], qid[:2]).margin == np.inf
 
 
 def test_margins_of_queries_of_several_sizes(rng):
