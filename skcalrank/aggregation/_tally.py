@@ -161,9 +161,13 @@ class Tally:
         rounding error in comparison with `scale`, the absolute values whose sum is the right side.
         Return a solution, and whether each query has converged.
         """
-        queries, upper = self.queries, self.upper(weight)
+        queries, diagonal = self.queries, self.row_sums(weight, weight) + ridge
+        # In units of the matrix and of the right side, so that squares stay in range.
+        of_matrix, of_right = (arrays.scale_of(queries.max(size)) for size in (diagonal, scale))
+        diagonal /= queries.repeat(of_matrix)
+        right, scale = right / queries.repeat(of_right), scale / queries.repeat(of_right)
+        upper = self.upper(weight / of_matrix[self.pair_query])
         lower = upper.T
-        diagonal = self.row_sums(weight, weight) + ridge
         # The right side of a document without comparisons is 0, and so is its solution.
         diagonal[diagonal == 0] = 1.0
         x = np.zeros(queries.n_rows)
@@ -185,7 +189,7 @@ class Tally:
             previous, size = size, np.where(going, queries.sum(residual * scaled), size)
             direction *= queries.repeat(np.where(going, arrays.safe_divide(size, previous), 0.0))
             direction += scaled
-        return x, size <= goal
+        return x * queries.repeat(of_right / of_matrix), size <= goal
 
     def solve_in_batches(self, solve: _Solve, max_iter: int) -> np.ndarray:
         """Return values of the documents, solved for some queries at a time.

@@ -723,10 +723,10 @@ def _weights(weight: ArrayLike | None, n: int) -> Floats:
         raise ValueError(
             f"weight must have shape ({n},), one weight per preference, got {weight.shape}."
         )
-    bad = ~np.isfinite(weight) | (weight < 0)
+    bad = ~((weight >= 0) & (weight <= np.finfo(float).max / max(n, 1)))
     if bad.any():
         raise ValueError(
-            f"Weights of preferences must be finite and non-negative, got {weight[bad][0]}. "
+            f"Weights of preferences must be non-negative with a finite sum, got {weight[bad][0]}. "
             "Instead of a negative weight, swap winner and loser."
         )
     return weight

@@ -1,5 +1,6 @@
 """Structures: laws over the registry, and each against its definition in dense numpy."""
 
+import dataclasses
 import pickle
 import warnings
 
@@ -178,6 +179,28 @@ def test_structure_is_what_it_is_defined_as(name, options, rng, matrices):
         np.testing.assert_allclose(
             scores[rows_of(y, i)], DEFINITIONS[name][0](Y, **options), atol=atol
         )
+
+
+@every_option
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+@pytest.mark.filterwarnings("ignore:Query .* has not converged in max_iter=10000")
+def test_weights_at_the_ends_of_the_range(name, options, unit, rng, matrices):
+    rule, (definition, _) = RULES[name], DEFINITIONS[name]
+    y, alpha = target_of(rng, matrices), options.get("alpha", 3.0)
+    s = rule(dataclasses.replace(y, weight=y.weight * unit), **options)
+    assert np.isfinite(s).all()
+    if name == "bradley_terry":
+        # A large weight leaves no penalty; with a small one the likelihood is linear.
+        no_penalty = alpha == 0 or unit > 1
+        expected = rule(y, alpha=0) if no_penalty else y.net_preference() / 2 / alpha * unit
+        np.testing.assert_allclose(s, expected, atol=1e-6 * min(np.abs(expected).max(), 1.0))
+    elif name != "principal_eigenvector" or unit < 1:
+        for i, Y in enumerate(matrices):
+            with np.errstate(all="ignore"):
+                expected = definition(Y * unit, **options)
+            if np.isfinite(expected).all():  # shares of the definition round to 1
+                atol = 1e-9 * np.abs(expected).max(initial=0.0)
+                np.testing.assert_allclose(s[rows_of(y, i)], expected, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -489,6 +512,11 @@ ERRORS = [
         lambda: PreferenceTarget.from_comparisons([0], [1], [1, 1], weight=[-1]),
         ValueError,
         "non-negative",
+    ),
+    (
+        lambda: PreferenceTarget.from_comparisons([0, 0], [1, 1], [1, 1], weight=[1e308, 1e308]),
+        ValueError,
+        "must be non-negative with a finite sum, got 1e.308",
     ),
 ]
 

@@ -97,7 +97,7 @@ def test_rankers_read_choices(rng):
         ([[0, 1.5]], [0], {}, "shown must hold row numbers, which are integers, got dtype float64"),
         ([[[0], [1]]], [0], {}, "shown must hold one list of row numbers for each set"),
         ([[0, 4]], [0], {}, "must be between rows of one query"),
-        ([[0, 1]], [0], {"weight": [-1.0]}, "must be finite and non-negative"),
+        ([[0, 1]], [0], {"weight": [-1.0]}, "must be non-negative with a finite sum"),
         ([[0, 1]], [0], {"weight": [1.0, 1.0]}, r"weight must have shape \(1,\)"),
     ],
 )
