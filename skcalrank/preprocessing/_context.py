@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..columns import arrays
 from ..columns.types import Array, ArrayLike, Floats
 from ..data import Queries, limits
 from ._base import QueryTransformer
@@ -105,15 +106,32 @@ class QueryContext(QueryTransformer):
             )
 
     def _transformed(self, X: Array, queries: Queries) -> Array:
-        tables = statistics_of(queries.group(X).astype(float), queries, self.statistics)
-        columns = [queries.ungroup(queries.repeat(table)) for table in tables]
+        values, scale, _ = in_range(queries.group(X).astype(float), queries)
+        units = [1.0 if name == "size" else scale for name in self.statistics]
+        tables = statistics_of(values, queries, self.statistics)
+        columns = [queries.ungroup(queries.repeat(of * unit)) for of, unit in zip(tables, units)]
         return np.hstack([X, *(column.astype(X.dtype) for column in columns)])
+
+
+def in_range(values: Floats, queries: Queries) -> tuple[Floats, Floats, bool]:
+    """Divide by about the largest value of a query if sums would overflow or underflow.
+
+    Return the values, in grouped order, the divisors of each query, which are powers of two, and
+    whether a value is missing.
+    """
+    sizes, first = np.abs(values), queries.ptr[:-1]
+    largest = np.maximum.reduceat(sizes, first, axis=0)
+    missing = bool(np.isnan(largest).any())
+    if missing:
+        largest = np.fmax.reduceat(sizes, first, axis=0)
+    scale = arrays.scale_of(np.nan_to_num(largest))
+    return values / queries.repeat(scale) if (scale != 1.0).any() else values, scale, missing
 
 
 def statistics_of(X: Floats, queries: Queries, names: Sequence[str]) -> list[Floats]:
     """Return the named statistics of each query, of shape (n_queries, d) each.
 
-    X is in grouped order; "size" has shape (n_queries, 1).
+    X is in grouped order and in range; "size" has shape (n_queries, 1).
     """
     first = queries.ptr[:-1]
     known = ~np.isnan(X)
@@ -127,15 +145,13 @@ def statistics_of(X: Floats, queries: Queries, names: Sequence[str]) -> list[Flo
 
     if {"mean", "std"} & set(names):
         # Compute means relative to the smallest value, so that the mean of equal values is exact.
-        with np.errstate(invalid="ignore"):
-            shares = (X - queries.repeat(by_name["min"])) / queries.repeat(count)
+        shares = (X - queries.repeat(by_name["min"])) / queries.repeat(count)
         by_name["mean"] = by_name["min"] + total(shares)
     if "std" in names:
         away = X - queries.repeat(by_name["mean"])
         # Divide by the largest deviation, so that squares stay in range.
         unit = np.fmax.reduceat(np.abs(away), first, axis=0)
         unit = np.where(unit > 0, unit, 1.0)
-        with np.errstate(invalid="ignore"):
-            squares = (away / queries.repeat(unit)) ** 2 / queries.repeat(count)
+        squares = (away / queries.repeat(unit)) ** 2 / queries.repeat(count)
         by_name["std"] = np.where(count > 0, unit * np.sqrt(total(squares)), np.nan)
     return [by_name[name] for name in names]

@@ -10,7 +10,7 @@ from ..columns.types import Array, ArrayLike, Floats
 from ..data import Queries, check, limits
 from ._base import QueryTransformer
 from ._beside import ScaledBeside, with_scaled
-from ._context import statistics_of
+from ._context import in_range, statistics_of
 from ._table_encoder import encoded
 
 # Of what is appended: no tree splits what the order of the rows changes, and a model that computes
@@ -160,16 +160,7 @@ def scaled_within(X: Array, queries: Queries, method: str) -> Floats:
 
     * `X` (n_rows, d): rows, in the order of the queries' codes.
     """
-    values = queries.group(X).astype(float)
-    # Divide by about the largest value if sums and differences would overflow or underflow.
-    sizes = np.abs(values)
-    largest = np.maximum.reduceat(sizes, queries.ptr[:-1], axis=0)
-    missing = np.isnan(largest).any()
-    if missing:
-        largest = np.fmax.reduceat(sizes, queries.ptr[:-1], axis=0)
-    scale = arrays.scale_of(np.nan_to_num(largest))
-    if (scale != 1.0).any():
-        values /= queries.repeat(scale)
+    values, _, missing = in_range(queries.group(X).astype(float), queries)
     if method == "standard" and not missing:
         return queries.ungroup(_standard(values, queries))
     if method == "rank":

@@ -88,11 +88,14 @@ def test_equal_values_have_that_mean_and_no_spread():
     assert np.array_equal(found[0], [0.1, 0.1, 0.0, 0.1, 0.1, 7.0])
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e150, 1e300])
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e150, 1e300, 1e307])
 def test_values_at_the_ends_of_the_range(scale):
-    X = np.array([[1.0], [2.0], [6.0]]) * scale
-    found = QueryContext(["mean", "std"]).fit_transform(X, qid=[1, 1, 1])[0, 1:]
-    np.testing.assert_allclose(found / scale, [3.0, np.sqrt(14 / 3)])
+    x = np.array([[1.0], [-2.0], [16.0], [-15.0], [0.0], [7.0], [np.nan]])
+    qid = np.array([1, 1, 2, 2, 2, 3, 3])
+    found = QueryContext(EVERY).fit_transform(x * scale, qid=qid)
+    expected = by_loops(x, qid, EVERY)
+    found[:, [name != "size" for name in ("x", *EVERY)]] /= scale
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if scale < 1e-307 else 1e-12)
 
 
 def test_single_precision_is_kept(data):
