@@ -47,7 +47,7 @@ def document_calibration_error(
     n_bins : int, default=15
         Number of bins.
     sample_weight : array-like of shape (n_rows,), default=None
-        Weights of the rows.
+        Weights of the rows. Rows of weight 0 count as absent.
     return_expected : bool, default=False
         Whether to return a named tuple of the ``error`` and its ``expected`` value.
 
@@ -85,6 +85,7 @@ def document_calibration_error(
     check.queries(qid, len(labels))
     weight = check.sample_weight(sample_weight, len(labels), Queries.equal(1, len(labels)))
     weight = np.ones(len(labels)) if weight is None else weight
+    labels, values, weight = (of_rows[weight > 0] for of_rows in (labels, values, weight))
     return _distance(labels, values, bins_of(values, n_bins), weight, weight.sum(), return_expected)
 
 

@@ -67,6 +67,16 @@ def test_weights_and_relative_errors(law):
     assert np.isnan(query_calibration_error(0 * y, p, qid=qid, relative=True))
 
 
+@pytest.mark.parametrize("return_expected", [False, True])
+def test_rows_of_weight_zero_are_absent(return_expected, law, rng):
+    y, p, _ = law
+    weight = rng.integers(0, 3, len(y))
+    kept, options = weight > 0, {"return_expected": return_expected}
+    assert document_calibration_error(
+        np.where(kept, y, 7.0), p, sample_weight=weight, **options
+    ) == document_calibration_error(y[kept], p[kept], sample_weight=weight[kept], **options)
+
+
 @pytest.mark.parametrize("n", [20, 50, 200])
 @pytest.mark.parametrize("of_queries", [False, True])
 def test_expected_error_is_that_of_perfect_probabilities(n, of_queries):
