@@ -136,4 +136,5 @@ def test_folds(cv: Any, rows: Rows, given: Rows, qid: Any, random_state: Any) ->
             "of a ranker that has not seen it: use QueryKFold, GroupKFold, or a number of folds."
         )
     numbers: Any = rows.numbers
-    return [np.isin(numbers, split.test) for split in splits]
+    # All rows of a fold may have weight 0.
+    return [test for split in splits if (test := np.isin(numbers, split.test)).any()]

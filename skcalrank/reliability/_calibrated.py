@@ -238,17 +238,18 @@ class CalibratedRankerCV(RankerAround):
             scores = self._out_of_fold(rows, tests)
             self.ranker_ = self._fitted_to(rows)
         judged = Judged(rows.queries, rows.y, rows.queries.group(scores), self.relevance_level)
-        targets, counts = self._targets_of(judged)
+        weight = np.ones(rows.n_rows) if rows.weight is None else rows.queries.group(rows.weight)
+        targets, counts = self._targets_of(judged, weight > 0)
         if not counts.any():
             raise ValueError(f"y must have a query with a mass of {self.target!r}, got none.")
         self._check_enough(int(counts.sum()))
-        weight = np.ones(rows.n_rows) if rows.weight is None else rows.queries.group(rows.weight)
         factors = query_factors(rows.queries, self.query_weight, "documents")
         weight = weight if factors is None else weight * rows.queries.repeat(factors)
         self._read_level(rows)
         level = self._out_of_fold_level(rows, targets, tests)
         aims, n = targets, int(counts.sum())
-        if self.target == "relevant" and np.ptp(targets) == 0:  # one class proves no certainty
+        # One class proves no certainty.
+        if self.target == "relevant" and np.ptp(targets[weight > 0]) == 0:
             aims = (n * targets + 1) / (n + 2)
         counted = rows.queries.repeat(counts)
         folds = [rows.queries.group(test)[counted] for test in tests]
@@ -277,14 +278,14 @@ class CalibratedRankerCV(RankerAround):
                 f"{n_queries}."
             )
 
-    def _targets_of(self, judged: Judged) -> tuple[Floats, Bools]:
-        """Return targets in [0, 1], and which queries count; set the unit of the values."""
+    def _targets_of(self, judged: Judged, used: Bools) -> tuple[Floats, Bools]:
+        """Return targets, in [0, 1] of used rows, and which queries count; set their unit."""
         values, counts = observed(self.target, judged)
         if values.min() < 0:
             raise ValueError(
                 f"y must be non-negative for target={self.target!r}, got {values.min():g}."
             )
-        self.unit_ = (float(values.max()) or 1.0) if self.target in ("grade", "gain") else 1.0
+        self.unit_ = (values[used].max().item() or 1.0) if self.target in _UNITS[1:] else 1.0
         return values / self.unit_, counts
 
     def _read_level(self, rows: Rows) -> None:
@@ -311,7 +312,7 @@ class CalibratedRankerCV(RankerAround):
         if ((targets > 0) & (targets < 1)).any():
             X, labels = X[np.tile(np.arange(rows.n_rows), 2)], np.repeat([0, 1], rows.n_rows)
             weight = np.append((1 - targets) * weight, targets * weight)
-            X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
+        X, labels, weight = X[weight > 0], labels[weight > 0], weight[weight > 0]
         if len(np.unique(labels)) < 2:
             return float(labels[0])
         given = {} if np.ptp(weight) == 0 else {"sample_weight": weight}

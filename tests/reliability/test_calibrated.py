@@ -188,6 +188,31 @@ def test_weights_weigh_rows_in_the_map(rng):
     assert (found.predict(X, qid) > plain.predict(X, qid)).mean() > 0.9
 
 
+@pytest.mark.parametrize("target", ["relevant", "grade", "gain"])
+def test_labels_of_weight_zero_do_not_matter(target, rng):
+    X, y, qid = drawn_law(rng, 60, 10)
+    weight, ranker = rng.integers(0, 2, len(y)), CalibratedRankerCV(frozen(), target)
+    # Unweighted labels of another unit, or of another class than all others.
+    for labels, unweighted in ((y, 3), (np.ones_like(y), 0)):
+        other = np.where(weight == 0, unweighted, labels)
+        found, expected = (clone(ranker).fit(X, of, qid, weight) for of in (other, labels))
+        assert_allclose(found.predict(X, qid), expected.predict(X, qid), rtol=1e-6)
+
+
+def test_folds_of_weight_zero_are_left_out(rng):
+    X, y, qid = drawn_law(rng, 60, 10)
+    weight = (qid % 3 > 0) * 1.0
+    splits = [
+        (np.flatnonzero(qid % 3 != fold), np.flatnonzero(qid % 3 == fold)) for fold in range(3)
+    ]
+    kept = np.flatnonzero(weight)
+    place = np.cumsum(weight > 0) - 1
+    fewer = [(place[np.intersect1d(train, kept)], place[test]) for train, test in splits[1:]]
+    found = CalibratedRankerCV(NDCGRanker(), cv=splits).fit(X, y, qid, weight)
+    expected = CalibratedRankerCV(NDCGRanker(), cv=fewer).fit(X[kept], y[kept], qid[kept])
+    assert_allclose(found.predict(X, qid), expected.predict(X, qid), rtol=1e-6)
+
+
 def test_the_order_of_rows_does_not_matter(digits, rng):
     X, y, qid = digits
     rows = rng.permutation(len(y))
