@@ -165,13 +165,12 @@ class Tally:
         # In units of the matrix and of the right side, so that squares stay in range.
         of_matrix, of_right = (arrays.scale_of(queries.max(size)) for size in (diagonal, scale))
         diagonal /= queries.repeat(of_matrix)
-        right, scale = right / queries.repeat(of_right), scale / queries.repeat(of_right)
         upper = self.upper(weight / of_matrix[self.pair_query])
         lower = upper.T
         # The right side of a document without comparisons is 0, and so is its solution.
         diagonal[diagonal == 0] = 1.0
         x = np.zeros(queries.n_rows)
-        residual = right.copy()
+        residual, scale = (size / queries.repeat(of_right) for size in (right, scale))
         direction = residual / diagonal
         size = queries.sum(residual * direction)
         rounding = queries.sum(np.square(_ROUNDING * scale) / diagonal)
