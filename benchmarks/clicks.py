@@ -42,7 +42,7 @@ from sklearn.isotonic import IsotonicRegression
 from skcalrank import AggregatedRanker, BoostedRanker, DCGRanker, sample_sessions
 from skcalrank.aggregation import cascade, fit_propensities, position_based
 from skcalrank.evaluation import offline_evaluate
-from skcalrank.evaluation._choose import chosen_by_clicks, default_candidates
+from skcalrank.evaluation._click_ranker import chosen_by_clicks, default_candidates
 from skcalrank.measures import DCG
 from skcalrank.metrics import dcg_score, ndcg_score
 

@@ -5,14 +5,12 @@ Rankings that were never shown are evaluated from the clicks on others.
 Names in ``__all__`` are public; the others are for use inside the package.
 """
 
-from ._choose import ClickChoice
-from ._click_ranker import ClickReport, click_ranker
+from ._click_ranker import ClickChoice, ClickReport, click_ranker
 from ._compare import compare, compare_values
 from ._comparison import ABOUT_JUDGED, Comparison, are_corrected, numbers_of
 from ._comparison_tables import names_and_marks, of_systems, p_text
 from ._cross import cross_compare
 from ._evaluate_run import JUDGED_MEASURES, RunValues, evaluate_run, run_measures, trec_name
-from ._judged_run import JudgedRun
 from ._leaderboard import Leaderboard, ScoreDifference, leaderboard, rank_sets
 from ._names import name_of
 from ._offline import OfflineEstimate, Safety, Sensitivity, offline_evaluate
@@ -20,7 +18,7 @@ from ._options import Policies
 from ._rank_frame import rank_frame, top_rows
 from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run, to_qrels, to_run
-from ._run_sources import Qrels, Run
+from ._run_sources import JudgedRun, Qrels, Run
 from ._statistics import PAIRS, TESTS, Methods
 from ._table import Cell, Table
 

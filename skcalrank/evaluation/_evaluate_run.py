@@ -13,11 +13,10 @@ from ..data import warn, warning_once
 from ..measures import MEASURES, Measure, get_measure, unknown_measure
 from ..metrics import check_several, mean_of_queries
 from ._judge import JudgedValues, warn_of_shift
-from ._judged_run import JudgedRun
 from ._options import Policies, PolicyOptions, settled
 from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run
-from ._run_sources import Qrels, Run, Scores, could_be_either
+from ._run_sources import JudgedRun, Qrels, Run, Scores, could_be_either
 
 #: Names that trec_eval has for measures without and with a cutoff; None if it does not have them.
 _TREC_NAMES: dict[str, tuple[str | None, str | None]] = {

@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 from ..columns import by_hash, hash_names, tables
 from ..columns.types import Array, ArrayLike, Axes, Bools, Floats, Ints, Seed
 from ..data import check, warn
-from ._ballots import Ballots, table_of_votes
-from ._board_fit import BoardFit
+from ._board_fit import Ballots, BoardFit, table_of_votes
 from ._rank_frame import pandas_for
 from ._rank_sets import Ranks, gap_variances, told_apart_by_signs
 from ._statistics import numbers, unit_of

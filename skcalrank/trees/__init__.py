@@ -1,7 +1,6 @@
 """Trees: one class a library, which alone imports it, and one class of arrays of nodes."""
 
-from ._callbacks import Rounds, Values
-from ._engine import Engine, Growing, Task, threads
+from ._engine import Engine, Growing, Rounds, Task, Values, threads
 from ._ensembles import has_tree_parts, tree_parts
 from ._forest import Forest, Forests
 from ._library import reads_queries

@@ -17,8 +17,7 @@ from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 from ..columns.types import Array, Floats, Ints
 from ..data import lazy_property
 from ..preprocessing import Category
-from ._forest import Forest
-from ._reading import coded_as_written, finite
+from ._forest import Forest, coded_as_written, finite
 from ._shap import Paths
 
 # What is private: in a regressor the trees of each round, what they are added to, the reader of

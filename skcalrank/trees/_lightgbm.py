@@ -18,11 +18,9 @@ from scipy.sparse import csr_matrix, issparse
 from ..columns import arrays
 from ..columns.types import Floats
 from ..data import Rows, Workers, apart, workers_of_fit
-from ._callbacks import LightGBMRounds
-from ._engine import Engine, Growing, Task, checked_text, threads
-from ._forest import Forest
+from ._engine import Engine, Growing, LightGBMRounds, Task, checked_text, threads
+from ._forest import Categories, Forest, Split, grown
 from ._library import refuse_other_grades
-from ._reading import Categories, Split, grown
 
 # Options that name a file, which LightGBM leaves out without an error if it does not exist.
 _FILES = ("forcedsplits_filename", "forcedbins_filename")

@@ -6,10 +6,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from ._catboost import CatBoost
 from ._engine import Engine
-from ._forest import Forest
+from ._forest import Categories, Forest
 from ._library import Library
 from ._lightgbm import LightGBM
-from ._reading import Categories
 from ._sklearn import ScikitLearn
 from ._xgboost import XGBoost
 

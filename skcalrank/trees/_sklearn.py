@@ -22,8 +22,7 @@ from ..data import openmp
 from ..preprocessing import Category
 from . import _histograms as histograms
 from ._engine import Engine, Growing, Task, threads
-from ._forest import Forest
-from ._reading import Categories
+from ._forest import Categories, Forest
 
 # Trees per computation of the gradient: each fit of the regressor sorts all columns again.
 _ROUNDS = 5

@@ -15,11 +15,9 @@ from scipy.sparse import csr_matrix, issparse
 
 from ..columns.types import Floats, Ints
 from ..data import Rows, Workers, apart, warn
-from ._callbacks import XGBoostRounds
-from ._engine import LARGEST, Engine, Growing, Task, checked_text, threads
-from ._forest import Forest
+from ._engine import LARGEST, Engine, Growing, Task, XGBoostRounds, checked_text, threads
+from ._forest import Categories, Forest, Split, grown
 from ._library import refuse_other_grades
-from ._reading import Categories, Split, grown
 from ._shap import summing_to
 
 # Number of rows in which values that are equal in single precision are looked for. Columns with as

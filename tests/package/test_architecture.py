@@ -328,7 +328,7 @@ TESTED_INSIDE = {
     "rankers._folds.make_splits": "which rows are held out, of which results are the mean",
     "rankers._folds.training_moments": "moments that are summed up before anything is learned",
     "rankers._gaussian.held_out_by": "the closed form of folds, against fits to the others",
-    "rankers._relevance_pairs.RelevancePairs": "losses of pairs one query at a time",
+    "rankers._edges.RelevancePairs": "losses of pairs one query at a time",
     "rankers._stacks.stacks": "how many matrices are held at once",
     "stacking._mixing.HeldOut": "weights of rankers that have scored some of the folds",
     "stacking._mixing.Plan": "which rows the folds are",

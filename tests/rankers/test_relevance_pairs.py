@@ -9,7 +9,7 @@ from skcalrank import PairwiseLogisticRanker
 from skcalrank.data import PreferenceTarget, Queries
 from skcalrank.losses import PREFERENCE_LOSSES
 from skcalrank.rankers import DifferenceGraphRanker, PairwiseHingeRanker
-from skcalrank.rankers._relevance_pairs import RelevancePairs
+from skcalrank.rankers._edges import RelevancePairs
 
 SIZES = [1, 2, 7, 30, 7, 1, 12]
 
@@ -21,7 +21,7 @@ SIZES = [1, 2, 7, 30, 7, 1, 12]
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", PREFERENCE_LOSSES)
 def test_blocks_add_up_to_all_pairs(cells, unit, margin, weighted, name, rng, monkeypatch):
-    monkeypatch.setattr("skcalrank.rankers._relevance_pairs.CACHE_CELLS", cells)
+    monkeypatch.setattr("skcalrank.rankers._edges.CACHE_CELLS", cells)
     monkeypatch.setattr("skcalrank.data._queries.CACHE_CELLS", cells)
     queries, loss = Queries(np.append(0, np.cumsum(SIZES))), PREFERENCE_LOSSES[name]()
     y, s = rng.integers(-2, 3, queries.n_rows) * 1.0, rng.normal(size=queries.n_rows)

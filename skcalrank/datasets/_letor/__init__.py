@@ -13,9 +13,8 @@ from numpy.typing import DTypeLike
 from ...columns.types import Unpack
 from ...data import check
 from .._container import RankingData
-from ._arrow import Form
 from ._chunks import group_file, read_chunks
-from ._lines import document_of, is_row
+from ._lines import Form, document_of, is_row
 
 
 class _Options(TypedDict, total=False):

@@ -17,7 +17,7 @@ from .. import _files as files
 from .._container import RankingData
 from .._files import Block
 from . import _lines as parsing
-from ._arrow import Form
+from ._lines import Form
 
 # Blocks that are parsed side by side, before the next ones are read.
 _N_BLOCKS = 32
