@@ -389,14 +389,14 @@ def check_qid(qid: ArrayLike, n_rows: int, name: str = "qid") -> Array:
     """
     if is_scalar(qid):
         if arrays.is_missing(qid):
-            raise ValueError(f"qid must be an identifier, got a missing value, {qid!r}: pass 0.")
+            raise ValueError(f"{name} must be an identifier, got a missing value, {qid!r}: pass 0.")
         return np.full(n_rows, np.asarray(qid))
     qid = qid_array(qid, name)
     if qid.ndim != 1:
         hint = ""
-        if qid.ndim == 0 and isinstance(name := qid.item(), str):
+        if qid.ndim == 0 and isinstance(text := qid.item(), str):
             hint = (
-                f" Pass the column itself, such as frame[{name!r}], or [{name!r}] * len(X) if all "
+                f" Pass the column itself, such as frame[{text!r}], or [{text!r}] * len(X) if all "
                 "rows are of this query."
             )
         raise ValueError(f"{name} must have shape (n_rows,), got {qid.shape}.{hint}")
@@ -408,7 +408,7 @@ def check_qid(qid: ArrayLike, n_rows: int, name: str = "qid") -> Array:
                 "qid=np.repeat(np.arange(len(sizes)), sizes)."
             )
         raise ValueError(
-            f"qid must have {n_rows} entries, one for each of the rows, got {len(qid)}.{hint}"
+            f"{name} must have {n_rows} entries, one for each of the rows, got {len(qid)}.{hint}"
         )
     missing = _missing(qid, name)
     if missing.any():
