@@ -14,16 +14,13 @@ from ..columns.types import Array, ArrayLike, Axes, Bools, Floats, Ints, Seed
 from ..data import check, warn
 from ._board_fit import Ballots, BoardFit, table_of_votes
 from ._rank_frame import pandas_for
-from ._rank_sets import Ranks, gap_variances, told_apart_by_signs
-from ._statistics import numbers, unit_of
+from ._rank_sets import Ranks, gap_errors, gap_errors_of_means, told_apart_by_signs
+from ._statistics import Moments, numbers, unit_of
 from ._strengths import MOST_DENSE
 from ._table import Cell, Table
 
 # Share of the largest value that is rounding, beside that of a logit.
 _ROUNDED = 1e-5
-
-# Values of a system that vary by a smaller share of the largest do so by rounding.
-_NO_SPREAD = 1e-10
 
 # In units whose squares are smaller there is no covariance, nor where squares overflow.
 _LEAST_SQUARE = 1e-280
@@ -70,6 +67,9 @@ class Leaderboard:
         Covariance of the scores, in the order of the items; NaN where it is not known, or where
         squares of the scores are outside the range of double precision. None above 2,000 items, of
         which no matrix is made.
+    gap_errors : ndarray of shape (n_items, n_items) or None
+        Standard errors of the differences of scores, in the order of the items; 0 of differences
+        that do not vary. None without `covariance`.
     estimates : list of tuple
         Rows of `coefficients`.
     notes : list of str
@@ -85,7 +85,7 @@ class Leaderboard:
     above : ndarray of bool of shape (n_items, n_items) or None
         Which item is certainly above which; None without rank sets.
     fit : object, default=None
-        What gives errors of differences where there is no `covariance`.
+        What gives errors of differences where there are no `gap_errors`.
 
     See Also
     --------
@@ -106,6 +106,7 @@ class Leaderboard:
 
     columns: dict[str, Array]
     covariance: Floats | None
+    gap_errors: Floats | None
     estimates: list[tuple[str, float, float, float, float]]
     notes: list[str]
     confidence_level: float
@@ -182,21 +183,19 @@ class Leaderboard:
                 f"{group[i]} and {b!r} of group {group[j]}: no chain of wins and ties leads both "
                 "ways between them."
             )
-        c = self.covariance
         points = SCALES[self.scale][0] if self.scale in SCALES else np.nan
-        if c is None:
-            variance = points**2 * self.fit.variance_of(a, b)
+        if self.gap_errors is None:
+            error = points * np.sqrt(self.fit.variance_of(a, b))
         else:
-            variance = gap_variances(c[np.ix_([i, j], [i, j])])[0, 1]
-        gap, error = float(self.scores[i]) - float(self.scores[j]), np.sqrt(variance) or np.nan
-        reach = stats.t.ppf((1 + self.confidence_level) / 2, self.freedom[i]) * error
-        p = 2 * stats.t.sf(abs(gap) / error, self.freedom[i])
-        if not variance and self.columns["rank"][i] == self.columns["rank"][j]:
+            error = self.gap_errors[i, j]
+        gap, divisor = float(self.scores[i]) - float(self.scores[j]), float(error) or np.nan
+        reach = float(stats.t.ppf((1 + self.confidence_level) / 2, self.freedom[i])) * divisor
+        p = 2 * stats.t.sf(abs(gap) / divisor, self.freedom[i])
+        if not error and self.columns["rank"][i] == self.columns["rank"][j]:
             p = 1.0
         separated = None if self.above is None else bool(self.above[i, j] or self.above[j, i])
-        low, high = float(gap - reach), float(gap + reach)
         probability = float(expit(gap / points))
-        return ScoreDifference(gap, low, high, float(p), probability, separated)
+        return ScoreDifference(gap, gap - reach, gap + reach, float(p), probability, separated)
 
     def caption(self) -> str:
         """Return a caption for a table: unit, sample, level, and what a reader must know.
@@ -475,6 +474,7 @@ def leaderboard(
         {"n_votes": ballots.n_votes(), "n_clusters": fit.n_clusters, "group": group + 1},
         of_items,
         covariance=fit.covariance,
+        gap_errors=None if fit.covariance is None else gap_errors(fit.covariance),
         unit=SCALES[scale],
         estimates=fit.estimates(SCALES[scale][0], confidence_level),
         notes=notes,
@@ -494,6 +494,7 @@ def _board(
     notes_of_items: Any,
     *,
     covariance: Floats | None,
+    gap_errors: Floats | None,
     unit: tuple[float, float],
     confidence_level: float,
     **others: Any,
@@ -519,12 +520,14 @@ def _board(
             "note": np.array(notes_of_items, dtype=object),
         }
         of_covariance = np.square(factor)
+        gap_errors = None if gap_errors is None else factor * gap_errors
     if not _LEAST_SQUARE < of_covariance < np.inf:
         of_covariance = np.nan
     square = np.ix_(order, order)
     return Leaderboard(
         columns={name: values[order] for name, values in columns.items()},
         covariance=None if covariance is None else of_covariance * covariance[square],
+        gap_errors=None if gap_errors is None else gap_errors[square],
         above=None if ranks.above is None else ranks.above[square],
         freedom=freedom[order],
         confidence_level=confidence_level,
@@ -562,8 +565,8 @@ def rank_sets(
     Warns
     -----
     UserWarning
-        If two systems differ by the same number on all tasks: they are not told apart, and their
-        interval is NaN, as that of a t-test.
+        If two systems differ by the same number on all tasks, up to 1e-12 of the values: they are
+        not told apart, and their interval is NaN, as that of a t-test.
 
     See Also
     --------
@@ -617,17 +620,17 @@ def rank_values(
         raise ValueError(f"Systems must have names that differ, got {', '.join(items)}.")
     scale, rng = unit_of(matrix), _generator(random_state)
     matrix = matrix / scale
-    means, largest = matrix.mean(axis=0), np.abs(matrix).max(axis=0)
+    moments, largest = Moments.of(matrix.T), np.abs(matrix).max()
+    means, error = moments.mean, moments.error(0.0)
     residuals = matrix - means
-    residuals[:, residuals.std(axis=0) <= _NO_SPREAD * largest] = 0.0
-    square = residuals.T @ residuals / n
-    spread, error = np.sqrt(gap_variances(square)), np.sqrt(np.diagonal(square) / (n - 1))
+    covariance = residuals.T @ residuals / (n - 1) / n
+    spread = gap_errors_of_means(matrix.T, covariance)
 
     def apart(_: Ints) -> Bools:
         return told_apart_by_signs(means, residuals, spread, 1 - level, rng)
 
     group, everywhere = np.ones(m, dtype=np.intp), np.full(m, n)
-    ranks = Ranks.of(means / (_ROUNDED * largest.max() or 1.0), group, group > 0, apart)
+    ranks = Ranks.of(means / (_ROUNDED * largest or 1.0), group, group > 0, apart)
     _warn_of_no_spread(np.triu((spread == 0) & (ranks.rank[:, None] != ranks.rank)), items, unit)
     return _board(
         {"item": np.array(items, dtype=object), "score": means},
@@ -636,7 +639,8 @@ def rank_values(
         np.full(m, n - 1.0),
         {"n_votes": everywhere, "n_clusters": everywhere, "group": group},
         [""] * m,
-        covariance=square / (n - 1),
+        covariance=covariance,
+        gap_errors=spread,
         unit=(scale, 0.0),
         estimates=[],
         notes=[],

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..columns.types import Bools, Floats, Ints, Self
+from ._statistics import Moments, snapped
 
 # Share of the errors that buys bounds of all differences, the first of two steps.
 _FIRST_STEP = 0.1
@@ -19,25 +20,40 @@ LEAST_FREEDOM = 0.5
 # Scores whose difference is rounding share a rank.
 _ROUNDING = 1e-9
 
-# Variances of differences that are rounding, as shares of those of the two scores and of the
-# largest, which single precision can hold.
-_NO_SPREAD, _OUT_OF_RANGE = 1e-12, 1e-60
+# Variances of differences that are rounding, as shares of those of the two scores.
+_NO_SPREAD = 1e-12
+
+# Up to this share of the values, deviations of differences are lost in a covariance.
+_CANCELED = 1e-5
 
 
 #: Tells of some items of a group which is above which.
 Apart = Callable[[Ints], Bools]
 
 
-def gap_variances(covariance: Floats) -> Floats:
-    """Return the variances of the differences of all scores; 0 where they are rounding.
+def gap_errors(covariance: Floats) -> Floats:
+    """Return the standard errors of the differences of all scores; 0 where they are rounding.
 
     A difference that does not vary has no error, and tells nothing apart.
     """
     variance = np.diagonal(covariance)
     total = variance[:, None] + variance
     of_gaps = total - 2 * covariance
-    least = np.maximum(_NO_SPREAD * total, _OUT_OF_RANGE * variance.max())
-    return np.where(of_gaps <= least, 0.0, of_gaps)
+    return np.sqrt(np.where(of_gaps <= _NO_SPREAD * total, 0.0, of_gaps))
+
+
+def gap_errors_of_means(columns: Floats, covariance: Floats) -> Floats:
+    """Return the standard errors of the differences of means, whose covariance is given.
+
+    Columns have shape (n_columns, n_tasks). Where close ones cancel in the covariance, errors are
+    those of the differences themselves, and 0 where `compare` finds that these do not vary.
+    """
+    errors, largest = gap_errors(covariance), np.abs(columns).max(axis=1)
+    least = _CANCELED / np.sqrt(columns.shape[1]) * np.maximum.outer(largest, largest)
+    for i, is_close in enumerate(np.triu(errors <= least, 1)):
+        j = np.flatnonzero(is_close)
+        errors[i, j] = errors[j, i] = Moments.of(snapped(columns[j], columns[i])).error(0.0)
+    return errors
 
 
 def told_apart(
@@ -57,7 +73,7 @@ def told_apart(
     draws = np.linalg.cholesky(made) @ rng.standard_normal((m, n_draws))
     if np.isfinite(freedom):
         draws /= np.sqrt(rng.chisquare(freedom, n_draws) / freedom)
-    spread = np.sqrt(gap_variances(covariance))
+    draws, spread = draws.astype(np.float32), gap_errors(covariance)
     gap = scores[:, None] - scores
     margin = np.where(spread > 0, 0.0, -np.inf)
     bound = _quantile(_largest(draws, spread, margin), _FIRST_STEP * error)
@@ -77,15 +93,17 @@ def told_apart_by_signs(
 ) -> Bools:
     """Return which column is above which, by random signs of the rows of centered values.
 
-    `spread` holds the standard deviations of the differences, 0 of those that tell nothing. With
-    each draw the errors of the differences are computed anew, as t-tests do.
+    `spread` holds the standard errors of the differences, 0 of those that tell nothing. With each
+    draw they are computed anew, as t-tests do.
     """
     n = len(residuals)
-    draws = residuals.T @ rng.choice(np.array([-1.0, 1.0]), size=(n, _N_DRAWS)) / n
+    # In double precision, since close columns have differences that single would round away.
+    draws = residuals.T @ rng.choice(np.array([-1.0, 1.0]), size=(n, _N_DRAWS))
+    draws /= n * np.sqrt(n - 1)
     share = np.maximum(_largest(draws, spread, np.where(spread > 0, 0.0, -np.inf)), 0.0)
     t = share * np.sqrt((n - 1) / np.maximum(1 - share**2, 1e-12))
     gap = means[:, None] - means
-    return (spread > 0) & (gap * np.sqrt(n - 1) > _quantile(t, error) * spread)
+    return (spread > 0) & (gap > _quantile(t, error) * spread)
 
 
 def _largest(draws: Floats, spread: Floats, margin: Floats) -> Floats:
@@ -93,9 +111,9 @@ def _largest(draws: Floats, spread: Floats, margin: Floats) -> Floats:
 
     Pairs whose margin is minus infinity are left out.
     """
-    out = np.full(draws.shape[1], -np.inf, dtype=np.float32)
-    inverse = (1 / np.where(spread > 0, spread, 1.0)).astype(np.float32)
-    draws, margin = draws.astype(np.float32), margin.astype(np.float32)
+    out = np.full(draws.shape[1], -np.inf, dtype=draws.dtype)
+    inverse = (1 / np.where(spread > 0, spread, 1.0)).astype(draws.dtype)
+    margin = margin.astype(draws.dtype)
     for item, of_item in enumerate(draws):
         for start in range(0, len(draws), _BLOCK):
             others = slice(start, start + _BLOCK)
@@ -141,7 +159,8 @@ class Ranks(NamedTuple):
             low[members], high[members] = 1, len(members)
             sure = members[known[members]]
             if len(sure) > 1:
-                now = above[np.ix_(sure, sure)] = apart(sure)
+                is_more = scores[sure, None] - scores[sure] > _ROUNDING
+                now = above[np.ix_(sure, sure)] = apart(sure) & is_more
                 low[sure] += now.sum(axis=0)
                 high[sure] -= now.sum(axis=1)
         return cls(rank, low, high, None if apart is None else above)

@@ -1,5 +1,7 @@
 """Rank sets: who is above whom, of votes and of tables of tasks and systems."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -99,6 +101,7 @@ CONSTANT = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*(on every query|is defined on)")
 @pytest.mark.parametrize("case", CONSTANT)
 def test_differences_that_do_not_vary_tell_nothing_apart(case):
     table = pd.DataFrame(CONSTANT[case])
@@ -109,9 +112,62 @@ def test_differences_that_do_not_vary_tell_nothing_apart(case):
     assert not board.above[a, b]
     gap = board.difference("a", "b")
     assert np.isnan([gap.low, gap.high, gap.p]).all()
+    theirs = compare_values({name: {"s": table[name]} for name in "ab"}).differences[0]
+    assert np.isnan([theirs.low, theirs.high]).all()
     assert gap.separated is False
     if case == "of many others":
         assert board.above.any()
+
+
+TIMES = 10 ** np.random.default_rng(0).uniform(0, 6, 30)
+# Tables in which differences of b and a vary by more than rounding, but by far less than values.
+VARYING = {
+    "times of tasks": {"a": TIMES, "b": TIMES + 0.5 + NOISE["w"] / 20},
+    "times of day": {"a": 1.7e9 + NOISE["w"] / 10, "b": 1.7e9 + NOISE["x"] / 10},
+    "beside large ones": {"a": NOISE["w"], "b": NOISE["x"], "c": 1e9 * NOISE["y"]},
+    "large": {"a": 1e200 * NOISE["w"], "b": 1e200 * NOISE["x"]},
+    "small": {"a": 1e-200 * TIMES, "b": 1e-200 * (TIMES + 0.5 + NOISE["w"] / 20)},
+    **{
+        f"{size:g} and noise": {"a": size + NOISE["w"], "b": size + NOISE["x"]}
+        for size in (1e6, 1e9)
+    },
+}
+
+
+@pytest.mark.parametrize("case", VARYING)
+def test_differences_that_vary_little_are_tested_as_in_a_comparison(case):
+    table = pd.DataFrame(VARYING[case])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        board = rank_sets(table)
+    theirs = compare_values({"a": {"s": table["a"]}, "b": {"s": table["b"]}}).differences[0]
+    gap = board.difference("b", "a")
+    assert gap.p == pytest.approx(theirs.p, rel=1e-3)
+    assert (gap.low, gap.high) == pytest.approx((theirs.low, theirs.high), rel=1e-3)
+    assert len(table.columns) > 2 or gap.separated == (theirs.p < 0.05)
+    assert board.to_frame()[["low", "high", "error"]].notna().all(axis=None)
+
+
+@pytest.mark.filterwarnings("ignore:.*(differ by the same number|equal on every query)")
+@pytest.mark.parametrize("size", 10.0 ** np.arange(9, 15))
+def test_the_same_differences_vary_as_in_a_comparison(size):
+    for seed in range(5):
+        table = made_table(n=30, m=2, seed=seed) + size
+        theirs = compare_values({name: {"s": of} for name, of in table.items()}).differences[0]
+        board = rank_sets(table)
+        assert np.isnan(board.difference("x", "w").low) == np.isnan(theirs.low)
+        assert not (np.isnan(theirs.low) and board.above.any())
+
+
+def test_what_all_systems_share_changes_nothing():
+    """Rank sets of differences far smaller than values, which single precision cannot hold."""
+    shared = 10 ** np.random.default_rng(0).uniform(0, 8, 40)
+    for seed in range(10):
+        table = made_table(seed=seed)
+        board, moved = rank_sets(table), rank_sets(table.add(shared, axis=0))
+        assert moved.items == board.items
+        np.testing.assert_array_equal(moved.above, board.above)
+        np.testing.assert_allclose(moved.gap_errors, board.gap_errors, rtol=1e-6)
 
 
 def test_a_system_that_does_not_vary_has_no_interval():
@@ -147,11 +203,12 @@ def test_ranks_do_not_depend_on_the_unit(unit):
         np.testing.assert_allclose(board.columns[name] / unit, expected.columns[name], rtol=1e-9)
     gap, theirs = board.difference("z", "w"), expected.difference("z", "w")
     assert gap.separated is theirs.separated is True
+    assert gap.p == pytest.approx(theirs.p)
+    np.testing.assert_allclose(np.divide(gap[:3], unit), theirs[:3], rtol=1e-9)
     # The covariance, a square, may leave the range of numbers.
     if not 1e-140 < unit < 1e140:
         assert np.isnan(board.covariance).all()
     else:
-        assert gap.p == pytest.approx(theirs.p)
         np.testing.assert_allclose(board.covariance / unit**2, expected.covariance, rtol=1e-9)
     same = rank_sets(unit * table[["w", "w"]].set_axis(["v", "w"], axis=1))
     assert same.columns["rank"].tolist() == [1, 1]
@@ -163,6 +220,8 @@ def test_columns_may_have_units_far_apart():
     few = rank_sets(table[["w", "z"]].assign(x=0.0, y=-0.0))
     assert board.items[::3] == few.items[::3]
     assert board.above.sum() == few.above.sum()
+    rank, low, high = (board.columns[name] for name in ("rank", "rank_low", "rank_high"))
+    assert ((low <= rank) & (rank <= high)).all()
 
 
 def test_tables_of_all_libraries_have_names():
