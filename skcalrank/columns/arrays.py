@@ -21,9 +21,14 @@ num_samples = _num_samples
 check_feature_names_in = _check_feature_names_in
 
 
+def subscriptable(X: Any) -> Any:
+    """Return X, as CSR if it is a sparse matrix in a format that has no subscripts."""
+    return X.tocsr() if issparse(X) and X.format in ("bsr", "coo", "dia") else X
+
+
 def safe_indexing(X: Any, indices: Any, axis: int = 0) -> Any:
-    """Return some rows, or columns for ``axis=1``; a sparse matrix of any format in CSR format."""
-    return _safe_indexing(X.tocsr() if issparse(X) else X, indices, axis=axis)
+    """Return some rows, or columns for ``axis=1``, also of sparse matrices without subscripts."""
+    return _safe_indexing(subscriptable(X), indices, axis=axis)
 
 
 # All integers up to this absolute value are exact in double precision.

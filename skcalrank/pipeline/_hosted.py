@@ -210,6 +210,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
             name = self.qid_column
             features = [{k: value for k, value in row.items() if k != name} for row in X]
             return features, [row.get(name) for row in X]
+        X = arrays.subscriptable(X)
         column = arrays.safe_indexing(X, self.column_, axis=1)
         features = np.flatnonzero(np.arange(X.shape[1]) != self.column_)
         qid = np.ravel(column.toarray() if issparse(column) else column)

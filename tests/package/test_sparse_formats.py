@@ -67,7 +67,8 @@ def test_every_format_is_the_same(door, rng):
     for name, convert in SPARSE.items():
         values = door(convert(X), y)
         if issparse(expected):
-            assert values.format == "csr", name
+            kept = name.partition("_")[0]  # formats that have subscripts
+            assert values.format == ("csr" if kept in ("bsr", "coo", "dia") else kept), name
             assert abs(values - expected).sum() == 0, name
         else:
             np.testing.assert_allclose(values, expected, rtol=1e-9, err_msg=name)

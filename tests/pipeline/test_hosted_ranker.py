@@ -127,6 +127,28 @@ def test_a_column_of_a_sparse_matrix_and_of_lists(problem):
         np.testing.assert_allclose(hosted.fit(rows, y).predict(rows), expected, atol=1e-9)
 
 
+class Spy(NDCGRanker):
+    """A ranker that keeps the format of the features, and computes nothing."""
+
+    def predict(self, X, qid=None):
+        self.format_ = X.format
+        return np.zeros(X.shape[0])
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "lil", "dok", "coo", "bsr", "dia"])
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_sparse_matrices_are_converted_once_and_only_if_needed(problem, kind, monkeypatch):
+    X, y, qid = problem
+    table = sparse.csr_matrix(with_column(X, qid, 3)).asformat(kind)
+    hosted = HostedRanker(Spy(), qid_column=3).fit(table, y)
+    calls, convert = [], type(table).tocsr
+    monkeypatch.setattr(type(table), "tocsr", lambda self: calls.append(self) or convert(self))
+    hosted.predict(table)
+    has_subscripts = kind in ("csr", "csc", "lil", "dok")
+    assert hosted.ranker_.format_ == (kind if has_subscripts else "csr")
+    assert has_subscripts or len(calls) == 1
+
+
 @pytest.mark.parametrize("column", [None, "search"])
 def test_records_are_tables(problem, column):
     X, y, qid = problem
