@@ -1,10 +1,13 @@
 """Decorators of methods that fit."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, cast
+
+from sklearn.frozen import FrozenEstimator
 
 from ..columns.types import Method
 from ._exceptions import OutOfRangeError, warning_once
@@ -42,14 +45,15 @@ def all_or_nothing(method: Method) -> Method:
     a failed fit would otherwise change how a fitted estimator validates and predicts. Attributes
     are restored, but their values are not copied: the method must not modify the value of an
     existing attribute in place. The steps of a pipeline, which are fitted in place, are restored
-    with it, whoever wrote them.
+    with it, whoever wrote them, and so are estimators in their parameters and in lists of these.
+    Steps that add to what they have, in ``partial_fit`` or with ``warm_start``, are copied, except
+    for what cannot be copied, such as a lock.
     """
 
     @wraps(method)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        before = [(vars(self), vars(self).copy())]
-        if hasattr(self, "steps"):
-            before += _of_steps(self, method.__name__)
+        steps = _of_steps([getattr(self, "steps", None)], method.__name__, {})
+        before = [(vars(self), vars(self).copy()), *steps]
         try:
             return method(self, *args, **kwargs)
         except BaseException:
@@ -62,20 +66,39 @@ def all_or_nothing(method: Method) -> Method:
     return cast("Method", call)
 
 
-def _of_steps(pipeline: Any, method: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield attributes of the estimators in a pipeline, and copies of what a method may change."""
-    params = pipeline.get_params().values()
-    for step in params:
-        attributes = getattr(step, "__dict__", None)
-        if not (hasattr(step, "fit") and isinstance(attributes, dict)):
+def _of_steps(
+    steps: Iterable[Any], method: str, known: dict[int, Any]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield attributes of the estimators in steps, and copies of what a method may change."""
+    for step in steps:
+        if isinstance(step, (list, tuple)):
+            yield from _of_steps(step, method, known)
+        attributes = getattr(step, "__dict__", None) if hasattr(type(step), "fit") else None
+        if not isinstance(attributes, dict) or id(step) in known:
             continue
-        adds = method == "partial_fit" or getattr(step, "warm_start", False)
-        if adds and not hasattr(getattr(step, method, None), "restores"):
-            same = {id(value): value for value in params if not isinstance(value, list)}
-            yield attributes, deepcopy(attributes, same)
+        known[id(step)] = step
+        if isinstance(step, FrozenEstimator):
+            continue
+        # A step without partial_fit only transforms chunks, whatever estimators are in it.
+        called = method if method != "partial_fit" or hasattr(step, method) else ""
+        yield from _of_steps([v for k, v in attributes.items() if k[-1:] != "_"], called, known)
+        adds = called == "partial_fit" or (called and getattr(step, "warm_start", False))
+        if adds and not hasattr(getattr(step, called, None), "restores"):
+            same = known.copy()
+            with suppress(Exception):  # a step may lack the attributes of its parameters
+                same |= {id(v): v for v in step.get_params(False).values() if type(v) is not list}
+            yield attributes, _copied(attributes, same)
         else:  # FeatureUnion replaces the elements of its list
             items = attributes.items()
             yield attributes, {k: v.copy() if isinstance(v, list) else v for k, v in items}
+
+
+def _copied(values: Any, same: dict[int, Any]) -> Any:
+    """Return a deep copy of attributes, in which what is the same or cannot be copied is kept."""
+    try:
+        return deepcopy(values, same.copy())
+    except Exception:
+        return {k: _copied(v, same) for k, v in values.items()} if type(values) is dict else values
 
 
 def fitting(method: Method) -> Method:

@@ -108,6 +108,10 @@ class QueryPipeline(Pipeline):
     If a step reads the qid, such as QueryScaler, `predict` needs it, too. Tools that hand no qid to
     `predict`, such as ``cross_val_predict``, raise MissingQidError then.
 
+    A fit that fails restores the attributes of the steps, and of estimators in their parameters or
+    in lists of these. What a step modifies in place is restored if it can be copied and the step
+    has `partial_fit`, in a failed `partial_fit`, or `warm_start=True`, in a failed `fit`.
+
     Examples
     --------
     >>> from skcalrank import NDCGRanker, load_digits_queries

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import threading
 
 import joblib
 import numpy as np
@@ -247,6 +248,23 @@ class Warm(Stumbling):
         self.warm_start, self.inner, self.kind = warm_start, inner, kind
 
 
+class Chain(TransformerMixin, BaseEstimator):
+    """Transformers in a list, or in lists in it, that are fitted in place."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def fit(self, X, y=None):
+        for part in self.parts:
+            (part[0] if isinstance(part, list) else part).fit(X, y)
+        return self
+
+    def transform(self, X):
+        for part in self.parts:
+            X = (part[0] if isinstance(part, list) else part).transform(X)
+        return X
+
+
 class Replacing(FeatureUnion):
     """A union that gets copies of its transformers back, as from other processes."""
 
@@ -275,6 +293,8 @@ PIPELINES = {
     "nested of scikit-learn": lambda: make_query_pipeline(
         make_pipeline(StandardScaler(), make_pipeline(Stumbling())), NDCGRanker()
     ),
+    "list": lambda: make_query_pipeline(Chain([StandardScaler(), Warm()]), NDCGRanker()),
+    "list of lists": lambda: make_query_pipeline(Chain([[StandardScaler()]]), NDCGRanker()),
     "union": lambda: make_query_pipeline(Replacing([("a", StandardScaler())]), NDCGRanker()),
     "selection": lambda: scaled(SelectFromModel(Lasso(0.01)), NDCGRanker()),
     "table": lambda: make_query_pipeline(TableEncoder(), StandardScaler(), NDCGRanker()),
@@ -328,3 +348,108 @@ def test_what_steps_restore_by_themselves_is_not_copied(rng):
     with pytest.raises(ValueError, match="was in an earlier chunk"):
         pipe.partial_fit(X, y, qid)
     assert pipe[-1].record_.names is names
+
+
+# -- steps that cannot be copied, or need not be -----------------------------------------
+
+
+class Columns(TransformerMixin, BaseEstimator):
+    """A transformer without the attribute of its parameter, which get_params cannot return."""
+
+    def __init__(self, columns):
+        self.picked = list(columns)
+
+    def fit(self, X, y=None):
+        self.mean_ = X.mean(axis=0)
+        return self
+
+    def transform(self, X):
+        return (X - self.mean_)[:, self.picked]
+
+
+class Stateless(TransformerMixin, BaseEstimator):
+    """A transformer that is not fitted, with a model and a lock."""
+
+    def __init__(self, model=None):
+        self.model = model
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        return tags
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        self._lock = threading.Lock()
+        return X
+
+
+class Locked(Stumbling):
+    """A transformer that adds to what it has, and holds a lock."""
+
+    def __init__(self, models=()):
+        self.models, self.lock = models, threading.Lock()
+        self.state = {"sizes": [], "lock": self.lock}
+
+    def partial_fit(self, X, y=None):
+        self.state["sizes"].append(len(X))
+        return super().partial_fit(X)
+
+
+class Counted:
+    """A value of a fitted model that counts its copies."""
+
+    n_copies = 0
+
+    def __deepcopy__(self, memo):
+        self.n_copies += 1
+        return self
+
+
+UNCHANGED = {
+    "frozen": ("partial_fit", FrozenEstimator),
+    "frozen in fit": ("fit", FrozenEstimator),
+    "in a union": ("fit", lambda model: FeatureUnion([("model", FrozenEstimator(model))])),
+    "in a list": ("fit", lambda model: Chain([FrozenEstimator(model)])),
+    "in a step that adds": ("partial_fit", lambda model: Locked([FrozenEstimator(model)])),
+    "in a stateless step": ("partial_fit", Stateless),
+    "in a list of a stateless step": ("partial_fit", lambda model: Stateless([model])),
+}
+
+
+def test_steps_without_the_attributes_of_their_parameters(rng):
+    X, y, qid = make_data(rng)
+    pipe = make_query_pipeline(Columns([0, 1]), NDCGRanker()).fit(X, y, qid)
+    expected = pipe.predict(X)
+    with pytest.raises(ValueError, match="NaN"):
+        pipe.fit(9 * X + 5, np.where(y > 1, np.nan, y), qid)
+    np.testing.assert_array_equal(pipe.predict(X), expected)
+
+
+@pytest.mark.parametrize("step", [Stateless, Locked])
+def test_steps_with_locks_take_chunks(step, rng):
+    X, y, qid = make_data(rng)
+    pipe = make_query_pipeline(step(), NDCGRanker()).partial_fit(X, y, qid)
+    pipe.partial_fit(X, y, qid + 100)
+    first, expected = pipe[0], pipe.predict(X)
+    kept = vars(first).copy()
+    with pytest.raises(ValueError, match="was in an earlier chunk"):
+        pipe.partial_fit(X, y, qid)
+    np.testing.assert_array_equal(pipe.predict(X), expected)
+    assert pipe[0] is first
+    if step is Locked:
+        assert first.lock is kept["lock"] is first.state["lock"]
+        assert first.state["sizes"] == [len(X)] * 2
+
+
+@pytest.mark.parametrize(("method", "wrap"), UNCHANGED.values(), ids=UNCHANGED)
+def test_models_that_no_fit_changes_are_not_copied(method, wrap, rng):
+    X, y, qid = make_data(rng)
+    model = StandardScaler().fit(X)
+    model.warm_start, model.large_ = True, Counted()
+    pipe = make_query_pipeline(wrap(model), NDCGRanker())
+    for first in (0, 100):
+        getattr(pipe, method)(X, y, qid + first)
+    assert model.large_.n_copies == 0
