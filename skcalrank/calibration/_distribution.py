@@ -445,7 +445,7 @@ def _check_probabilities(probabilities: Any, n: int) -> Floats:
 
 def _check_scores(scores: Any, r: int) -> Floats:
     """Return validated scores of r documents, as numbers of the same order."""
-    ranks = arrays.exact_ranks(scores)
+    ranks = arrays.exact_ranks(scores, "scores")
     scores = arrays.as_array(scores if ranks is None else ranks, "scores").astype(float)
     if scores.ndim not in (1, 2) or scores.shape[-1] != r:
         raise ValueError(f"scores must have shape ({r},) or (n, {r}), got {scores.shape}.")

@@ -238,16 +238,19 @@ def refuse_no_numbers(value: Any, name: str) -> None:
 
 def refuse_rounding(values: Any, name: str) -> None:
     """Raise ValueError if distinct labels, such as integers above 2**53, are equal as doubles."""
-    if exact_ranks(values) is not None:
+    if exact_ranks(values, name) is not None:
         raise ValueError(
             f"{name} must stay distinct in double precision, got different values that become "
             "equal, such as integers above 2**53. Subtract the smallest value, or pass ranks."
         )
 
 
-def exact_ranks(values: Any) -> Ints | None:
-    """Return the ranks of values if double precision would make some of them equal, else None."""
-    raw = np.asarray(values)
+def exact_ranks(values: Any, name: str) -> Ints | None:
+    """Return the ranks of values if double precision would make some of them equal, else None.
+
+    Raise an error as :func:`as_array` does: ranks have no mask.
+    """
+    raw = as_array(values, name)
     if raw.dtype == np.float64 and raw is values:
         return None
     if isinstance(values, (list, tuple)) and raw.dtype.kind == "f" and raw.size:

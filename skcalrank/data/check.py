@@ -442,8 +442,7 @@ def scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
     scores equal, ranks replace the scores.
     """
     with arrays.naming("y_score"):
-        arrays.as_array(y_score, "y_score")
-        ranks = arrays.exact_ranks(y_score)
+        ranks = arrays.exact_ranks(y_score, "y_score")
     scores: Floats = arrays.checked(y_score if ranks is None else ranks, "y_score", ensure_2d=False)
     if scores.shape == (*shape, 1) and len(shape) == 1:
         scores = scores.ravel()

@@ -118,7 +118,7 @@ class ClickLogEstimate:
     def weights_of(self, scores: Any, measure: Any, name: str) -> Floats:
         """Return the mean discount of each row over random orders of equal scores."""
         check.row_order(sessions=self.sessions, **{name: scores})
-        ranks = arrays.exact_ranks(scores)
+        ranks = arrays.exact_ranks(scores, name)
         scores = scores if ranks is None else ranks
         # Minus an unsigned integer is a large number.
         scores = arrays.checked(scores, name, ensure_2d=False, ensure_all_finite=False)

@@ -387,7 +387,7 @@ class PreferenceTarget(Judgments):
         -------
         target : PreferenceTarget
         """
-        ranks, names = arrays.exact_ranks(positions), check.item_names(positions)
+        ranks, names = arrays.exact_ranks(positions, "positions"), check.item_names(positions)
         index = check.index_of(positions)
         positions = arrays.as_array(positions if ranks is None else ranks + 1, "positions").astype(
             float

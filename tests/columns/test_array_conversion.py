@@ -18,6 +18,7 @@ from skcalrank.calibration import (
 )
 from skcalrank.data import Queries, qid_array
 from skcalrank.datasets import sample_comparisons, sample_sessions
+from skcalrank.evaluation import offline_evaluate, to_run
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import (
     get_scorer,
@@ -177,6 +178,8 @@ M = np.ma.array([1.0, 0.0, 1.0, 0.0], mask=[0, 1, 0, 0])
 MI = M.astype(int)
 X = np.arange(8.0).reshape(4, 2)
 MX = np.ma.array(X, mask=X == 3)
+# Ranks replace these numbers, which double precision would round.
+ML = np.ma.array(BIG + np.arange(4), mask=M.mask)
 SQUARE = np.ma.array([[0.0, 1.0], [0.5, 0.0]], mask=[[0, 1], [0, 0]])
 Y, QID = [1, 0, 1, 0], [1, 1, 2, 2]
 FITTED = NDCGRanker().fit(X, Y, QID)
@@ -195,6 +198,14 @@ MASKED = {
     "target qid": lambda: RankingTarget(Y, MI),
     "metric labels": lambda: ndcg_score(M, Y),
     "metric scores": lambda: ndcg_score(Y, M),
+    "large metric scores": lambda: ndcg_score(Y, ML),
+    "large labels": lambda: ndcg_score(ML, Y),
+    "large scores of logs": lambda: offline_evaluate(
+        ML, ClickSessions(QID, [[0, 1]], [2]), propensity=[1.0, 0.5]
+    ),
+    "large scores of a run": lambda: to_run(ML, QID),
+    "large orders": lambda: PreferenceTarget.from_orders(ML.reshape(2, 2)),
+    "large value": lambda: LabelDistribution([[0, 1, 0, 1]]).value("dcg", ML),
     "metric qid": lambda: ndcg_score(Y, Y, qid=MI),
     "metric weights": lambda: ndcg_score(Y, Y, sample_weight=M),
     "preference scores": lambda: pairwise_disagreement_loss(PreferenceTarget.from_relevance(Y), M),
