@@ -331,6 +331,8 @@ def click_ranker(
     examined = known_propensities(propensity, sessions, merge)
     theta = examined.propensity
     check.row_order(sessions=sessions, X=X)
+    if (n_rows := tables.n_rows_of(X)) != len(sessions):
+        raise ValueError(f"X must have the {len(sessions)} rows of sessions, got {n_rows}.")
     measure = linear_measure(measure)
     rankers = (
         default_candidates(X, theta, prior)

@@ -82,6 +82,22 @@ def test_the_share_of_held_out_queries_is_one(test_size):
         click_ranker(X, y, propensity=THETA, test_size=test_size)
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("container", ["array", "list", "pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("n_rows", [50, 2400])
+def test_rows_and_sessions_are_as_many(container, n_rows):
+    X, y = made()
+    X = np.resize(X, (n_rows, 2))
+    if container == "list":
+        X = X.tolist()
+    elif container != "array":
+        library = pytest.importorskip(container)
+        columns = {"a": X[:, 0], "b": X[:, 1]}
+        X = library.table(columns) if container == "pyarrow" else library.DataFrame(columns)
+    with pytest.raises(ValueError, match=f"X must have the 1200 rows of sessions, got {n_rows}"):
+        click_ranker(X, y, propensity=THETA)
+
+
 def test_what_is_no_seed_is_refused():
     X, y = made()
     with pytest.raises(ValueError, match="cannot be used to seed"):
