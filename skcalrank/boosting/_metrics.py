@@ -71,7 +71,8 @@ class XGBoostMetric(_Metric):
         counts = len(handed.scores) > 0 and (handed.weight is None or handed.weight.any())
         sums = self.score_of(handed).sums(handed.scores) if counts else (0.0, 0.0)
         total, weight = workers().allreduce(np.array(sums), workers().Op.SUM)
-        return self.name, float(total / weight) if weight else undefined_mean(self.measure)
+        mean = total / weight if weight else undefined_mean(self.measure, handed.weight is not None)
+        return self.name, float(mean)
 
 
 def lightgbm_metric(

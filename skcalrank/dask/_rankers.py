@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import check, is_lazy
 from ..linear_model import GramRidge, refit
-from ..metrics import measure_score, undefined_mean
+from ..metrics import CheckedTarget, RowPolicies, undefined_mean
 from ..rankers import BaseRanker, ScoreRanker, check_partitions, require_qid, scored_by
 from ._blocks import OnPartition, check_disjoint, collect, compute, is_frame, like, names_of, tree
 from ._cut import partitions
@@ -160,39 +160,39 @@ def score_by_partition(ranker: BaseRanker, X: Any, y: Any, qid: Any, sample_weig
     parts = partitions(X, y=y, qid=qid, sample_weight=sample_weight)
     check_named(parts, y, qid)
     sums = tree(parts.map(_score_part, _light(ranker), measure), _add_scores)
-    total, weight, of_all = compute(sums[:3])
-    if sample_weight is not None and not of_all:
+    total, weight, is_positive = compute(sums[:3])
+    if sample_weight is not None and not is_positive:
         raise ValueError("sample_weight must be positive for some row, got zeros only.")
-    return total / weight if weight else undefined_mean(measure)
+    return total / weight if weight else undefined_mean(measure, sample_weight is not None)
 
 
 def _score_part(
     ranker: BaseRanker, measure: Any, number: int, *, X: Any, y: Any, qid: Any, sample_weight: Any
-) -> tuple[float, float, float, dict[Any, int]]:
-    """Return sums of values, of their weights and of all weights, and the names of queries."""
+) -> tuple[float, float, bool, dict[Any, int]]:
+    """Return sums of values and of their weights, whether any is positive, and names of queries."""
     if not X.shape[0]:
-        return 0.0, 0.0, 0.0, {}
+        return 0.0, 0.0, False, {}
     qid = check.carried_qid(y, qid)
     require_qid(ranker, qid, "score")
     check.one_query(y, qid, type(ranker).__name__, least=np.inf, call="ranker.score(X, {})")
-    scores = ranker.predict(X, qid)
-    values = measure_score(measure, y, scores, qid=qid, average=False)
+    target, names = CheckedTarget.of(y, qid), names_of(number, qid=qid)
+    scores = target.scores(ranker.predict(X, qid))
     if _is_weightless(sample_weight):
-        weight = np.zeros(len(values))
-    else:
-        queries = check.queries(qid, X.shape[0])
-        weight = check.sample_weight(sample_weight, X.shape[0], queries)
-        weight = check.query_weights(weight, queries, scores.ndim == 2)
+        return 0.0, 0.0, False, names
+    # All partitions have one scale of weights.
+    target, rows, weight = target.of_weight(target.query_weight(sample_weight, shares=False))
+    if not target.queries.n_queries:  # those of positive weight rank nothing
+        return 0.0, 0.0, True, names
+    values = target.values({"": measure}, [scores[rows]], RowPolicies())[0][""]
     weight = np.ones(len(values)) if weight is None else weight
     defined = ~np.isnan(values)
-    total, of_all = float(values[defined] @ weight[defined]), float(weight.sum())
-    return total, float(weight[defined].sum()), of_all, names_of(number, qid=qid)
+    return float(values[defined] @ weight[defined]), float(weight[defined].sum()), True, names
 
 
-def _add_scores(parts: list[tuple[float, float, float, dict[Any, int]]]) -> tuple[Any, ...]:
+def _add_scores(parts: list[tuple[float, float, bool, dict[Any, int]]]) -> tuple[Any, ...]:
     """Return the sums of some partitions."""
-    totals, weights, of_all, names = zip(*parts)
-    return sum(totals), sum(weights), sum(of_all), check_disjoint(list(names))
+    totals, weights, positive, names = zip(*parts)
+    return sum(totals), sum(weights), any(positive), check_disjoint(list(names))
 
 
 #: What does the work of each method of a ranker.

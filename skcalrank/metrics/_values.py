@@ -80,9 +80,9 @@ class CheckedTarget:
             return scores[self.ranked.cells]
         return scores if isinstance(self.y, PreferenceTarget) else self.queries.group(scores)
 
-    def query_weight(self, sample_weight: ArrayLike | None) -> Floats | None:
-        """Return the weight of each query, from validated weights of the rows."""
-        weight = check.sample_weight(sample_weight, self.shape[0], self.queries, only_shares=True)
+    def query_weight(self, sample_weight: ArrayLike | None, shares: bool = True) -> Floats | None:
+        """Return the weight of each query, of any scale with `shares`, from weights of the rows."""
+        weight = check.sample_weight(sample_weight, self.shape[0], self.queries, only_shares=shares)
         if weight is not None and self.ranked is not None:
             return weight[self.ranked.rows]
         return check.query_weights(weight, self.queries, len(self.shape) == 2)
@@ -116,7 +116,7 @@ class CheckedTarget:
         """Return the mean of each measure, for checked scores and weights of the queries."""
         target, rows, weight = self.of_weight(weight)
         if not target.queries.n_queries:  # those of positive weight rank nothing
-            return {name: undefined_mean(measure) for name, measure in measures.items()}
+            return {name: undefined_mean(measure, True) for name, measure in measures.items()}
         (values,) = target.values(measures, [scores[rows]], policies)
         return {
             name: mean_of_queries(v, weight, policies.empty, measures[name])
@@ -280,16 +280,16 @@ def fill_undefined(
     values[undefined] = {"zero": 0.0, "one": 1.0}.get(empty, np.nan)
 
 
-def undefined_mean(measure: Measure | None = None) -> float:
+def undefined_mean(measure: Measure | None = None, weighted: bool = False) -> float:
     """Return NaN, with a warning that says what the queries lack."""
     name, why = "The measure", ""
     if measure is not None:
         name, why = measure.full_name, f", because none has {measure.needs}" * bool(measure.needs)
         why += "" if measure.level is None else f" (relevance_level={measure.level:g})"
     warn(
-        f"{name} is undefined on every query{why}, so its mean is NaN. A search or a "
-        "cross-validation with such a fold has no mean either: take fewer folds, or set "
-        "empty='zero'.",
+        f"{name} is undefined on every query{' of positive weight' * weighted}{why}, so its mean "
+        "is NaN. A search or a cross-validation with such a fold has no mean either: take fewer "
+        "folds, or set empty='zero'.",
         UndefinedMetricWarning,
     )
     return np.nan
@@ -307,7 +307,7 @@ def mean_of_queries(
         values = values[defined]
         weight = None if weight is None else weight[defined]
     if not len(values):
-        return undefined_mean(measure)
+        return undefined_mean(measure, weight is not None)
     scale = arrays.scale_of(np.abs(values).max(initial=0.0))
     if weight is None:
         return float(scale * (values / scale).mean())

@@ -297,9 +297,38 @@ def test_scores_of_undefined_queries(rng):
     ranker = NDCGRanker().fit(dX, dy, dq)
     assert ranker.score(dX, dy, dq) == pytest.approx(ranker.score(X, y.astype(float), qid))
     off = np.isin(qid, qid[y])
-    for weight, labels in ((None, 0 * dy), (da.from_array(1.0 - off, chunks=dq.chunks), dy)):
-        with pytest.warns(UndefinedMetricWarning, match="undefined on every query"):
+    dw = da.from_array(1.0 - off, chunks=dq.chunks)
+    for weight, labels, queries in ((None, 0 * dy, "query"), (dw, dy, "query of positive weight")):
+        with pytest.warns(UndefinedMetricWarning, match=f"undefined on every {queries}, because"):
             assert np.isnan(ranker.score(dX, labels, dq, weight))
+
+
+@pytest.mark.parametrize("n_weightless", [1, 2, 3])
+@pytest.mark.parametrize("factor", [1.0, 1e200])
+def test_queries_without_weight_are_left_out_of_scores(n_weightless, factor, rng):
+    X, y, qid = sorted_data(rng)
+    chunks, names = whole_queries(qid), np.unique(qid)
+    ranker = NDCGRanker().fit(X, y, qid)
+    ends = [names[0], qid[chunks[0] - 1], qid[chunks[0]]]  # of the first two partitions
+    off = np.isin(qid, ends[:n_weightless])
+    weight = np.where(off, 0.0, np.where(qid == names[-1], factor, 1 + qid % 3))
+    y = np.where(off, -1, y)
+    expected = ranker.score(X[~off], y[~off], qid[~off], weight[~off])
+    for data in ((X, y, qid, weight), as_dask(chunks, X, y, qid, weight)):
+        assert ranker.score(*data) == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(ValueError, match="NaN"):  # labels are validated all the same
+        ranker.score(*as_dask(chunks, X, np.where(off, np.nan, y), qid, weight))
+
+
+def test_rows_without_weight_are_left_out_of_scores_in_label_form(rng):
+    X, y = rng.normal(size=(8, 3)), rng.integers(0, 3, (8, 4)).astype(float)
+    ranker = NDCGRanker().fit(X, y)
+    weight = np.array([0.0, 0, 0, 2, 1, 0, 3, 1])
+    y[weight == 0] = -1
+    y[3:5] = np.nan  # the rows of positive weight of a partition rank nothing
+    expected = ranker.score(X, y, sample_weight=weight)
+    dX, dy, dw = as_dask((3, 3, 2), X, y, weight)
+    assert ranker.score(dX, dy, sample_weight=dw) == pytest.approx(expected, rel=1e-12)
 
 
 def test_scores_on_a_scale_that_one_partition_does_not_know(rng):

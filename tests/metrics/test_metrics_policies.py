@@ -98,6 +98,13 @@ def test_nothing_defined_is_nan_with_a_warning(name):
         assert np.isnan(measure_score(name, labels, np.zeros(len(labels))))
 
 
+def test_nothing_defined_of_positive_weight_is_told_as_that():
+    y, scores, qid = [1, 0, 0, 0], np.arange(4.0), [0, 0, 1, 1]
+    said = r"^ndcg is undefined on every query of positive weight, because none has .* gain, so"
+    with pytest.warns(UndefinedMetricWarning, match=said):
+        assert np.isnan(measure_score("ndcg", y, scores, qid=qid, sample_weight=[0, 0, 1, 1]))
+
+
 def test_a_search_over_folds_without_a_relevant_document_says_why(rng):
     X, qid = rng.normal(size=(40, 3)), np.repeat(np.arange(8), 5)
     y = RankingTarget((np.arange(40) == 0) * 3, qid)
