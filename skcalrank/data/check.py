@@ -448,8 +448,8 @@ def scores(y_score: ArrayLike, shape: tuple[int, ...]) -> Floats:
         scores = scores.ravel()
     if scores.shape != tuple(shape):
         raise ValueError(
-            f"y_score must have the shape {tuple(shape)} of y_true, got {scores.shape}. Pass one "
-            "score per document."
+            f"y_score must have the shape {tuple(shape)}, got {scores.shape}. Pass one score per "
+            "document."
         )
     return scores.ravel()
 

@@ -572,7 +572,7 @@ def test_runs_and_judgments_of_arrays():
         (lambda: to_run([1.0, np.nan], [1, 1]), "y_score"),
         (lambda: to_run([1, 2], [1, 1], ["a", None]), r"ids\[1\] has no value"),
         (lambda: to_run([2**60, 2**60 + 1], [1, 1]), "y_score must stay distinct in double"),
-        (lambda: to_run([[1.0, 2.0]], [1]), r"y_score must have the shape \(1,\)"),
+        (lambda: to_run([[1.0, 2.0]], [1]), r"y_score must have the shape \(1,\), got \(1, 2\)"),
         (lambda: to_run([1.0], [1], k=0), "k must be an integer >= 1, .* got 0"),
         (lambda: to_qrels([1, 0]), "to_qrels needs the queries of the rows"),
     ]:
