@@ -723,10 +723,11 @@ def _weights(weight: ArrayLike | None, n: int) -> Floats:
         raise ValueError(
             f"weight must have shape ({n},), one weight per preference, got {weight.shape}."
         )
-    bad = ~((weight >= 0) & (weight <= np.finfo(float).max / max(n, 1)))
-    if bad.any():
+    with np.errstate(over="ignore", invalid="ignore"):
+        bad = np.append(weight[~(weight >= 0)], weight.sum())
+    if len(bad) > 1 or not np.isfinite(bad[0]):
         raise ValueError(
-            f"Weights of preferences must be non-negative with a finite sum, got {weight[bad][0]}. "
+            f"Weights of preferences must be non-negative with a finite sum, got {bad[0]}. "
             "Instead of a negative weight, swap winner and loser."
         )
     return weight

@@ -516,9 +516,20 @@ ERRORS = [
     (
         lambda: PreferenceTarget.from_comparisons([0, 0], [1, 1], [1, 1], weight=[1e308, 1e308]),
         ValueError,
-        "must be non-negative with a finite sum, got 1e.308",
+        "must be non-negative with a finite sum, got inf",
+    ),
+    (
+        lambda: PreferenceTarget.from_comparisons(np.array([2**64 - 1], "u8"), [1], [1, 1]),
+        ValueError,
+        f"winner_rows must hold row numbers, got {2**64 - 1}",
     ),
 ]
+
+
+def test_weights_have_a_finite_sum_whatever_the_largest():
+    weight = [1e308, 1.0, 1.0]
+    y = PreferenceTarget.from_comparisons([0, 1, 2], [1, 2, 3], qid=[0] * 4, weight=weight)
+    assert y.weight.tolist() == weight
 
 
 @pytest.mark.parametrize(("call", "error", "message"), ERRORS)
