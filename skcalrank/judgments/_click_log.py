@@ -312,18 +312,23 @@ def concatenated(
     lists: Any, name: str, what: str = "row number", unit: str = "session"
 ) -> tuple[Ints, Ints]:
     """Return integers of several lists, one list after the other, and the sizes of the lists."""
-    if getattr(lists, "ndim", 1) == 2:
+    if len(getattr(lists, "shape", ())) == 2:  # also tables of polars and pyarrow
         matrix = arrays.as_array(lists, name)
-        values, sizes = matrix.ravel(), np.full(len(matrix), matrix.shape[1])
-    else:
-        lists = lists.to_pylist() if hasattr(lists, "to_pylist") else lists  # pyarrow
-        lists = [np.atleast_1d(arrays.as_array(values, name)) for values in lists]
-        if any(values.ndim != 1 for values in lists):
-            raise ValueError(f"{name} must hold one list of {what}s for each {unit}.")
-        sizes = np.fromiter(map(len, lists), dtype=int, count=len(lists))
-        # Unsigned integers beside signed ones would become floats.
-        lists = [of.astype(np.intp) if of.dtype.kind == "u" else of for of in lists if len(of)]
-        values = np.concatenate(lists) if lists else np.zeros(0, dtype=int)
-    if values.dtype.kind not in "iu" and values.size:
+        return integers(matrix.ravel(), name, what), np.full(len(matrix), matrix.shape[1])
+    lists = lists.to_pylist() if hasattr(lists, "to_pylist") else lists  # pyarrow
+    lists = [np.atleast_1d(arrays.as_array(values, name)) for values in lists]
+    if any(values.ndim != 1 for values in lists):
+        raise ValueError(f"{name} must hold one list of {what}s for each {unit}.")
+    sizes = np.fromiter(map(len, lists), dtype=int, count=len(lists))
+    # Unsigned integers beside signed ones would become floats.
+    lists = [integers(values, name, what) for values in lists]
+    return np.concatenate(lists) if lists else np.zeros(0, dtype=np.intp), sizes
+
+
+def integers(values: Array, name: str, what: str) -> Ints:
+    """Return integers in the type of indices."""
+    if values.size and values.dtype.kind not in "iu":
         raise ValueError(f"{name} must hold {what}s, which are integers, got dtype {values.dtype}.")
-    return values.astype(np.intp), sizes
+    if values.dtype.kind == "u" and (most := values.max(initial=0)) > np.iinfo(np.intp).max:
+        raise ValueError(f"{name} must hold {what}s, got {most}.")
+    return values.astype(np.intp)

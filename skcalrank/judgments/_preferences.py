@@ -24,7 +24,7 @@ from ..data import (
     factorized,
     plain,
 )
-from ._click_log import concatenated, identifiers
+from ._click_log import concatenated, identifiers, integers
 from ._votes import Votes, finite_numbers, paired_items
 
 #: Names of the formulas that turn relevances into weights of preferences.
@@ -697,7 +697,7 @@ def _row_numbers(rows: ArrayLike, name: str, n_rows: int) -> Ints:
             f"{name} must be a one-dimensional array of row numbers, which are integers, got "
             f"shape {rows.shape} and dtype {rows.dtype}. Names are read by from_frame."
         )
-    rows = rows.astype(np.intp)
+    rows = integers(rows, name, "row number")
     outside = (rows < 0) | (rows >= n_rows)
     if outside.any():
         raise ValueError(

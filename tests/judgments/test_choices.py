@@ -52,6 +52,17 @@ def test_forms_of_sets():
     assert PreferenceTarget.from_choices([], [], QID).winner.size == 0
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_tables_have_a_row_for_each_set(library):
+    other, columns = pytest.importorskip(library), {"a": [0, 3], "b": [1, 2], "c": [2, 1]}
+    table = other.table(columns) if library == "pyarrow" else other.DataFrame(columns)
+    y, plain = (
+        PreferenceTarget.from_choices(s, [1, 2], QID) for s in (table, [[0, 1, 2], [3, 2, 1]])
+    )
+    np.testing.assert_array_equal([y.winner, y.loser], [plain.winner, plain.loser])
+
+
 def test_sets_of_pyarrow():
     pa = pytest.importorskip("pyarrow")
     plain = PreferenceTarget.from_choices([[0, 1, 2], [3, 2]], [1, 2], QID)

@@ -74,12 +74,26 @@ CONTAINERS = {
     "matrix": lambda: np.array([[3, 0, 2], [1, 4, -1], [0, -1, -1], [4, -1, -1], [2, 3, -1]]),
     "padded lists": lambda: [[3, 0, 2, -1], [1, 4], [0, -1], [4], [2, 3, -1]],
     "frame": lambda: pytest.importorskip("pandas").DataFrame(CONTAINERS["matrix"]()),
+    "frame of polars": lambda: pytest.importorskip("polars").DataFrame(CONTAINERS["matrix"]()),
+    "table of pyarrow": lambda: pytest.importorskip("pyarrow").table(
+        list(CONTAINERS["matrix"]().T), names=list("abc")
+    ),
 }
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize("make", CONTAINERS.values(), ids=CONTAINERS)
 def test_containers_of_lists_mean_the_same(make):
     assert ClickSessions(list(QID), make(), np.array(CLICKS, dtype=np.int8)) == sessions()
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_tables_of_clicks_have_a_row_for_each_session(library):
+    other, columns = pytest.importorskip(library), {"first": [0, 1], "second": [2, 0]}
+    table = other.table(columns) if library == "pyarrow" else other.DataFrame(columns)
+    lists = [[0, 2], [1, 4]]
+    assert ClickSessions(QID, lists, table) == ClickSessions(QID, lists, [[2], [1]])
 
 
 COPIES = {
@@ -320,6 +334,8 @@ def make(lists=LISTS, clicks=CLICKS, qid=QID):
     return ClickSessions(qid, lists, clicks)
 
 
+LARGE = np.array([0, 2**64 - 1], dtype=np.uint64)  # -1 as a signed number
+
 ERRORS = [
     (lambda: make([[0, 2, 0]], [1]), ValueError, "Session 0 shows row 0 twice"),
     (lambda: make([[0, 2], [4, 1, 4]], [1, 1]), ValueError, "Session 1 shows row 4 twice"),
@@ -330,6 +346,9 @@ ERRORS = [
     ),
     (lambda: make([[0, 6]], [1]), ValueError, r"from 0 to 5, .* got 6 in shown_rows\[0\]"),
     (lambda: make([[0], [-2]], [1, 0]), ValueError, r"got -2 in shown_rows\[1\]"),
+    (lambda: make([LARGE, [0]], [1, 0]), ValueError, f"shown_rows must .* got {LARGE[1]}"),
+    (lambda: make([[0]], LARGE[1:]), ValueError, f"clicked_position must .* got {LARGE[1]}"),
+    (lambda: make(LARGE[None], [1]), ValueError, f"shown_rows must .* got {LARGE[1]}"),
     (lambda: make([[0, -1, 2]], [1]), ValueError, r"after -1 in shown_rows\[0\]"),
     (lambda: make([[0], []], [1, 0]), ValueError, r"shown_rows\[1\] must not be empty"),
     (lambda: make([[-1, -1], [0, 2]], [0, 0]), ValueError, r"shown_rows\[0\] must not be empty"),
