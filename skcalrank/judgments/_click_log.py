@@ -183,8 +183,8 @@ def identifiers(table: Any, column: str, name: str) -> tables.Coded:
             f"value in row {int(np.argmax(missing))} ({missing.sum()} such rows): drop them, as "
             f"dropna(subset=[{column!r}]) does."
         )
-    if isinstance(ids.levels, list):  # not categories
-        ids = ids._replace(levels=list(map(_whole, ids.levels)))
+    if getattr(ids.levels, "inferred_type", None) != "string":  # many categories of text
+        ids = ids._replace(levels=list(map(_whole, ids.listed())))
     return ids._replace(codes=_small(ids.codes))
 
 
@@ -205,6 +205,7 @@ def _counted(values: Any) -> tables.Coded | None:
 
 def _whole(value: Any) -> Any:
     """Return a whole number as an integer: if it is read as a float, it keeps its name as text."""
+    value = value.item() if isinstance(value, np.floating) else value
     is_whole = isinstance(value, float) and abs(value) < 2.0**53 and value.is_integer()
     return int(value) if is_whole else value
 

@@ -90,7 +90,7 @@ def paired_items(table: Any, a: str, b: str, name: str = "frame") -> tuple[Array
         shown = [item for item, n in zip(items, numbers) if (numbers == n).sum() > 1][:2]
         raise ValueError(
             f"Items must have different names as text, got {shown[0]!r} and {shown[1]!r}: "
-            "convert both columns to one type."
+            "convert both columns to one type, or 5.0, which is read as 5, to text."
         )
     items = dict(zip(items, numbers))
     first, second = (np.array([items[level] for level in side], np.intp) for side in levels)

@@ -174,6 +174,22 @@ def test_numbers_that_are_objects_are_read_whatever_their_number(kind, n):
     np.testing.assert_array_equal(found.scores, expected.scores)
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("n", [500, 502])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, pd.Categorical])
+def test_names_of_floats_do_not_depend_on_their_container(kind, n):
+    numbers = np.tile([7.0, 0.1], n // 2)
+    if kind is pd.Categorical:
+        winner, names = kind(numbers), ("0.1", "7", "other")
+    else:
+        winner = pd.Series(list(map(kind, numbers)), dtype=object)
+        names = (str(float(kind(0.1))), "7", "other")
+    y = PreferenceTarget.from_frame(pd.DataFrame({"winner": winner, "loser": "other"}))
+    assert y.item_names == names
+    mixed = pd.DataFrame({"winner": pd.Categorical([7.0, "x"] * n), "loser": "other"})
+    assert PreferenceTarget.from_frame(mixed).item_names == ("7", "other", "x")
+
+
 @pytest.mark.parametrize("factor", [1e-200, 1e200])
 def test_weights_of_any_size(factor):
     board = leaderboard(VOTES.assign(w=VOTES["w"] * factor), weight="w")
@@ -381,6 +397,11 @@ ERRORS = {
         {},
         r"row 0 \(45 such rows\): drop them, as",
     ),
+    "a number and its text": (
+        pd.DataFrame({"model_a": [5.0, "5"], "model_b": ["y", "z"], "winner": 1}),
+        {},
+        "names as text, got 5 and '5': convert .*, or 5.0, which is read as 5, to text",
+    ),
     "negative weight": (VOTES.assign(w=-1), {"weight": "w"}, "weights of at least 0"),
     "codes": (VOTES.assign(winner=1 + (VOTES["winner"] == 1)), {}, r"got 2 \(\d+ rows\)"),
     "words": (
@@ -470,13 +491,13 @@ def test_a_frame_of_votes_is_no_frame_of_winners():
     ("weight", "message"),
     [
         ("nope", "frame must have a column 'nope'"),
-        ("text", "Column 'text' of frame must hold numbers, got 'x' in row 0"),
+        ("text", "Column 'text' of frame must hold numbers, got '1' in row 0"),
         ("none", "Column 'none' of frame must hold finite numbers, got nan in row 1"),
     ],
 )
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_weights_of_a_frame_are_a_column_of_numbers(library, weight, message):
-    columns = {"winner": ["a", "b"], "loser": ["b", "c"], "text": ["x", "1"], "none": [1.0, np.nan]}
+    columns = {"winner": ["a", "b"], "loser": ["b", "c"], "text": ["1", "x"], "none": [1.0, np.nan]}
     other = pytest.importorskip(library)
     frame = other.table(columns) if library == "pyarrow" else other.DataFrame(columns)
     with pytest.raises(ValueError, match=message):

@@ -64,7 +64,7 @@ def test_a_log_in_any_order_makes_the_sessions(query, document, rng):
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("n_sessions", [10, 251])
-@pytest.mark.parametrize("kind", [int, float, np.int64, Decimal])
+@pytest.mark.parametrize("kind", [int, float, np.int64, np.float32, Decimal, pd.Categorical])
 def test_numbers_that_are_objects_are_read_whatever_their_number(kind, n_sessions):
     n = 2 * n_sessions
     place, session = np.arange(n) % 2, np.arange(n) // 2
@@ -75,7 +75,10 @@ def test_numbers_that_are_objects_are_read_whatever_their_number(kind, n_session
     objects = log.copy()
     for name in NAMES:
         of = clicks if name == "clicked" else kind
-        objects[name] = pd.Series([of(value) for value in log[name].tolist()], dtype=object)
+        if kind is pd.Categorical:
+            objects[name] = kind(log[name].astype(float))
+        else:
+            objects[name] = pd.Series([of(value) for value in log[name].tolist()], dtype=object)
     found, expected = (ClickSessions.from_frame(frame, **NAMES) for frame in (objects, log))
     assert same(found, expected)
     for name in ("qid", "document"):
