@@ -413,7 +413,7 @@ GOOD = {"a": np.arange(16.0), "b": -np.arange(16.0)}
         (GOOD["a"], ["map"], {}, "scores must be a dict such as .* got ndarray"),
         ([("a", Y)], ["map"], {}, "scores must be a dict such as .* got list"),
         ({1: GOOD["a"]}, ["map"], {}, "scores must have strings as names, got 1"),
-        ({**GOOD, "b": Y[:4]}, ["map"], {}, r"scores\['b'\] must .* \(16,\) .* got \(4,\)"),
+        ({**GOOD, "b": Y[:4]}, ["map"], {}, r"scores\['b'\] must .* \(16,\), got \(4,\)"),
         ({**GOOD, "b": np.full(16, np.nan)}, ["map"], {}, r"scores\['b'\].* contains NaN"),
         ({**GOOD, "b": np.full(16, np.inf)}, ["map"], {}, r"scores\['b'\]"),
         ({**GOOD, "b": ["x"] * 16}, ["map"], {}, r"scores\['b'\]"),
