@@ -211,7 +211,8 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
             features = [{k: value for k, value in row.items() if k != name} for row in X]
             return features, [row.get(name) for row in X]
         X = arrays.subscriptable(X)
-        column = arrays.safe_indexing(X, self.column_, axis=1)
+        # Sparse arrays of older versions of scipy have no columns of one dimension.
+        column = arrays.safe_indexing(X, [self.column_] if issparse(X) else self.column_, axis=1)
         features = np.flatnonzero(np.arange(X.shape[1]) != self.column_)
         qid = np.ravel(column.toarray() if issparse(column) else column)
         return arrays.safe_indexing(X, features, axis=1), qid
