@@ -44,10 +44,10 @@ def all_or_nothing(method: Method) -> Method:
     scikit-learn's ``validate_data`` writes to the estimator before anything else can fail, so that
     a failed fit would otherwise change how a fitted estimator validates and predicts. Attributes
     are restored, but their values are not copied: the method must not modify the value of an
-    existing attribute in place. The steps of a pipeline, which are fitted in place, are restored
-    with it, whoever wrote them, and so are estimators in their parameters and in lists of these.
-    Steps that add to what they have, in ``partial_fit`` or with ``warm_start``, are copied, except
-    for what cannot be copied, such as a lock.
+    existing attribute in place. A pipeline fits its steps in place, so their attributes are
+    restored, too, and those of estimators in parameters of the steps, also in lists. A step that
+    adds to what it has learned, in ``partial_fit`` or with ``warm_start``, is copied before the
+    call, except for what cannot be copied, such as a lock.
     """
 
     @wraps(method)

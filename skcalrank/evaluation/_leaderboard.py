@@ -22,7 +22,7 @@ from ._table import Cell, Table
 # Share of the largest value that is rounding, beside that of a logit.
 _ROUNDED = 1e-5
 
-# In units whose squares are smaller there is no covariance, nor where squares overflow.
+# A covariance is NaN if the square of its unit is not above this, or overflows.
 _LEAST_SQUARE = 1e-280
 
 # Points and offset of a score.
