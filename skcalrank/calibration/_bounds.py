@@ -235,7 +235,15 @@ def regret_bound(
         )
     if margin is not None:
         check.number("margin", margin, "> 0")
-    if not _is_calibrated(measure, pred):
+    is_calibrated = _is_calibrated(measure, pred)
+    if np.ndim(measure) or not is_calibrated:
+        options = {"eta": eta, "threshold": threshold, "smoothing": smoothing}
+        options |= {"max_target": max_target, "best_value": best_value, "max_pair": max_pair}
+        for name, value in options.items():
+            if value is not None:
+                of = "vectors" if is_calibrated else f"pred={pred!r}, which is not calibrated"
+                raise ValueError(f"{name} must be None for {of}, got {value!r}: it is not read.")
+    if not is_calibrated:
         if margin is not None or results is not None:
             raise ValueError(
                 f"margin and results must be None for pred={pred!r}, which is not calibrated."

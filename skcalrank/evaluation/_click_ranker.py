@@ -277,7 +277,7 @@ def click_ranker(
     prior : float or frozen ranker, default=None
         What estimates of a default candidate are shrunk to, as in
         :func:`~skcalrank.aggregation.position_based`; best the ranker that made the log. If None,
-        no candidate is shrunk.
+        no candidate is shrunk, and None where `candidates` are given.
     measure : str or Measure, default="dcg@5"
         As in :func:`offline_evaluate`. Rankings of the documents that were shown are evaluated.
     test_size : float, default=0.3
@@ -334,11 +334,12 @@ def click_ranker(
     if (n_rows := tables.n_rows_of(X)) != len(sessions):
         raise ValueError(f"X must have the {len(sessions)} rows of sessions, got {n_rows}.")
     measure = linear_measure(measure)
-    rankers = (
-        default_candidates(X, theta, prior)
-        if candidates is None
-        else named("candidates", candidates)
-    )
+    if candidates is None:
+        rankers = default_candidates(X, theta, prior)
+    elif prior is None:
+        rankers = named("candidates", candidates)
+    else:
+        raise ValueError(f"prior must be None with candidates, got {prior!r}: give it to them.")
     check.number("test_size", test_size, "> 0 and < 1")
     rows = Rows(np.empty((len(sessions), 0)), sessions, sessions.queries())
     (test,) = rows.held_out(test_size, seed_of(random_state))

@@ -75,6 +75,11 @@ class ClickLogEstimate:
                 f'prior must be given for "dr" alone, got {prior!r} and {estimator!r}.'
             )
         check.number("clip", clip, ">= 0")
+        if clip and estimator != "dr":
+            raise ValueError(
+                f'clip must be 0 unless estimator is "dr", got {clip!r} and {estimator!r}: bound '
+                "the propensities that you pass."
+            )
         slope, offset = PositionModel.of(propensity.propensity, trust).at(sessions.position)
         rows, n_rows = sessions.shown_rows, len(sessions)
 
@@ -90,13 +95,13 @@ class ClickLogEstimate:
         if estimator in ("ips", "snips"):
             factor = 1 / (slope * shown[rows])
         else:
-            factor = 1 / np.maximum(examinations, clip if estimator == "dr" else 0.0)[rows]
+            factor = 1 / np.maximum(examinations, clip)[rows]
         clicks = sessions.clicked - offset
         relevance = assumed + total(factor * (clicks - slope * assumed[rows]))
         if estimator in ("ips", "snips"):
             bend = -factor * sessions.clicked
         else:
-            divides = examinations >= (clip if estimator == "dr" else 0.0)
+            divides = examinations >= clip
             bend = -factor * (offset + slope * np.where(divides, relevance, assumed)[rows])
         ratio = arrays.safe_divide(total(clicks), examinations) if estimator == "snips" else None
         ratio_bend = 0.0 if ratio is None else -(offset + slope * ratio[rows]) / examinations[rows]
@@ -251,6 +256,8 @@ def known_propensities(propensity: Any, sessions: Any, merge: bool = False) -> P
     if not isinstance(sessions, ClickSessions):
         raise TypeError(f"sessions must be ClickSessions, got {type(sessions).__name__}.")
     refuse_clicks_alone(sessions)
+    if merge and not isinstance(propensity, str):
+        raise ValueError('merge must be False unless propensity is "fit".')
     if isinstance(propensity, PropensityEstimate):
         return propensity
     if not isinstance(propensity, str):

@@ -180,7 +180,8 @@ def offline_evaluate(
         Relevances p in [0, 1] from other data than these clicks, for "dr" alone.
     clip : float, default=0.0
         Number of examinations that "dr" divides by at least. With 0 the prior counts for documents
-        that were never shown alone; more has less variance, and the bias of the prior.
+        that were never shown alone; more has less variance, and the bias of the prior. The other
+        estimators have no clip: bound the propensities that you pass.
     max_unseen : float, default=0.0
         Largest share of the weight of the measure on documents that were never shown. Up to it they
         count as not relevant, and in `high` as relevant.

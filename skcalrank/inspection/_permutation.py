@@ -133,8 +133,11 @@ def query_permutation_importance(
         )
     check.count("n_repeats", n_repeats)
     qid, known = check.carried_qid(y, qid), tables.column_names(X) or list(range(X.shape[1]))
+    if not isinstance(groups, Mapping | None):
+        raise ValueError(f"groups must be a mapping of names to columns, got {groups!r}.")
     groups = {name: [name] for name in known} if groups is None else groups
-    for name, columns in groups.items():
+    lists = {name: [*columns] for name, columns in groups.items()}
+    for name, columns in lists.items():
         lost = [column for column in columns if column not in known]
         if lost:
             raise ValueError(f"groups[{name!r}] must have columns of X, got {lost[0]!r}.")
@@ -151,12 +154,12 @@ def query_permutation_importance(
         shuffled = (_shuffled(X, columns, known, constant, queries, rng) for _ in range(n_repeats))
         return np.asarray(np.mean([whole - values(rows) for rows in shuffled], axis=0))
 
-    losses = np.array([loss([*columns]) for columns in groups.values()])
+    losses = np.array([loss(columns) for columns in lists.values()])
     n = np.maximum((~np.isnan(losses)).sum(axis=1), 1)
     means = np.nansum(losses, axis=1) / n
     squares = np.nansum((losses - means[:, None]) ** 2, axis=1)
     errors = np.sqrt(arrays.safe_divide(squares, (n - 1) * n, np.nan))
-    return PermutationImportance(list(groups), means, errors, losses)
+    return PermutationImportance([*lists], means, errors, losses)
 
 
 def _column(X: Any, column: Any, known: list[Any]) -> Any:

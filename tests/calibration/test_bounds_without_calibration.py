@@ -138,6 +138,11 @@ def test_options_that_are_not_read_are_refused():
         regret_bound("map", "squared", 0.1, r=3, labels=np.eye(3))
     with pytest.raises(ValueError, match="pred must be None for vectors, got 'sort'"):
         regret_bound(np.eye(3), "squared", 0.1, r=None, pred="sort")
+    for name in ("eta", "threshold", "smoothing", "max_target", "best_value", "max_pair"):
+        with pytest.raises(ValueError, match=f"{name} must be None for pred='sort', which is not"):
+            regret_bound("map", "squared", 0.1, r=3, pred="sort", **{name: 0.4})
+        with pytest.raises(ValueError, match=f"{name} must be None for vectors, got 0.4"):
+            regret_bound(np.eye(3), "squared", 0.1, r=None, **{name: 0.4})
 
 
 def test_labels_and_sizes():

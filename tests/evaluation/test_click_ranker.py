@@ -5,7 +5,7 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 
-from skcalrank import sample_sessions
+from skcalrank import DCGRanker, sample_sessions
 from skcalrank.aggregation import fit_propensities
 from skcalrank.data import Rows
 from skcalrank.evaluation import click_ranker, offline_evaluate
@@ -150,3 +150,11 @@ def test_default_candidates_read_tables():
     assert report.ranker.ranker_.encoder_.kinds_["kind"] == "category"
     scores = report.ranker.predict(table, y.qid)
     assert scores[kind == "new"].mean() > scores[kind == "old"].mean()
+
+
+def test_options_that_are_not_read_are_refused():
+    X, y = made(n_sessions=200)
+    with pytest.raises(ValueError, match="prior must be None with candidates"):
+        click_ranker(X, y, propensity=THETA, prior=0.3, candidates={"a": DCGRanker(gain="linear")})
+    with pytest.raises(ValueError, match='merge must be False unless propensity is "fit"'):
+        click_ranker(X, y, propensity=THETA, merge=True)

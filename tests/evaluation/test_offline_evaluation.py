@@ -367,6 +367,8 @@ def test_measures_that_are_not_linear_are_refused(log, measure):
         ({"estimator": "dr", "prior": [0.5]}, r"prior must have shape \(1200,\)"),
         ({"estimator": "dr", "prior": 2.0}, "prior must hold probabilities"),
         ({"clip": -1}, "clip must be a finite number >= 0"),
+        ({"clip": 5.0}, "clip must be 0 unless estimator is \"dr\", got 5.0 and 'ratio'"),
+        ({"estimator": "ips", "clip": 5.0}, "clip must be 0 unless"),
         ({"max_unseen": 2}, "max_unseen must be a finite number >= 0 and <= 1"),
         ({"confidence_level": 95}, "confidence_level must be a finite number > 0 and < 1"),
         ({"margin": -1}, "margin must be"),

@@ -109,6 +109,19 @@ def test_frames_are_shuffled_as_arrays(library, problem):
     assert len(query_permutation_importance(model, X, y, qid, groups={"a": [0]}).names) == 1
 
 
+def test_a_group_may_be_an_iterator(problem):
+    X, y, qid = problem
+    options = {"measure": "ndcg@5", "n_repeats": 2, "random_state": 0}
+    model = LinearRegression().fit(X, y)
+    expected = query_permutation_importance(model, X, y, qid, groups={"a": [0, 1]}, **options)
+    groups = {"a": (column for column in (0, 1))}
+    found = query_permutation_importance(model, X, y, qid, groups=groups, **options)
+    np.testing.assert_array_equal(found.of_queries, expected.of_queries)
+    assert expected.importances[0] > 0
+    with pytest.raises(ValueError, match=r"groups must be a mapping of names to columns, got \["):
+        query_permutation_importance(model, X, y, qid, groups=["price"])
+
+
 def test_errors(problem):
     X, y, qid = problem
     model = LinearRegression().fit(X, y)
