@@ -427,14 +427,15 @@ class PreferenceTarget(Judgments):
         -------
         target : PreferenceTarget
         """
-        matrix = csr_matrix(Y if issparse(Y) else arrays.as_array(Y, "Y").astype(float))
+        # Entries of one place are added by scipy in their own type, which may be too small.
+        matrix = csr_matrix((Y if issparse(Y) else arrays.as_array(Y, "Y")).astype(float))
         index, qid = check.index_of(qid), check_qid(qid, matrix.shape[0])
         queries = Queries.from_qid(qid)
         codes = queries.codes
         matrix = matrix.tocoo()
         nonzero = matrix.data != 0
         winner, local = matrix.row[nonzero].astype(np.intp), matrix.col[nonzero]
-        weight = matrix.data[nonzero].astype(float)
+        weight = matrix.data[nonzero]
         beyond = local >= queries.sizes[codes[winner]]
         if beyond.any():
             w, k = winner[beyond][0], local[beyond][0]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cases import make_data
 from definitions import preferences
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import coo_matrix, csr_array, csr_matrix
 from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import KFold, cross_val_score
 
@@ -108,6 +108,13 @@ def test_from_matrix(convert, rng):
     order = list(dict.fromkeys(qid.tolist()))
     for q, matrix in zip(order, target.matrices()):
         np.testing.assert_array_equal(matrix, expected[np.ix_(columns[q], columns[q])])
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8])
+def test_entries_of_one_place_are_added_in_any_type(dtype):
+    ends = np.repeat([0, 1], [300, 200]), np.repeat([1, 0], [300, 200])
+    target = PreferenceTarget.from_matrix(coo_matrix((np.ones(500, dtype), ends)), [0, 0])
+    assert target.weight.tolist() == [300, 200]
 
 
 def test_from_matrices(rng):
