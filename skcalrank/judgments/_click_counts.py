@@ -8,7 +8,7 @@ import numpy as np
 from ..columns import arrays, index_of, row_order, tables
 from ..columns.types import Array, ArrayLike, Ints, Self
 from ..data import check_own_qid
-from ._click_log import ClickLog, identifiers, tell_lost
+from ._click_log import ClickLog, identifiers, refuse_twins, tell_lost
 from ._clicks import ClickSessions, ClickTarget, warn_of_clicks_alone
 
 # Counts are summed up once so many of them wait.
@@ -162,8 +162,9 @@ class ClickCounts(ClickTarget):
         ------
         ValueError
             If there is no part, a column or a value is missing, a position or click is out of
-            range, or `rows` have nothing of the log, or a document twice. Documents that a session
-            shows twice are not noticed.
+            range, two queries or documents, such as 5 in a part and "5" in another, are the same
+            as text, or `rows` have nothing of the log, or a document twice. Documents that a
+            session shows twice are not noticed.
 
         Warns
         -----
@@ -264,6 +265,8 @@ class _Places:
             () if self.grows else (identifiers(rows, name, "rows") for name in (query, document))
         )
         pairs = list(zip(*(column.values() for column in columns)))
+        self.names: list[tuple[str, dict[str, Any]]] = [(query, {}), (document, {})]
+        self._check_names(*zip(*pairs))
         self.row = {pair: row for row, pair in enumerate(pairs)}
         if len(self.row) < len(pairs):
             again = next(row for row, pair in enumerate(pairs) if self.row[pair] != row)
@@ -277,12 +280,18 @@ class _Places:
         """Return the row of each distinct query and document of a part, -1 if none has them."""
         first = np.unique(log.pair, return_index=True)[1]
         q, d = (ids._replace(codes=ids.codes[first]).values() for ids in log.ids[1:])
+        self._check_names(q, d)
         if self.grows:
             rows = [self.row.setdefault(pair, len(self.row)) for pair in zip(q, d)]
         else:
             rows = [self.row.get(pair, -1) for pair in zip(q, d)]
             self.lost.update((pair, None) for pair, row in zip(zip(q, d), rows) if row < 0)
         return np.array(rows, dtype=np.int64)
+
+    def _check_names(self, *columns: Iterable[Any]) -> None:
+        """Raise if two queries, or documents, of `rows` or any parts are the same as text."""
+        for names, (column, known) in zip(columns, self.names):
+            refuse_twins(names, f"Column {column!r}", known)
 
     def tell_lost(self, n_lost: int, n: int) -> None:
         """Warn if impressions are of documents that are in no row, raise ValueError if all are."""

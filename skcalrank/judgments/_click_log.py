@@ -1,6 +1,6 @@
 """Tables of click logs, read into numbers of rows, positions and clicks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
@@ -54,7 +54,9 @@ class ClickLog(NamedTuple):
             row = pair
             qid, ids = (check_own_qid(names.values()) for names in shown)
         else:
-            of_rows = (identifiers(rows, column, "rows") for column in (query, document))
+            of_rows = [identifiers(rows, column, "rows") for column in (query, document)]
+            for column, log, own in zip((query, document), (q, d), of_rows):
+                refuse_twins([*log.listed(), *own.listed()], f"Column {column!r}", {})
             row_of_pair = _rows_of(*shown, *of_rows)
             if (lost := row_of_pair < 0).any():
                 one = int(first[np.argmax(lost)])
@@ -167,8 +169,11 @@ def _column(table: Any, column: str, name: str) -> Any:
     return values
 
 
-def identifiers(table: Any, column: str, name: str) -> tables.Coded:
-    """Return the identifiers of a column, none of which may be missing."""
+def identifiers(table: Any, column: str, name: str, *, distinct: bool = True) -> tables.Coded:
+    """Return the identifiers of a column, none of which may be missing.
+
+    They are `distinct` if no two are the same as text.
+    """
     values = _column(table, column, name)
     try:
         ids = _counted(values) or tables.coded(values)
@@ -185,7 +190,25 @@ def identifiers(table: Any, column: str, name: str) -> tables.Coded:
         )
     if getattr(ids.levels, "inferred_type", None) != "string":  # many categories of text
         ids = ids._replace(levels=list(map(_whole, ids.listed())))
+        if distinct and len({*map(type, ids.levels)}) > 1:
+            refuse_twins(ids.levels, f"Column {column!r} of {name}", {})
     return ids._replace(codes=_small(ids.codes))
+
+
+def refuse_twins(names: Iterable[Any], what: str, known: dict[str, Any]) -> None:
+    """Raise for a name that is another one as text, of these and of the known, which they join.
+
+    Numbers in text may be written as floats: 5.0 is 5.
+    """
+    for name in dict.fromkeys(names):
+        text = str(name)
+        whole = text.removesuffix(".0")
+        first = known.setdefault(whole if whole.isdecimal() else text, name)
+        if first != name:
+            raise ValueError(
+                f"{what} must have different names as text, got {first!r} and {name!r}: convert "
+                "all to one type, as read_csv(dtype=str) does, or 5.0, which is read as 5, to text."
+            )
 
 
 def _counted(values: Any) -> tables.Coded | None:

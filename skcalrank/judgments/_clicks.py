@@ -218,7 +218,8 @@ class ClickSessions(ClickTarget):
         ------
         ValueError
             If a column or a value is missing, a position or click is out of range, a search shows
-            a document or a position twice, or `rows` have nothing of the log, or a document twice.
+            a document or a position twice, two identifiers of a column, such as 5 and "5", are
+            the same as text, or `rows` have nothing of the log, or a document twice.
 
         Warns
         -----

@@ -125,6 +125,16 @@ def test_documents_never_shown_and_not_in_rows_are_told(sessions):
         ClickCounts.from_frames([], **NAMES)
 
 
+@pytest.mark.parametrize("name", ["query", "document"])
+def test_parts_of_other_types_are_told(sessions, name):
+    log, rows = log_of(sessions)
+    log, rows = (f.assign(query=f["query"].str[1:].astype(int)) for f in (log, rows))
+    text = log.assign(**{name: log[name].astype(str)})
+    for parts, of_rows in (([log, text], None), ([log, text], rows), (text, rows)):
+        with pytest.raises(ValueError, match=rf"'{name}' must have .* as text, got (\d+) and '\1'"):
+            ClickCounts.from_frames(parts, **NAMES, rows=of_rows)
+
+
 def make(rows=(0, 1), position=(1, 2), impressions=(3, 3), clicks=(1, 0)):
     return ClickCounts([1, 1], rows, position, impressions, clicks)
 

@@ -200,6 +200,8 @@ ERRORS = [
     ({"query": ["a", None]}, "'query' of frame must hold an identifier .* missing value in row 1"),
     ({"document": [np.nan, 3.0]}, "'document' of frame .* missing value in row 0"),
     ({"document": [[1], [2]]}, "'document' of frame must hold hashable identifiers"),
+    ({"document": [5, "5"]}, "'document' of frame must have different names .* got 5 and '5'"),
+    ({"session": [1.0, "1.0"]}, "'session' of frame must have different .* got 1 and '1.0'"),
 ]
 
 
@@ -225,6 +227,11 @@ def test_bad_tables_are_clear_errors():
         (lambda: ClickSessions.from_frame(log, **NAMES, rows=rows), ValueError, "in rows 0 and 2"),
         (
             lambda: ClickSessions.from_frame(log, **NAMES, rows=rows[:2].astype(str)),
+            ValueError,
+            "'document' must have different names as text, got 4 and '4'",
+        ),
+        (
+            lambda: ClickSessions.from_frame(log, **NAMES, rows=rows[1:2]),
             ValueError,
             "got none, not even document 4 of query 'a'",
         ),
