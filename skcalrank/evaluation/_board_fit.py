@@ -30,7 +30,9 @@ def table_of_votes(votes: Any, columns: list[tuple[str, str]]) -> Any:
         raise ValueError(f"votes must be a table, .csv, .tsv or .parquet, got {votes}.")
     first, *others = [column for _, column in columns]
     named = tuple((f"{argument} (--{argument})", column) for argument, column in columns)
-    kept = Columns(qid=first, features=others, labelled=False, named=named)
+    numbers = {column for argument, column in columns if argument in ("covariates", "weight")}
+    text = tuple({first, *others} - numbers)
+    kept = Columns(qid=first, features=others, labelled=False, text=text, named=named)
     return needs("pandas").concat([frame for _, frame in files.frames(kept)])
 
 

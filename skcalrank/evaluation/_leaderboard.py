@@ -340,7 +340,7 @@ def leaderboard(
     ----------
     votes : DataFrame of pandas or polars, Table of pyarrow, str or Path
         One row for each vote; repeated rows are several votes. A path is that of a table, such as
-        ``"votes.parquet"``.
+        ``"votes.parquet"``; items, outcomes and clusters of CSV are text, as they are written.
     a : str, default="model_a"
         Column of the names of the first items.
     b : str, default="model_b"
@@ -366,7 +366,7 @@ def leaderboard(
         makes differences of scores smaller where ties are many.
     outcomes : dict, default=None
         What other words of `outcome` mean, as ``{"left wins": "a", "none": "tie"}``, of "a", "b"
-        and "tie".
+        and "tie". Capitals do not matter, unless two of these words differ by them alone.
     anchor : str, default=None
         Item of two clusters or more whose score is 0, without an error. If None, the mean of the
         scores, weighted by votes, is 0. Differences and ranks do not depend on it.

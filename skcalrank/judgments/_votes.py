@@ -5,16 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..columns import tables
+from ..columns import arrays, tables
 from ..columns.types import Array, Bools, Floats, Ints, Self
 from ..data import check
-from ._click_log import identifiers, numbers_in
+from ._click_log import identifiers, numbers_in, refuse_twins
 
 # Results of the first item that words mean; in outcomes= only the sides and a tie count.
 _SIDES = {"a": 1.0, "b": 0.0, "tie": 0.5}
 _WORDS: dict[Any, float] = {
-    **dict.fromkeys(("model_a", "a", "left", 1), 1.0),
-    **dict.fromkeys(("model_b", "b", "right", 0), 0.0),
+    **dict.fromkeys(("model_a", "a", "left", "true", 1), 1.0),
+    **dict.fromkeys(("model_b", "b", "right", "false", 0), 0.0),
     **dict.fromkeys(("tie", "draw", "tie (bothbad)", "both_bad", "bothbad", 0.5), 0.5),
 }
 _ABOUT_WORDS = "model_a, a, left, 1; model_b, b, right, 0; tie, draw, both_bad, 0.5; or its name"
@@ -55,7 +55,7 @@ class Votes(NamedTuple):
                 f"Columns {a!r} and {b!r} of {name} must hold different items, got "
                 f"{items[first[row]]!r} in both in row {row} ({same.sum()} such rows): drop them."
             )
-        words = identifiers(table, outcome, name)
+        words = identifiers(table, outcome, name, distinct=False)
         result = _results(words, items, first, second, dict(outcomes or {}))
         if np.isnan(result).any():
             raise ValueError(
@@ -85,13 +85,8 @@ def paired_items(table: Any, a: str, b: str, name: str = "frame") -> tuple[Array
     sides = [identifiers(table, column, name) for column in (a, b)]
     levels = [side.listed() for side in sides]
     items = dict.fromkeys([*levels[0], *levels[1]])
+    refuse_twins(items, "Items", {})
     names, numbers = np.unique(np.array(list(map(str, items)), object), return_inverse=True)
-    if len(names) < len(items):
-        shown = [item for item, n in zip(items, numbers) if (numbers == n).sum() > 1][:2]
-        raise ValueError(
-            f"Items must have different names as text, got {shown[0]!r} and {shown[1]!r}: "
-            "convert both columns to one type, or 5.0, which is read as 5, to text."
-        )
     items = dict(zip(items, numbers))
     first, second = (np.array([items[level] for level in side], np.intp) for side in levels)
     # Categories of pandas may hold names of no row.
@@ -117,19 +112,23 @@ def _results(
     """Return the result of each vote, NaN where its outcome is not known."""
     for side in own.values():
         check.option("outcomes", side, _SIDES)
-    # As text the command line names numbers, too.
-    own = {**{str(word): side for word, side in own.items()}, **own}
-    sides = [own.get(word, own.get(str(word), "")) for word in words.listed()]
-    plain = [word.strip().lower() if isinstance(word, str) else word for word in words.listed()]
-    of_level = [_SIDES.get(side, _WORDS.get(word, np.nan)) for side, word in zip(sides, plain)]
-    result = np.array(of_level)[words.codes]
+    listed = words.listed()
+    plain = [*map(_plain, listed)]
+    own = {**{_plain(word): side for word, side in own.items()}, **own}
+    sides = [own.get(word, own.get(key, "")) for word, key in zip(listed, plain)]
     number = {item: k for k, item in enumerate(items)}
-    named = np.array([number.get(str(word), -1) for word in words.listed()], np.intp)[words.codes]
+    names = np.array([number.get(str(word), -1) for word in listed], np.intp)
+    others = (key for key, side in zip(plain, sides) if not side)
+    if (names >= 0).any() and not {*_SIDES.values()}.issuperset(others):
+        # Beside names of items, a number that is text is one of them, and no side.
+        plain = [key if isinstance(key, str) else word for word, key in zip(listed, plain)]
+    of_level = [_SIDES.get(side, _WORDS.get(key, np.nan)) for side, key in zip(sides, plain)]
+    result, named = np.array(of_level)[words.codes], names[words.codes]
     if (named < 0).all():
         return result
     by_name = np.where(named == first, 1.0, np.where(named == second, 0.0, np.nan))
     for level in np.unique(words.codes[(named >= 0) & ~np.isnan(result)]):
-        word, rows = words.listed()[level], words.codes == level
+        word, rows = listed[level], words.codes == level
         differ = rows & (by_name != result)
         if not sides[level] and differ.any() and not np.isnan(by_name[rows]).any():
             raise ValueError(
@@ -138,6 +137,12 @@ def _results(
                 f"meant, outcomes={{{word!r}: 'a', ...}}."
             )
     return np.where(np.isnan(result), by_name, result)
+
+
+def _plain(word: Any) -> Any:
+    """Return a word in small letters, without blanks around it; a number for the text of one."""
+    text = str(word).strip().lower()
+    return float(text) if arrays.is_number(text) else text
 
 
 def _listed(words: tables.Coded, which: Bools) -> str:

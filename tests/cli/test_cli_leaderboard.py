@@ -64,7 +64,7 @@ def test_numbers_are_named_as_they_are_written(capsys, votes):
     games = pd.read_csv(votes)
     games["result"] = games["result"].map({"w": 1, "d": 3, "l": 2})
     games.to_csv(votes, index=False)
-    assert "2 (" in fail(capsys, "leaderboard", votes, *OPTIONS[:6])
+    assert "'2' (" in fail(capsys, "leaderboard", votes, *OPTIONS[:6])
     assert main(["leaderboard", votes, *OPTIONS, "1=a", "3=tie", "2=b"]) == 0
 
 

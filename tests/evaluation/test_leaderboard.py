@@ -293,6 +293,34 @@ def test_tables_of_all_libraries(library, tmp_path):
     assert board.items == expected.items
 
 
+@pytest.mark.parametrize("outcome", ["numbers", "whole numbers", "booleans", "words", "names"])
+@pytest.mark.parametrize("names", ["01 02 03 04 05 06", "1 2 3 4 5 6", "1.5 1.50 2.0 2.5 3.0 x"])
+@pytest.mark.parametrize("n_files", [1, 2])
+def test_names_in_files_of_text_are_as_they_are_written(names, outcome, n_files, tmp_path):
+    pytest.importorskip("pyarrow")
+    named = dict(zip(NAMES, names.split()))
+    sides = {name: VOTES[name].map(named) for name in ("model_a", "model_b")}
+    votes = VOTES.assign(**sides, user=VOTES["user"].map("{:02d}".format))
+    if outcome != "numbers":
+        votes = votes[VOTES["winner"] != 0.5]
+    expected = leaderboard(votes, cluster="user", covariates=["z"])
+    first = votes["winner"] == 1
+    winner = {
+        "numbers": votes["winner"],
+        "whole numbers": first.astype(int),
+        "booleans": first,
+        "words": first.map({True: "Left", False: "right"}),
+        "names": votes["model_a"].where(first, votes["model_b"]),
+    }
+    files = [str(tmp_path / f"{k}.csv") for k in range(n_files)]
+    votes = votes.assign(winner=winner[outcome])
+    for k, file in enumerate(files):
+        votes[k * 99 : None if k == n_files - 1 else 99].to_csv(file, index=False)
+    board = leaderboard(files, cluster="user", covariates=["z"])
+    assert board.items == expected.items
+    np.testing.assert_allclose(board.scores, expected.scores, rtol=1e-12)
+
+
 def test_many_items_have_errors_without_a_matrix(monkeypatch):
     case = {"cluster": "user", "covariates": ["z"]}
     exact = leaderboard(VOTES, **case)
@@ -402,6 +430,21 @@ ERRORS = {
         {},
         "names as text, got 5 and '5': convert .*, or 5.0, which is read as 5, to text",
     ),
+    "numbers and their texts": (
+        pd.DataFrame({"model_a": [4, 5], "model_b": ["5", "4"], "winner": 1}),
+        {},
+        "names as text, got (4 and '4'|5 and '5')",
+    ),
+    "a number written twice": (
+        pd.DataFrame({"model_a": ["5"], "model_b": ["5.0"], "winner": 1}),
+        {},
+        "names as text, got '5' and '5.0'",
+    ),
+    "a cluster and its text": (
+        VOTES.assign(user=np.array([1, "1"], object)[np.arange(len(VOTES)) % 2]),
+        {"cluster": "user"},
+        "'user' of votes must have different names as text, got 1 and '1'",
+    ),
     "negative weight": (VOTES.assign(w=-1), {"weight": "w"}, "weights of at least 0"),
     "codes": (VOTES.assign(winner=1 + (VOTES["winner"] == 1)), {}, r"got 2 \(\d+ rows\)"),
     "words": (
@@ -445,6 +488,10 @@ def test_words_of_outcomes():
     assert leaderboard(coded, outcomes=own).scores.tolist() == expected.tolist()
     named = np.where(number == 1, "tie", np.where(number == 2, VOTES["model_a"], VOTES["model_b"]))
     assert leaderboard(VOTES.assign(winner=named)).scores.tolist() == expected.tolist()
+    for given, other in (("left", "Left"), ("Left", " LEFT"), (1, "1"), ("2.0", 2)):
+        votes = VOTES.assign(winner=np.array([other, "tie", "no"], object)[number])
+        own = {given: "b", "no": "a"}
+        assert leaderboard(votes, outcomes=own).scores.tolist() == expected.tolist()
     clash = pd.DataFrame({"model_a": ["b"], "model_b": ["a"], "winner": ["a"]})
     with pytest.raises(ValueError, match="name of an item and of a side, which differ in row 0"):
         leaderboard(clash)
