@@ -162,12 +162,12 @@ def _is_table(args: Namespace) -> bool:
 def _read_tables(args: Namespace) -> tuple[list[RankingData], TableEncoder]:
     """Return the data of tables, with the columns of the first, and their reader."""
     settings: dict[str, Any] = {"whole": True, "of_any_kind": True}
-    ((train, _),) = files.Reader(args.files[0], args, **settings)
+    ((train, *_),) = files.Reader(args.files[0], args, **settings)
     encoder = TableEncoder(args.columns or None).fit(*train)
     names, text = list(train.X.columns), choices.text_columns(encoder)
     settings["chosen"] = Columns(features=names, text=text, chosen_by="")
     tests = [files.Reader(path, args, **settings) for path in args.files[1:]]
-    return [train, *(test for reader in tests for test, _ in reader)], encoder
+    return [train, *(test for reader in tests for test, *_ in reader)], encoder
 
 
 def _of_folds(encoder: TableEncoder, data: RankingData, args: Namespace) -> str:

@@ -44,7 +44,12 @@ def run(args: Namespace) -> str:
         for chunk in Reader(args.file, args, documents=True, n_features=args.n_features):
             X, _, qid = chunk.data
             if not n_rows:
-                named = chunk.documents != [str(n) for n in range(1, len(qid) + 1)]
+                named = chunk.named
+            elif chunk.named and not named:
+                raise ValueError(
+                    f"documents have names behind row {n_rows} alone: give --chunk-rows "
+                    f"{n_rows + len(qid)}, which reads these rows together"
+                )
             columns = _columns(chunk, args, named)
             write(pyarrow.table(columns) if to_table else _lines(pyarrow, columns, chunk, named))
             queries.update(np.unique(qid).tolist())

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import datasets
 from ..columns import CHUNK_ROWS, WHOLE_BYTES
-from ..columns.types import Array, Floats
+from ..columns.types import Array, Floats, Self
 from ..data import check, warn
 from ..evaluation import name_of
 from ..metrics import predict_with_queries
@@ -32,6 +32,16 @@ class Chunk(NamedTuple):
 
     data: datasets.RankingData  # X is a DataFrame where features have names
     documents: list[str]  # names, else the numbers of the rows in the file, from 1
+    named: bool  # whether a document has a name
+
+    @classmethod
+    def of(cls, data: datasets.RankingData, names: Any, first: int) -> Self:
+        """Return a chunk with names of documents, or None, whose first row has a number."""
+        documents = [
+            str(n if name is None else name_of(name, f"document {n}"))
+            for n, name in enumerate(names, first)
+        ]
+        return cls(data, documents, any(name is not None for name in names))
 
 
 class Reader:
@@ -107,7 +117,7 @@ class Reader:
             if not self._n_rows:
                 return ""
             share = n_rows / self._n_rows
-        elif self.path.suffix in datasets.OPENERS:
+        elif self.path.suffix in datasets.OPENERS or not self.path.is_file():
             return ""
         else:
             share = self._n_bytes / self.path.stat().st_size
@@ -132,10 +142,9 @@ class Reader:
         first, chunk_rows = 1, self.chunk_rows or sys.maxsize
         for data, rows in datasets.read_chunks(self.path, form, chunk_rows):
             self._n_bytes += rows.n_bytes
-            ids = _documents(rows) if data.ids is None else data.ids
-            documents = _named(ids, first) if self.documents else []
+            ids = [*_documents(rows)] if data.ids is None else data.ids
             check_missing(data.X, self._rankers, rows.numbers, "line")
-            yield Chunk(data, documents)
+            yield Chunk.of(data, ids if self.documents else [], first)
             first += len(data.y)
 
     def _table(self) -> Iterator[Chunk]:
@@ -148,7 +157,7 @@ class Reader:
             if not self.of_any_kind:
                 check_missing(X, self._rankers, first)
             data = datasets.RankingData(X if self._named else X.to_numpy(), y, qid)
-            yield Chunk(data, _named(documents, first))
+            yield Chunk.of(data, documents, first)
             first += len(qid)
 
 
@@ -164,13 +173,6 @@ def refuse_names(path: Any, names: Sequence[str]) -> None:
             f"{path} has numbered features, and not named ones ({', '.join(map(str, names[:5]))}): "
             "give a table with these columns"
         )
-
-
-def _named(documents: Any, first: int) -> list[str]:
-    """Return the names of documents, or the numbers of rows without one."""
-    return [
-        str(n if d is None else name_of(d, f"document {n}")) for n, d in enumerate(documents, first)
-    ]
 
 
 def check_missing(X: Any, rankers: Any, numbers: Any, unit: str = "row") -> None:
@@ -236,7 +238,7 @@ def score_rows(model: Any, path: str | list[str], args: Namespace) -> tuple[Any,
     ranker = load_ranker(model)
     chunks = [
         (data.y, data.qid, predict_with_queries(ranker, data.X, data.qid))
-        for data, _ in Reader(path, args, model=ranker)
+        for data, *_ in Reader(path, args, model=ranker)
     ]
     y, qid, scores = map(np.concatenate, zip(*chunks))
     warn_of_training_queries(ranker, f"{model} was", qid, name_of_table(path))
@@ -256,7 +258,7 @@ def warn_of_training_queries(ranker: Any, who: str, qid: Array, path: str) -> No
 def read_labels(path: str | list[str], args: Namespace) -> tuple[Floats, Array]:
     """Return labels and queries of the rows of a file."""
     chunks = [
-        (data.y, data.qid) for data, _ in Reader(path, args, chosen=datasets.Columns(features=[]))
+        (data.y, data.qid) for data, *_ in Reader(path, args, chosen=datasets.Columns(features=[]))
     ]
     y, qid = map(np.concatenate, zip(*chunks))
     return y, qid
@@ -280,7 +282,7 @@ def read_scores(path: str, n_rows: int, file: str | list[str], args: Namespace) 
 def _column(name: str, file: str | list[str], args: Namespace) -> Floats:
     """Read a column of a table that holds scores."""
     chosen = datasets.Columns(features=[name], chosen_by="--scores, or give a file of this name")
-    scores = np.concatenate([data.X[name] for data, _ in Reader(file, args, chosen=chosen)])
+    scores = np.concatenate([data.X[name] for data, *_ in Reader(file, args, chosen=chosen)])
     if len(wrong := np.flatnonzero(~np.isfinite(scores))):
         place = f"{name_of_table(file)}, column {name!r}, row {wrong[0] + 1}"
         raise ValueError(f"{place}: scores must be finite, got {scores[wrong[0]]}")

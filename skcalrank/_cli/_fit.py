@@ -125,7 +125,7 @@ def _fitted(ranker: Any, args: Namespace) -> tuple[Any, int, int]:
     rows: dict[Any, int] = {}
 
     def chunks() -> Iterator[tuple[Any, Floats, Array]]:
-        for data, _ in reader:
+        for data, *_ in reader:
             rows.update(
                 zip(*(values.tolist() for values in np.unique(data.qid, return_counts=True)))
             )

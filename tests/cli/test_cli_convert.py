@@ -54,6 +54,24 @@ def test_names_of_documents(capsys, tmp_path):
     assert back.read_text() == lines.replace("1e-05", "0.00001")
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".txt"])
+@pytest.mark.parametrize("begin", ["# docid = ", "# "], ids=["named", "nameless"])
+def test_names_of_documents_do_not_depend_on_chunks(capsys, tmp_path, suffix, begin):
+    source, there, back = (tmp_path / name for name in ("a.txt", f"there{suffix}", "back.txt"))
+    lines = "".join(
+        f"1 qid:{query} 1:0.5 {begin if query == 1 else '# docid = '}{name}\n"
+        for query, name in ((1, "1"), (1, "2"), (2, "17"), (2, "11"))
+    )
+    source.write_text(lines)
+    argv = ["convert", str(source), str(there), "--chunk-rows"]
+    if begin == "# ":
+        message = fail(capsys, *argv, "2")
+        assert "documents have names behind row 2 alone: give --chunk-rows 4" in message
+    run(capsys, *argv, "4" if begin == "# " else "2")
+    run(capsys, "convert", str(there), str(back))
+    assert back.read_text() == lines.replace(" # 1", " # docid = 1").replace(" # 2", " # docid = 2")
+
+
 def test_columns_of_tables(capsys, frames, tmp_path):
     frame = frames["train"].assign(docid="a document")
     frame.to_parquet(tmp_path / "a.parquet")

@@ -292,6 +292,30 @@ def test_pipes_are_written_and_not_replaced(capsys, path, model, tmp_path):
     assert pipe.is_fifo()
 
 
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="no descriptors by name")
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["fit", "FILE", "--model", "NEW"],
+        ["predict", "MODEL", "FILE", "--format", "trec"],
+        ["evaluate", "MODEL", "FILE"],
+        ["compare", "FILE", "--rankers", "ndcg"],
+        ["convert", "FILE", "OUT"],
+    ],
+    ids=lambda argv: argv[0],
+)
+def test_letor_lines_are_read_from_a_pipe(path, model, new, tmp_path, argv):
+    content = b"".join(Path(path("train.txt")).read_bytes().splitlines(True)[:40])
+    read, into = os.pipe()
+    assert os.write(into, content) == len(content)
+    os.close(into)
+    names = {"FILE": f"/dev/fd/{read}", "MODEL": model[0], "NEW": new}
+    try:
+        assert main([names.get(a, a).replace("OUT", str(tmp_path / "out.txt")) for a in argv]) == 0
+    finally:
+        os.close(read)
+
+
 def test_no_standard_output(capsys, path, model, monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     assert main(["predict", model[0], path("test.txt")]) == 2
