@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 from ..columns import arrays
 from ..columns.types import Floats, Unpack
-from ..data import warn, warning_once
+from ..data import check, warn, warning_once
 from ..measures import MEASURES, Measure, get_measure, unknown_measure
 from ..metrics import check_several, mean_of_queries
 from ._judge import JudgedValues, warn_of_shift
@@ -286,6 +286,7 @@ def run_measures(measures: Any, relevance_level: float, gain: str = "linear") ->
 def _run_measure(measure: str, level: float, gain: str) -> _OfRun:
     name, _, k = measure.partition("@") if isinstance(measure, str) else ("", "", "")
     if measure == "bpref":
+        _check_level(level)
         return partial(JudgedRun.bpref, level=level)
     if name == "judged":
         if not re.fullmatch(r"[1-9]\d*|", k):
@@ -304,4 +305,11 @@ def _run_measure(measure: str, level: float, gain: str) -> _OfRun:
         options: dict[str, Any] = {"relevance_level": level} if resolved.is_binary else {}
         options |= {"gain": gain} if resolved.has_gain else {}
         resolved = get_measure(measure, **options)
+    _check_level(resolved.level)
     return partial(JudgedRun.values_of, measure=resolved)
+
+
+def _check_level(level: float | None) -> None:
+    """Raise for a level from which documents without a judgment would be relevant."""
+    what = "as documents of runs without a judgment have relevance 0"
+    check.number("relevance_level", 1 if level is None else level, "> 0", what)

@@ -37,6 +37,7 @@ class Policies:
     relevance_level : float or None, default=1
         Documents with at least this relevance are relevant, where a binary measure is a name
         (``trec_eval -l``). If None, labels of arrays must be 0 or 1, and the level of runs is 1.
+        It must be above 0 for runs, in which documents without a judgment have relevance 0.
 
     See Also
     --------

@@ -90,11 +90,12 @@ def _of_table(path: Path, kind: Kind, separator: str) -> Iterator[Row]:
         columns = kind.columns(header, path)
         for row in rows:
             place = f"{path}, line {rows.line_num}"
-            if len(row) >= len(header):
+            if len(row) >= len(header) and not any(map(str.strip, row[len(header) :])):
                 yield entry(place, columns, [row[header.index(c)] or None for c in columns])
             elif any(map(str.strip, row)):
                 raise ValueError(
-                    f"{place} has {len(row)} fields, and the header has {len(header)}."
+                    f"{place} has {len(row)} fields, and the header has {len(header)}: quote "
+                    f"fields that hold {separator!r} (decimals need a point)."
                 )
     except csv.Error as error:
         raise ValueError(f"line {rows.line_num}: {error}") from error

@@ -176,6 +176,7 @@ def test_runs_of_different_queries(capsys, runs, tmp_path):
         (["LETOR", "--qrels", "QRELS"], "cannot read"),
         (["RUN", "--qrels", "RUN"], "cannot read"),
         (["RUN", "--qrels", "QRELS", "--measures", "auc"], "a score for every document"),
+        (["RUN", "--qrels", "QRELS", "--relevance-level", "0"], "relevance_level must be"),
         (["RUN", "--qrels", "QRELS", "--measures", "mpa"], "Unknown measure 'mpa'"),
         (["RUN", "--qrels", "QRELS", "--baseline", "x"], "baseline must be one of 'good'"),
         (["RUN", "--qrels", "QRELS", "--report", "r.pdf"], "the suffix must be one of .html"),
