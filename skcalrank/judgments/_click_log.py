@@ -55,8 +55,8 @@ class ClickLog(NamedTuple):
             qid, ids = (check_own_qid(names.values()) for names in shown)
         else:
             of_rows = [identifiers(rows, column, "rows") for column in (query, document)]
-            for column, log, own in zip((query, document), (q, d), of_rows):
-                refuse_twins([*log.listed(), *own.listed()], f"Column {column!r}", {})
+            for column, log, table in zip((query, document), (q, d), of_rows):
+                refuse_twins([*log.listed(), *table.listed()], f"Column {column!r}", {})
             row_of_pair = _rows_of(*shown, *of_rows)
             if (lost := row_of_pair < 0).any():
                 one = int(first[np.argmax(lost)])

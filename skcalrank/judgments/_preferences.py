@@ -428,11 +428,11 @@ class PreferenceTarget(Judgments):
         target : PreferenceTarget
         """
         # Entries of one place are added by scipy in their own type, which may be too small.
-        matrix = csr_matrix((Y if issparse(Y) else arrays.as_array(Y, "Y")).astype(float))
+        matrix: Any = Y if issparse(Y) else arrays.as_array(Y, "Y")
+        matrix = csr_matrix(matrix.astype(float)).tocoo()
         index, qid = check.index_of(qid), check_qid(qid, matrix.shape[0])
         queries = Queries.from_qid(qid)
         codes = queries.codes
-        matrix = matrix.tocoo()
         nonzero = matrix.data != 0
         winner, local = matrix.row[nonzero].astype(np.intp), matrix.col[nonzero]
         weight = matrix.data[nonzero]

@@ -139,7 +139,7 @@ def _results(
     return np.where(np.isnan(result), by_name, result)
 
 
-def _plain(word: Any) -> Any:
+def _plain(word: Any) -> str | float:
     """Return a word in small letters, without blanks around it; a number for the text of one."""
     text = str(word).strip().lower()
     return float(text) if arrays.is_number(text) else text
