@@ -129,7 +129,7 @@ DIFFERENCES = {
         ".035": ("f_measure", "0.8921", "0.8571"),
         ".054": ("f_measure", "0.9107", "0.8571"),
     },
-    "benchmarks_theory": {".014": ("reliability", "0.1741", "0.1600")},
+    "benchmarks_theory": {".015": ("reliability", "0.1753", "0.1600")},
 }
 # Figures that no table on the pages has, each with the reason.
 ELSEWHERE = {
