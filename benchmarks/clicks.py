@@ -137,7 +137,7 @@ def rankers(train, y, theta, logger):
     curve.fit(logger, np.minimum(counts.relevance, 1), counts.examinations)
     options = {"propensity": theta, "prior": curve.predict(logger)}
     yield "IPS", linear(ips, (shown > 0) * 1.0)(train)
-    for name, ranker in default_candidates(theta).items():
+    for name, ranker in default_candidates(train.X, theta).items():
         if name in PICKED:
             yield PICKED[name], ranker.fit(train.X, y)
     yield "shrunk", AggregatedRanker("position_based", structure_options=options).fit(train.X, y)
@@ -186,7 +186,7 @@ def cell(name, folder, case, n_sessions, seed):
     )  # fmt: skip
     theta = position ** -(case.exponent if case.assumed is None else case.assumed)
     fitted = dict(rankers(train, y, theta, logger))
-    choice = chosen_by_clicks(train.X, y, default_candidates(theta), theta)
+    choice = chosen_by_clicks(train.X, y, default_candidates(train.X, theta), theta)
     fitted["chosen"] = choice.ranker
     fitted["full labels"] = DCGRanker(gain="linear").fit(train.X, p, train.qid)
     fitted |= dict(trees(train, y, theta))
