@@ -100,22 +100,10 @@ def _checked(rows: Any, name: str) -> EvalSet:
     X, y, qid, weight = EvalSet(*rows)
     qid = check.carried_qid(y, qid)
     check.one_query(y, qid, name, least=np.inf, call="(X, {})", tool="(X, {})")
-    parts = EvalSet(X, y, qid, weight)
-    sizes = {name: _n_rows(part) for name, part in zip(("X", "y", "qid", "sample_weight"), parts)}
-    sizes = {name: size for name, size in sizes.items() if size is not None}
-    if len(set(sizes.values())) > 1:
-        raise ValueError(
-            f"The parts of {name} must have equally many rows, got "
-            f"{', '.join(f'{name} of {size}' for name, size in sizes.items())}. Tools such as "
-            "GridSearchCV split an argument that has as many rows as X: pass eval_set as one "
-            "tuple (X, y, qid), which they leave whole."
-        )
+    check.equally_many(
+        f"The parts of {name}",
+        " Tools such as GridSearchCV split an argument that has as many rows as X: pass eval_set as "
+        "one tuple (X, y, qid), which they leave whole.",
+        **(parts := EvalSet(X, y, qid, weight))._asdict(),
+    )
     return parts
-
-
-def _n_rows(values: Any) -> int | None:
-    """Return the number of rows, or None if it is for validation to say what is wrong."""
-    shape = getattr(values, "shape", None)
-    if shape:
-        return int(shape[0]) if isinstance(shape[0], int) else None
-    return len(values) if hasattr(values, "__len__") and not isinstance(values, str) else None

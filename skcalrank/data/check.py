@@ -426,6 +426,26 @@ def qid_of_parts(qid: Any, n_parts: int) -> None:
         )
 
 
+def equally_many(what: str, remedy: str = "", **parts: Any) -> None:
+    """Raise ValueError unless `parts`, those of no length aside, have equally many rows.
+
+    `what` names all of them in the message, which ends with the `remedy`.
+    """
+    sizes = {name: _length_of(part) for name, part in parts.items()}
+    sizes = {name: size for name, size in sizes.items() if size is not None}
+    if len(set(sizes.values())) > 1:
+        got = ", ".join(f"{name} of {size}" for name, size in sizes.items())
+        raise ValueError(f"{what} must have equally many rows, got {got}.{remedy}")
+
+
+def _length_of(values: Any) -> int | None:
+    """Return the number of rows, or None if it is for validation to say what is wrong."""
+    shape = getattr(values, "shape", None)
+    if shape:
+        return int(shape[0]) if isinstance(shape[0], int) else None
+    return len(values) if hasattr(values, "__len__") and not isinstance(values, str) else None
+
+
 def number_of(name: str, value: Any, most: int, what: str) -> int:
     """Return the number of a row or an item; raise if there is none."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):

@@ -66,8 +66,7 @@ def _read_judgments(ranker: Any, plan: Plan, X: Any, y: Judgments, _: Any) -> tu
             f"{type(y).__name__}. PairwiseDisagreementRanker takes a PreferenceTarget, "
             "ERRRanker takes ClickSessions, AggregatedRanker takes both, and ClickCounts."
         )
-    if X.shape[0] != len(y):
-        raise ValueError(f"X and y must have equally many rows, got {X.shape[0]} and {len(y)}.")
+    check.equally_many("X and y", X=X, y=y)
     refuse_silent(y, plan)
     settle(OneQueryWarning)  # rankers inside learn from numbers
     return X, y, y.queries(), y.n_items

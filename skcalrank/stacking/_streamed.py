@@ -102,10 +102,13 @@ class Streamed:
         checks: dict[str, Any] = {"ensure_all_finite": "allow-nan"}
         for number, (X, y, qid, *rest) in enumerate(self._tuples()):
             weight = rest[0] if rest else None
-            check.row_order(X=X, y=y, qid=qid, sample_weight=weight)
+            rows = {"X": X, "y": y, "qid": qid, "sample_weight": weight}
+            check.row_order(**rows)
+            check.equally_many(f"The parts of chunk {number + 1}", **rows)
             qid = check.carried_qid(y, qid)
-            if qid is None:
-                raise ValueError(f"chunks must have a qid, got none in chunk {number + 1}.")
+            if y is None or qid is None:
+                missing = "labels" if y is None else "a qid"
+                raise ValueError(f"chunks must have {missing}, got none in chunk {number + 1}.")
             if self.encoder is None:
                 matrix = check.features(self._checker, X, reset=not number, **checks)
             else:
@@ -119,6 +122,7 @@ class Streamed:
         """Read everything once: labels, queries and weights."""
         labels, qids, weights = [], [], []
         seen: set[Any] = set()
+        dtype = np.dtype(bool)
         for matrix, y, queries, weight in self._read():
             names = set(queries.names.tolist())
             if again := names & seen:
@@ -130,7 +134,7 @@ class Streamed:
             labels.append(y)
             qids.append(np.repeat(queries.names, queries.sizes))
             weights.append(weight)
-            width, dtype = matrix.shape[1], matrix.dtype
+            width, dtype = matrix.shape[1], np.result_type(dtype, matrix)
         if any(weight is None for weight in weights) and any(w is not None for w in weights):
             raise ValueError("chunks must all have a sample_weight, or none.")
         self._dtype = dtype if dtype.kind == "f" else np.dtype(float)

@@ -178,7 +178,7 @@ TABLE = {
     "preferences of other rows": (
         lambda: fit(PairwiseDisagreementRanker(), X[:5], comparisons(), None),
         ValueError,
-        "X and y must have equally many rows, got 5 and 6",
+        "X and y must have equally many rows, got X of 5, y of 6",
     ),
     "preferences for a metric of relevances": (
         lambda: metrics.ndcg_score(comparisons(), S),

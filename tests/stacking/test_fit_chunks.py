@@ -181,6 +181,17 @@ def test_features_in_memory_are_those_of_the_sample(data, monkeypatch):
     assert set(ranker.boosted_) == {"by_targets", "by_grades"}
 
 
+def test_the_order_of_chunks_sets_no_precision(data):
+    X, y, qid = data
+    trees = BoostedRanker(engine="sklearn", n_estimators=5)
+    first, *others = cut(*data)
+    chunks = [*others, (first[0].astype(np.float32), *first[1:])]
+    one, other = (TabularRanker(trees=trees).fit_chunks(order) for order in (chunks, chunks[::-1]))
+    np.testing.assert_array_equal(
+        one.boosted_.by_grades.predict(X), other.boosted_.by_grades.predict(X)
+    )
+
+
 def test_labels_of_the_whole_table_scale_the_measure(data):
     X, y, qid = data
     y = np.where(qid == "q7", y + 1, y)  # the largest grade is in one chunk
@@ -200,6 +211,13 @@ def test_chunks_that_are_refused(data):
     weighted = [(*chunks[0], np.ones(len(chunks[0][1]))), *chunks[1:]]
     calls = []
 
+    n = len(chunks[0][1])
+
+    def shifted(values, labels=True):
+        """Return two chunks, of which the first has a value of the second."""
+        parts = zip((slice(n), slice(n, None)), (values[: n + 1], values[n + 1 :]))
+        return [(X[k], part if labels else y[k], qid[k], *[part][labels:]) for k, part in parts]
+
     def shrinking():
         calls.append(0)
         return iter(chunks[: -1 if len(calls) > 2 else None])
@@ -210,6 +228,12 @@ def test_chunks_that_are_refused(data):
         r"chunks must have rows, got none": [],
         r"chunks must hold tuples .* got list": [list(chunks[0])],
         r"chunks must have a qid, got none in chunk 2": [chunks[0], (*chunks[1][:2], None)],
+        r"chunks must have labels, got none in chunk 1": [(X, None, qid)],
+        # Their sum is right.
+        rf"The parts of chunk 1 .* got X of {n}, y of {n + 1}, qid of {n}": shifted(y),
+        rf"The parts of chunk 1 .* sample_weight of {n + 1}": shifted(
+            np.ones(len(y)), labels=False
+        ),
         r"Query 'q0' was in an earlier chunk.*partition_by_query": [chunks[0], chunks[0]],
         r"chunks must have a dense X": [(csr_matrix(chunks[0][0]), *chunks[0][1:])],
         r"chunks must all have a sample_weight, or none": weighted,
