@@ -94,7 +94,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    A sparse matrix holds numbers, and is returned as it is.
+    A sparse matrix holds numbers, and is returned as it is: `columns` is then None.
 
     Numbers that single precision cannot tell apart, such as seconds since 1970, are read less their
     smallest value.
@@ -168,8 +168,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter is invalid, names of columns repeat, or a column holds infinite numbers
-            or values of which no kind consists.
+            If a parameter is invalid, names of columns repeat, a column holds infinite numbers
+            or values of which no kind consists, or `columns` sets a kind of a sparse X.
         """
         self._fit(X, y, qid)
         return self
@@ -199,6 +199,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         X = self._checked(X, reset=True)
         self._set_names(X)
         if issparse(X):
+            if set((self.columns or {}).values()) - {"number"}:
+                raise ValueError(
+                    "columns must be None for a sparse X, whose columns are all numbers, got "
+                    f"{self.columns!r}: leave columns out of X itself, or pass X.toarray()."
+                )
             self._use([])
             self.is_sparse_ = True
             return X

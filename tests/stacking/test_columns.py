@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from boosting_cases import FIRST, boosted
+from scipy.sparse import csr_matrix
 
 from skcalrank import NDCGRanker, StackingRanker, TabularRanker
 from skcalrank.pipeline import make_query_pipeline
@@ -48,6 +49,22 @@ def test_columns_of_an_array_have_numbers(problem, ranker):
     np.testing.assert_array_equal(fitted.predict(array, qid), expected)
     with pytest.raises(ValueError, match="columns must have names of columns of X, got 7"):
         RANKERS[ranker]({7: "drop"}).fit(array, y, qid)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_kinds_of_a_sparse_matrix_are_refused(problem, ranker):
+    X, y, qid = problem
+    for columns in ({1: "drop"}, {0: "category", 2: "number"}):
+        with pytest.raises(ValueError, match=r"columns must be None for a sparse X, .* got \{"):
+            RANKERS[ranker](columns).fit(csr_matrix(X), y, qid)
+
+
+def test_columns_of_a_sparse_matrix_are_numbers(problem):
+    X, y, qid = problem
+    X = csr_matrix(X)
+    ranker, expected = boosted(FIRST, columns={1: "number"}), boosted(FIRST).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.fit(X, y, qid).predict(X), expected.predict(X))
 
 
 def test_columns_that_nothing_reads_are_refused(problem):
