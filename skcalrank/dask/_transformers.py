@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..columns.types import Array, Floats
+from ..data import handed_to
 from ..preprocessing import TableEncoder
 from ._blocks import OnPartition, check_disjoint, collect, is_frame, named_queries
 from ._cut import partitions
@@ -93,7 +94,7 @@ def _as_array(transformer: Any, like: Floats, *rest: int, X: Any, qid: Any) -> F
 def _fit_transform(transformer: Any, X: Any, y: Any = None, qid: Any = None, **_: Any) -> Any:
     columns = {"y": y} if qid is None else {"y": y, "qid": qid}
     fit_on_workers(transformer, X, **columns)
-    return transform_by_partition(transformer, X, qid)
+    return transform_by_partition(transformer, X, **handed_to(transformer, "transform", qid=qid))
 
 
 #: What does the work of each method of a transformer.

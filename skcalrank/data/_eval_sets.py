@@ -102,8 +102,8 @@ def _checked(rows: Any, name: str) -> EvalSet:
     check.one_query(y, qid, name, least=np.inf, call="(X, {})", tool="(X, {})")
     check.equally_many(
         f"The parts of {name}",
-        " Tools such as GridSearchCV split an argument that has as many rows as X: pass eval_set as "
-        "one tuple (X, y, qid), which they leave whole.",
+        " Tools such as GridSearchCV split an argument that has as many rows as X: pass eval_set "
+        "as one tuple (X, y, qid), which they leave whole.",
         **(parts := EvalSet(X, y, qid, weight))._asdict(),
     )
     return parts

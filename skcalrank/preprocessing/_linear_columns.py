@@ -23,6 +23,7 @@ from ..data import (
     handed_to,
     lazy_transformer,
     limits,
+    transform_rows,
     workers_of_fit,
 )
 from ._base import QueryTransformer
@@ -143,6 +144,22 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         fit_together([self], X, qid)
         return self
 
+    def fit_transform(
+        self, X: Matrix, y: ArrayLike | None = None, qid: ArrayLike | None = None
+    ) -> Any:
+        """Fit and transform the same rows.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
+        """
+        return transform_rows(self.fit(X, y, qid), X, check.carried_qid(y, qid))
+
     def transform(self, X: Matrix, **params: Any) -> Floats:
         """Return the indicators of the categories, then the curves of the numbers.
 
@@ -171,8 +188,10 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         """Return which methods hand metadata to the curve."""
         router = MetadataRouter(owner=type(self).__name__)
         if self.curve is not None:
-            mapping = MethodMapping().add(caller="fit", callee="fit")
-            mapping.add(caller="transform", callee="transform")
+            mapping = MethodMapping()
+            for method in ("fit", "transform"):
+                for caller in (method, "fit_transform"):
+                    mapping.add(caller=caller, callee=method)
             router.add(curve=self.curve, method_mapping=mapping)
         return router
 

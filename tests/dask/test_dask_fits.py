@@ -274,6 +274,10 @@ def test_categories_of_a_table(rng):
     out = ours.transform(lazy[columns]).compute()
     np.testing.assert_allclose(out, local.transform(frame[columns]), rtol=1e-9, atol=1e-12)
     assert list(out.columns) == list(local.get_feature_names_out())
+    # The hinges do not take the qid.
+    lazy = dd.from_pandas(frame, npartitions=1)
+    same = clone(ours).fit_transform(lazy[columns], qid=lazy["qid"]).compute()
+    np.testing.assert_allclose(same, out, rtol=1e-9, atol=1e-12)
 
 
 @every({k: v for k, v in TRANSFORMERS.items() if takes(v, qid=0)})
