@@ -260,31 +260,34 @@ class ExternalRanker(TableReader):
         """
         rows = self._check_rows(X, qid, "contributions")
         matrix = self._matrix(self.estimator_, rows)
-        if isinstance(self.estimator_, QueryPipeline) and self.encoder_ is not None:
-            (_, columns), (_, last) = self.estimator_.steps
-            parts = apart(library_of(last).explained, last, columns.transform(matrix), [])
-            parts = _by_indicated(parts, columns, rows.X.shape[1])
-        else:
-            library = library_of(self.estimator_)
-            parts = apart(library.explained, self.estimator_, matrix, categories_of(self))
+        columns, last = self._steps()
+        made, kinds = (columns.transform(matrix), []) if columns else (matrix, categories_of(self))
+        parts = apart(library_of(last).explained, last, made, kinds)
         scores = scores_of(self.estimator_, matrix, rows.queries, False, self._taken)
-        parts = summing_to(parts.astype(float), scores, type(self.estimator_).__name__)
-        return by_column(parts, self.encoder_)
+        return self._by_column(summing_to(parts.astype(float), scores, type(last).__name__))
 
     @property
     def feature_importances_(self) -> Floats:
         """Importances of the features, as the estimator defines them."""
         self._check_fitted()
-        importances = np.asarray(self.estimator_.feature_importances_, dtype=float)
-        return by_column(importances[None], self.encoder_)[0]
+        importances = np.asarray(self._steps()[1].feature_importances_, dtype=float)
+        return self._by_column(np.append(importances, 0.0)[None])[0, :-1]
 
+    def _steps(self) -> Any:
+        """Return the LinearColumns that this ranker puts first, or None, and the estimator."""
+        is_behind = isinstance(self.estimator_, QueryPipeline) and self.encoder_ is not None
+        return [of for _, of in self.estimator_.steps] if is_behind else (None, self.estimator_)
 
-def _by_indicated(parts: Any, columns: Any, n_columns: Any) -> Any:
-    """Return values of the outputs of a LinearColumns, summed by the columns that it reads."""
-    indicators = [np.full(each.width, each.column) for each in columns.indicators_]
-    out = np.zeros((len(parts), n_columns + 1))
-    np.add.at(out.T, np.concatenate([*indicators, columns.numbers_, [n_columns]]), parts.T)
-    return out
+    def _by_column(self, parts: Floats) -> Floats:
+        """Return values of what the estimator reads, and a constant, summed by columns of X."""
+        columns, _ = self._steps()
+        if columns:
+            indicators = [np.full(each.width, each.column) for each in columns.indicators_]
+            n_columns = len(self.encoder_.sources_)
+            out = np.zeros((len(parts), n_columns + 1))
+            np.add.at(out.T, np.concatenate([*indicators, columns.numbers_, [n_columns]]), parts.T)
+            parts = out
+        return by_column(parts, self.encoder_)
 
 
 def adapted(estimator: Any, measure: str | Measure = "ndcg@10") -> Any:

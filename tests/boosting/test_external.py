@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     ExtraTreesRegressor,
+    GradientBoostingRegressor,
     HistGradientBoostingRegressor,
 )
 from sklearn.frozen import FrozenEstimator
@@ -328,6 +329,21 @@ def test_importances_are_those_of_columns_of_the_table(table, other):
     assert ranker.encoder_.sources_.tolist() == [0, 1, 2, 3, 3, 3]
     inner = np.asarray(ranker.estimator_.feature_importances_)
     np.testing.assert_allclose(importances, [*inner[:3], inner[3:].sum()], rtol=1e-6)
+
+
+def test_importances_behind_indicators(table):
+    X, y, qid = table
+    X = X.assign(day=pd.date_range("2024-01-01", periods=600, freq="7h"), one=1)
+    ranker = ExternalRanker(GradientBoostingRegressor(n_estimators=5, random_state=0)).fit(
+        X, y, qid
+    )
+    columns, trees = (step for _, step in ranker.estimator_.steps)
+    assert columns.numbers_.tolist() == [1, 2, 3, 4, 5]  # three of a date
+    kind, numbers = np.split(trees.feature_importances_, [-5])
+    expected = [kind.sum(), *numbers[:2], numbers[2:].sum(), 0.0]
+    np.testing.assert_allclose(ranker.feature_importances_, expected, rtol=1e-12)
+    stack = StackingRanker([("one", ranker)]).fit(X, y, qid)
+    np.testing.assert_allclose(stack.feature_importances_, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("other", LIBRARIES)
