@@ -174,7 +174,7 @@ class SharedRows:
             For a surrogate of pairs, and if no minimum is found, because the loss has corners or is
             not convex.
         """
-        risks = self._risks(surrogate, get_measure(measure))
+        risks = self._risks(surrogate, self._scaled(measure))
         share = self.probabilities
 
         def by_query(scores: Floats) -> Floats:
@@ -218,6 +218,10 @@ class SharedRows:
             )
         return frame.scores(scores[0])
 
+    def _scaled(self, measure: str | Measure) -> Measure:
+        """Return the measure with one scale for all queries, although largest labels differ."""
+        return get_measure(measure).scaled_to(np.vstack([law.labels for law in self.laws]))
+
     def _risks(self, surrogate: Any, measure: Any) -> list[Any]:
         """Return the conditional risk of each query, with one loss for all of them."""
         if not isinstance(surrogate, str) or surrogate in LOSSES:
@@ -249,6 +253,7 @@ class SharedRows:
         regret : float
         """
         scores = arrays.as_array(scores, "scores").astype(float)
+        measure = self._scaled(measure)
         scores = np.round(scores / (_EQUAL * max(np.abs(scores).max(), 1e-300)))
         regrets = [
             law.target_regret(measure, scores[row], ties=ties)
@@ -267,6 +272,7 @@ def random_rows(rng: Any, r: int) -> SharedRows:
 
 def regret_stays(queries: SharedRows, surrogate: Any, measure: Measure) -> bool:
     """Return whether the fitted function of one row has a regret while another one has none."""
+    measure = queries._scaled(measure)  # noqa: SLF001 (of this module)
     kinds, shares = queries.documents.ravel(), queries.probabilities
     sums = [p * law.expected_targets("dcg") for p, law in zip(shares, queries.laws)]
     counts = np.bincount(kinds, np.repeat(shares, queries.documents.shape[1]))

@@ -55,7 +55,8 @@ class LabelMixture:
         -------
         targets : ndarray of shape (n_rows,)
         """
-        measure = get_measure(measure)
+        # All intents have one scale, although their largest labels differ.
+        measure = get_measure(measure).scaled_to(self.labels)
         queries = Queries.from_qid(self.qid)
         grouped = (measure.labels(queries.group(labels)) for labels in self.labels)
         targets = np.array([measure.score_targets(labels, queries) for labels in grouped])
@@ -74,7 +75,6 @@ class LabelMixture:
         ties : str, default="average"
             As in :func:`skcalrank.metrics.measure_score`.
         """
-        # All intents have one scale, although their largest labels differ.
         measure = get_measure(measure).scaled_to(self.labels)
         options: Any = {"qid": self.qid, "ties": ties, "empty": "zero"}
         values = [measure_score(measure, labels, y_score, **options) for labels in self.labels]

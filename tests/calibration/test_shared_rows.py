@@ -16,6 +16,7 @@ from skcalrank import (
 )
 from skcalrank.calibration import LabelDistribution, SharedRows, find_counterexample
 from skcalrank.losses import LOSSES, PointwiseLoss, get_loss
+from skcalrank.measures import ERR
 from skcalrank.metrics import measure_score
 
 RELEVANCE = [0.9, 0.5, 1.0, 0.0]
@@ -94,6 +95,15 @@ def test_no_other_scores_have_less_risk(surrogate):
     scores = queries.minimizer(surrogate, "recall@1")
     other = minimize(risk, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-6})
     assert risk(scores) <= other.fun + 1e-9
+
+
+def test_all_queries_have_one_scale():
+    # The largest label of a query is not the highest grade of the scale.
+    laws = [LabelDistribution(labels, [1.0]) for labels in ([[0, 1]], [[3, 0]])]
+    queries, scaled = SharedRows([[0, 1], [0, 1]], laws), ERR(max_grade=3)
+    expected = queries.minimizer("squared", scaled)
+    np.testing.assert_allclose(queries.minimizer("squared", "err"), expected, atol=1e-9)
+    assert queries.regret("err", [0.0, 1.0]) == queries.regret(scaled, [0.0, 1.0]) > 0.2
 
 
 def test_a_loss_of_ones_own_has_the_same_minimizer():

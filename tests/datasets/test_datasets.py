@@ -95,6 +95,8 @@ def test_all_intents_have_one_grade():
     law = LabelMixture(labels, np.array([0.5, 0.5]), qid)
     scores = [0.1, 0.3, 0.2]
     assert law.value("err", scores) == pytest.approx(law.value(ERR(max_grade=2), scores))
+    targets = law.expected_targets("err")
+    np.testing.assert_allclose(targets, law.expected_targets(ERR(max_grade=2)), rtol=1e-12)
 
 
 POSITIONAL = [name for name, cls in MEASURES.items() if cls.shape == "documents"]
