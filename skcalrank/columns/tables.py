@@ -3,6 +3,8 @@
 import re
 import sys
 import warnings
+from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -217,6 +219,18 @@ def _as_codes(values: Values) -> Floats:
         order = sorted(range(len(levels)), key=lambda k: (type(levels[k]).__name__, str(levels[k])))
         numbers = np.argsort(order)
     return np.append(numbers.astype(np.float64), np.nan)[codes]  # the last is missing
+
+
+def distinct(names: Iterable[Any]) -> Array:
+    """Return names of columns, of which those that repeat an earlier one get a number: ``a_2``."""
+    names, out = list(names), dict[Any, None]()
+    taken = set(names)
+    for name in names:
+        others = (f"{name}_{number}" for number in count(2))
+        new = name if name not in out else next(other for other in others if other not in taken)
+        taken.add(new)
+        out[new] = None
+    return np.array(list(out), dtype=object)
 
 
 def labels_of(X: Any) -> Any:

@@ -1,11 +1,12 @@
 """Statistics of the query of a row, as additional columns."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..columns import arrays
+from ..columns import arrays, tables
 from ..columns.types import Array, ArrayLike, Floats
 from ..data import Queries, limits
 from ._base import QueryTransformer
@@ -95,7 +96,7 @@ class QueryContext(QueryTransformer):
             ["query_size"] if statistic == "size" else [f"query_{statistic}_{x}" for x in names]
             for statistic in self.statistics
         ]
-        return np.concatenate([names, *columns]).astype(object)
+        return tables.distinct([*names, *chain.from_iterable(columns)])
 
     def _check_params(self) -> None:
         known = isinstance(self.statistics, (list, tuple)) and self.statistics

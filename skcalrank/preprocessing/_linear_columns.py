@@ -271,6 +271,8 @@ class LinearColumns(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns, such as ``brand_x`` for an indicator.
 
+        An indicator whose name is that of another column has a number behind it: ``brand_x_2``.
+
         Parameters
         ----------
         input_features : array-like of str, default=None
@@ -295,7 +297,8 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         numbers = names[self.numbers_]
         if self.curve_ is not None:
             numbers = self.curve_.get_feature_names_out(numbers)
-        return np.array([*out, *numbers], dtype=object)
+        # Numbers keep their names.
+        return np.roll(tables.distinct([*numbers, *out]), -len(numbers))
 
 
 def fit_together(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from itertools import accumulate, chain, compress
+from itertools import accumulate, compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -488,8 +488,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         names = self.names_ if named else check_feature_names_in(self, input_features)
         if self.is_sparse_:
             return np.asarray(names, dtype=object)
-        outputs = (c.output_names(str(name)) for c, name in zip(self.columns_, names))
-        return np.array([*chain.from_iterable(outputs)], dtype=object)
+        columns = zip(map(str, names), self.columns_)
+        made = [(out != name, out) for name, column in columns for out in column.output_names(name)]
+        # Columns of the table keep their names.
+        order = np.argsort([is_made for is_made, _ in made], kind="stable")
+        out = np.array([name for _, name in made], dtype=object)
+        out[order] = tables.distinct(out[order])
+        return out
 
 
 def by_column(parts: Floats, encoder: TableEncoder | None) -> Floats:
