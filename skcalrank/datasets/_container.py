@@ -19,8 +19,8 @@ class RankingData(NamedTuple("_Triple", [("X", Any), ("y", Array), ("qid", Array
         Query of each row.
     description : str
     feature_names : list of str or None
-    ids : ndarray of str of shape (n_rows,) or None
-        Names of the documents, where the file has them.
+    ids : ndarray of shape (n_rows,) or None
+        Names of the documents, where the file has one for each row: text, or as in a table.
     law : LabelMixture or None
         The conditional distribution of y, where it is known.
     """

@@ -96,7 +96,8 @@ def load_table(
     -------
     data : RankingData, or iterator of RankingData
         Unpacks to ``X, y, qid``; X is a pandas DataFrame with the columns as they are, and y is
-        None without a label. With `chunk_rows`, an iterator over chunks.
+        None without a label. ``data.ids`` are the names of the documents, as they are, if all rows
+        have one; else None. With `chunk_rows`, an iterator over chunks.
 
     Raises
     ------
@@ -150,7 +151,10 @@ def load_table(
     names, chunks = read_table(source, chosen, chunk_rows=chunk_rows, dtype=dtype)
     name = "a data frame" if tables.is_frame(source) else _name_of(source)
     about: dict[str, Any] = {"description": f"Read from {name}.", "feature_names": names}
-    data = (RankingData(X, y, qid, **about) for X, y, qid, _ in chunks)
+    data = (
+        RankingData(X, y, qid, ids=None if None in ids.tolist() else ids, **about)
+        for X, y, qid, ids in chunks
+    )
     return next(data) if whole else data
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from skcalrank import NDCGRanker
 from skcalrank.datasets import load_table
+from skcalrank.evaluation import to_run
 
 pandas = pytest.importorskip("pandas")
 
@@ -40,6 +41,7 @@ def test_sources(tmp_path, kind):
     assert data.feature_names == list(data.X.columns) == ["price", "stock", "brand"]
     assert data.y.tolist() == [0, 2, 1, 0, 1]
     assert data.qid.tolist() == list("bbaac")
+    assert data.ids.tolist() == FRAME.docid.tolist()
     np.testing.assert_array_equal(data.X.price, FRAME.price)
     named = load_table(source, features=["brand", "price"])
     assert named.feature_names == list(named.X.columns) == ["brand", "price"]
@@ -147,7 +149,16 @@ def test_own_names_and_no_label():
     indexed = FRAME.set_index(["qid", "docid"])[["label", "price"]]
     again = load_table(indexed)
     assert again.qid.tolist() == list("bbaac")
+    assert again.ids.tolist() == FRAME.docid.tolist()
     assert list(again.X.columns) == ["price"]
+
+
+def test_names_of_documents_are_those_of_all_rows():
+    assert load_table(FRAME.drop(columns="docid")).ids is None
+    assert load_table(FRAME.assign(docid=["d1", None, "d2", "d3", "d4"])).ids is None
+    data = load_table(FRAME.assign(sku=range(5)), document="sku")
+    assert data.ids.tolist() == [0, 1, 2, 3, 4]
+    assert list(to_run(-data.ids.astype(float), data.qid, data.ids)["b"]) == ["0", "1"]
 
 
 def test_chunks_are_the_whole(tmp_path):
@@ -157,6 +168,7 @@ def test_chunks_are_the_whole(tmp_path):
     chunks = list(load_table(tmp_path / "t.csv", chunk_rows=1))
     assert [len(chunk.y) for chunk in chunks] == [2, 2, 1]
     assert pandas.concat([c.X for c in chunks], ignore_index=True).equals(whole.X)
+    assert np.concatenate([chunk.ids for chunk in chunks]).tolist() == whole.ids.tolist()
     ranker = NDCGRanker()
     for chunk in chunks:
         ranker.partial_fit(*chunk)
