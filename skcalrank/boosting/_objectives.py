@@ -37,9 +37,13 @@ class Problem:
 
     def derivatives(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the gradient of the loss and positive curvatures, of shape (n_rows,) each."""
-        gradient, curvature = self._derivatives(scores)
-        curvature = _steady(self.loss, gradient, curvature, self.weight)
+        gradient, curvature = self.steady(scores)
         return gradient.clip(-_GREATEST, _GREATEST), curvature.clip(_SMALLEST, _GREATEST)
+
+    def steady(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return what :meth:`derivatives` does, in double precision, whose range is larger."""
+        gradient, curvature = self._derivatives(scores)
+        return gradient, _steady(self.loss, gradient, curvature, self.weight)
 
 
 def make_problem(

@@ -368,11 +368,11 @@ def _problem(measure: Measure, rows: Rows, loss: Any, targets: str, query_weight
     """
     values = _targets(measure, rows, targets)
     problem = make_problem(measure, loss, values, rows.queries, rows.weight, query_weight)
-    _, curvature = problem.derivatives(np.zeros(len(values)))
+    _, curvature = problem.steady(np.zeros(len(values)))
     used = curvature if rows.weight is None else curvature[rows.queries.group(rows.weight) > 0]
     total, n = workers_of_fit().reduce((used.sum(), len(used)), sums)
     mean = total / n if n else 0.0
-    if not mean > np.finfo(np.float32).tiny * 2:
+    if not mean > np.finfo(np.float64).tiny:
         return problem
     weight = np.ones(len(curvature)) if problem.weight is None else problem.weight
     return replace(problem, weight=weight / mean)

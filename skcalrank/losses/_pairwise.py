@@ -120,11 +120,11 @@ class PairwiseExponential(PairwiseLoss):
         falling = v / rising
         alone = v
         if weight is not None:
-            share = queries.repeat(1.0 / queries.mean_weight(weight))
-            rising *= weight
             # Divide by the mean weight in only one of the two factors.
-            falling *= weight * share
-            alone = v * weight**2 * share
+            share = weight / queries.repeat(queries.mean_weight(weight))
+            rising *= weight
+            falling *= share
+            alone = v * weight * share
         return falling, rising, queries.sum(falling), queries.sum(rising), alone
 
     def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:

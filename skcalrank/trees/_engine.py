@@ -226,6 +226,13 @@ class Engine(Library, ABC):
 
         `names` are those of the columns, and `objective` is that of the library, or None.
         """
+        weight = None if objective is None or not rows.n_rows else rows.weight
+        if weight is not None and not _SMALLEST <= weight.max() <= 1 / _SMALLEST:
+            raise ValueError(
+                f"The largest sample_weight must be between {_SMALLEST:g} and {1 / _SMALLEST:g} "
+                f"for {objective!r}, which computes in single precision, got {weight.max():g}. "
+                "Divide the weights by it."
+            )
         for name, size in zip(names, arrays.sizes_of_columns(rows.X).tolist()):
             if size > LARGEST:
                 raise OutOfRangeError(

@@ -235,6 +235,39 @@ def test_the_unit_of_targets_and_weights_does_not_matter(engine, data):
 
 
 @every_engine
+def test_weights_of_any_size_are_their_shares(engine, data):
+    X, y, qid = data
+    weight = 1.0 + qid % 3
+    expected = boosted(engine).fit(X, y, qid, sample_weight=weight).predict(X)
+    for power in (-140, -930, 140, 930):  # beyond single precision, and almost beyond double
+        found = boosted(engine).fit(X, y, qid, sample_weight=np.ldexp(weight, power)).predict(X)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_weights_of_any_size_are_their_shares_for_every_loss(loss, data):
+    X, y, qid = data
+    settings = {"measure": "dcg", "loss": loss, "n_estimators": 2, "validation_fraction": None}
+    weights = (np.ldexp(1.0 + qid % 3, power) for power in (0, -930, 930))
+    fits = (boosted(FIRST, **settings).fit(X, y, qid, sample_weight=weight) for weight in weights)
+    expected, *found = (ranker.predict(X) for ranker in fits)
+    np.testing.assert_allclose(found, [expected] * 2, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("loss", ["lambdarank", "rank:ndcg"])
+def test_objectives_of_engines_take_weights_of_single_precision(loss, data):
+    X, y, qid = data
+    engine = "xgboost" if ":" in loss else "lightgbm"
+    pytest.importorskip(engine)
+    ranker = boosted(engine, loss=loss)
+    for size in (1e-40, 1e40):
+        words = re.escape(f"must be between 1e-31 and 1e+31 for '{loss}', ")
+        with pytest.raises(ValueError, match=f"largest sample_weight {words}"):
+            ranker.fit(X, y, qid, sample_weight=size * (1.0 + qid % 3))
+
+
+@every_engine
 def test_weights_count(engine, data):
     X, y, qid = data
     weight = np.where(qid % 2, 1.0, 1e-9)
