@@ -100,10 +100,11 @@ def _checked(rows: Any, name: str) -> EvalSet:
     X, y, qid, weight = EvalSet(*rows)
     qid = check.carried_qid(y, qid)
     check.one_query(y, qid, name, least=np.inf, call="(X, {})", tool="(X, {})")
+    parts = {"X": X, "y": y, "qid": qid, "sample_weight": weight}
     check.equally_many(
         f"The parts of {name}",
         " Tools such as GridSearchCV split an argument that has as many rows as X: pass eval_set "
         "as one tuple (X, y, qid), which they leave whole.",
-        **(parts := EvalSet(X, y, qid, weight))._asdict(),
+        **parts,
     )
-    return parts
+    return EvalSet(**parts)

@@ -441,8 +441,8 @@ def equally_many(what: str, remedy: str = "", **parts: Any) -> None:
 def _length_of(values: Any) -> int | None:
     """Return the number of rows, or None if it is for validation to say what is wrong."""
     shape = getattr(values, "shape", None)
-    if shape:
-        return int(shape[0]) if isinstance(shape[0], int) else None
+    if shape is not None:
+        return shape[0] if shape and isinstance(shape[0], int) else None
     return len(values) if hasattr(values, "__len__") and not isinstance(values, str) else None
 
 

@@ -102,10 +102,10 @@ class Streamed:
         checks: dict[str, Any] = {"ensure_all_finite": "allow-nan"}
         for number, (X, y, qid, *rest) in enumerate(self._tuples()):
             weight = rest[0] if rest else None
-            rows = {"X": X, "y": y, "qid": qid, "sample_weight": weight}
-            check.row_order(**rows)
-            check.equally_many(f"The parts of chunk {number + 1}", **rows)
+            check.row_order(X=X, y=y, qid=qid, sample_weight=weight)
             qid = check.carried_qid(y, qid)
+            rows = {"X": X, "y": y, "qid": qid, "sample_weight": weight}
+            check.equally_many(f"The parts of chunk {number + 1}", **rows)
             if y is None or qid is None:
                 missing = "labels" if y is None else "a qid"
                 raise ValueError(f"chunks must have {missing}, got none in chunk {number + 1}.")
