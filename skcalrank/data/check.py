@@ -57,14 +57,45 @@ _MOST_ROWS = 200
 _SEARCH = "GridSearchCV(ranker, grid, cv=QueryKFold(5)).fit(X, {})"
 
 
-def carried_qid(y: Any, qid: ArrayLike | None = None) -> ArrayLike | None:
+def carried_qid(y: Any, qid: ArrayLike | None = None, **beside: Any) -> ArrayLike | None:
     """Return `qid` if it is given, else the qid that `y` carries; raise if the two differ.
 
     A pandas Series carries a qid in an index, or in a level of its index, named ``"qid"``. A scalar
-    is the name of one query, which has all rows of y.
+    is the name of one query, which has all rows of y. Raise for rows, of `beside` too, in two
+    orders.
     """
-    row_order(y=y, qid=qid)
+    row_order(**beside, y=y, qid=qid)
     return qid_beside(y, qid)
+
+
+def qid_of_metric(
+    caller: str,
+    y: Any,
+    qid: ArrayLike | None,
+    name: str = "y_true",
+    *,
+    least: float = MANY_ROWS,
+    measures: Iterable[Any] = (),
+    **beside: Any,
+) -> ArrayLike | None:
+    """Return the qid of labels that a metric compares with what is `beside` them.
+
+    Raise for rows in two orders, and for measures whose scale a part of a target would set. Warn of
+    `least` rows or more without queries, and of queries that are cut.
+    """
+    row_order(**{name: y}, qid=qid, **beside)
+    qid = qid_beside(y, qid)
+    scale_of_part(y, measures, name)
+    one_query(y, qid, caller, name, least=least)
+    warn_of_cut_queries(y, caller)
+    return qid
+
+
+def scale_of_part(y: Any, measures: Iterable[Any], name: str = "y") -> None:
+    """Raise if y is a part of a target, whose largest label would set the scale of a measure."""
+    if isinstance(y, Target) and y.is_part:
+        for measure in measures:
+            measure.require_scale(f"if {name} is a part of a target", "each part")
 
 
 def qid_beside(y: Any, qid: ArrayLike | None) -> ArrayLike | None:

@@ -169,16 +169,14 @@ class MeasureAtKDisplay(Display):
         display : MeasureAtKDisplay
         """
         cls._check_support("from_estimator")
-        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
-        qid = check.carried_qid(y, qid)
-        check.one_query(y, qid, "MeasureAtKDisplay")
+        of_any_k, policies = _open_measure(measure), RowPolicies(ties, empty)
+        beside: Any = {"X": X, "sample_weight": sample_weight, "measures": [of_any_k]}
+        qid = check.qid_of_metric(cls.__name__, y, qid, "y", least=2, **beside)
         warn_of_queries(estimator, X, y, qid, cls.__name__)
         scores = predict_with_queries(estimator, X, qid)
-        name = type(estimator).__name__ if name is None else name
-        options: Any = {"measure": measure, "k": k, "ties": ties, "empty": empty}
-        options |= {"sample_weight": sample_weight, "ax": ax, "name": name, "band": band}
-        options |= {"curve_kwargs": curve_kwargs, "band_kwargs": band_kwargs}
-        return cls.from_predictions(y, scores, qid=qid, **options)
+        display = cls._of(of_any_k, k, policies, y, scores, qid, sample_weight)
+        display.name = type(estimator).__name__ if name is None else name
+        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
 
     @classmethod
     def from_predictions(
@@ -229,7 +227,14 @@ class MeasureAtKDisplay(Display):
         ------
         ValueError
             If the measure has no cutoff, is undefined on every query, or the input is not a
-            ranking problem.
+            ranking problem; or if a part of a target would set the scale of ERR.
+
+        Warns
+        -----
+        OneQueryWarning
+            If there are 20 rows or more and no queries.
+        CutQueriesWarning
+            If `y_true` carries its queries and rows of some of them are missing.
 
         Examples
         --------
@@ -239,12 +244,29 @@ class MeasureAtKDisplay(Display):
         array([0.25, 1.  , 1.  ])
         """
         cls._check_support("from_predictions")
-        check.row_order(y=y_true, scores=y_score, qid=qid, sample_weight=sample_weight)
-        of_any_k = _open_measure(measure)
+        of_any_k, policies = _open_measure(measure), RowPolicies(ties, empty)
+        beside: Any = {"y_score": y_score, "sample_weight": sample_weight, "measures": [of_any_k]}
+        qid = check.qid_of_metric(cls.__name__, y_true, qid, **beside)
+        display = cls._of(of_any_k, k, policies, y_true, y_score, qid, sample_weight)
+        display.name = name
+        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
+
+    @classmethod
+    def _of(
+        cls,
+        of_any_k: Any,
+        k: int | None,
+        policies: RowPolicies,
+        y_true: Any,
+        y_score: Any,
+        qid: Any,
+        sample_weight: Any,
+    ) -> Self:
+        """Return the display of scores whose rows have been compared."""
         check.cutoff(k)
         if isinstance(y_true, PreferenceTarget):
             raise ValueError(f"{of_any_k.name} needs relevances, got a PreferenceTarget.")
-        target, policies = CheckedTarget.of(y_true, qid), RowPolicies(ties, empty)
+        target = CheckedTarget.of(y_true, qid)
         last = int(target.queries.sizes.max())
         cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
         # Evaluating the measure without cutoff first makes all cutoffs share one sort.
@@ -253,9 +275,8 @@ class MeasureAtKDisplay(Display):
         target, rows, weight = target.of_weight(weight)
         ((_, *values),) = (of.values() for of in target.values(measures, [scores[rows]], policies))
         weight = np.ones(target.queries.n_queries) if weight is None else weight
-        of_mean = _mean_and_error(np.column_stack(values), weight, empty)
-        display = cls(k=cutoffs, **of_mean, measure_name=of_any_k.name, name=name)
-        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
+        of_mean = _mean_and_error(np.column_stack(values), weight, policies.empty)
+        return cls(k=cutoffs, **of_mean, measure_name=of_any_k.name)
 
 
 def _open_measure(measure: Any) -> Any:

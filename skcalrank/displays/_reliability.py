@@ -159,7 +159,7 @@ class ReliabilityDisplay(Display):
         display : ReliabilityDisplay
         """
         cls._check_support("from_estimator")
-        qid = check.carried_qid(y, qid)
+        qid = check.qid_of_metric(cls.__name__, y, qid, "y", X=X)
         labels, queries = check.target(y, qid)
         values = queries.group(np.asarray(predict_with_queries(estimator, X, qid)))
         ranker, target, level = ranker_in(estimator), "grade", relevance_level
@@ -207,8 +207,16 @@ class ReliabilityDisplay(Display):
         ------
         ValueError
             If the arrays do not fit together.
+
+        Warns
+        -----
+        OneQueryWarning
+            If there are 20 rows or more and no queries.
+        CutQueriesWarning
+            If `y_true` carries its queries and rows of some of them are missing.
         """
         cls._check_support("from_predictions")
+        qid = check.qid_of_metric(cls.__name__, y_true, qid, y_value=y_value)
         labels, queries = check.target(y_true, qid, name="y_true")
         display = cls(**_means(labels, y_value, queries, n_bins), name=name)
         return display.plot(ax, curve_kwargs=curve_kwargs, interval_kwargs=interval_kwargs)
@@ -363,7 +371,7 @@ class CutoffDisplay(Display):
         cls._check_support("from_estimator")
         check.count("n_sizes", n_sizes, "the number of classes of size")
         check.count("n_splits", n_splits, "the number of random halves")
-        qid = check.carried_qid(y, qid)
+        qid = check.qid_of_metric(cls.__name__, y, qid, "y", X=X)
         alpha = np.arange(1, 11) / 20 if alpha is None else alpha
         halves = on_halves(estimator, X, y, qid, alpha, n_splits, random_state)
         sizes = halves.sizes

@@ -159,20 +159,19 @@ def compare(
     check_methods(methods, judge, judged_probability)
     systems, baseline = named_systems("scores", scores, baseline)
     chosen, of_rows = named_measures(measures, policies.relevance_level), policies.of_rows()
-    rows = {f"scores[{name!r}]": values for name, values in systems.items()}
-    rows |= {"y_true": y_true, "judge": judge, "judged_probability": judged_probability}
-    rows = dict(zip(["qid", *rows], in_memory(qid=qid, **rows)))
-    check.row_order(**rows)
-    qid, y_true, judge, probability = (rows.pop(name) for name in ("qid", *list(rows)[-3:]))
-    qid = check.carried_qid(y_true, qid)
-    check.one_query(y_true, qid, "compare")
+    beside: Any = {f"scores[{name!r}]": values for name, values in systems.items()}
+    beside |= {"judge": judge, "judged_probability": judged_probability}
+    y_true, qid, *rows = in_memory(y_true=y_true, qid=qid, **beside)
+    beside = dict(zip(beside, rows)) | {"measures": chosen.values(), "least": 2}
+    qid = check.qid_of_metric("compare", y_true, qid, **beside)
+    *rows, judge, probability = rows
     if judge is None:
         judged = None
         target = CheckedTarget.of(y_true, qid)
     else:
         judged = JudgedTarget.of(y_true, judge, probability, qid)
         target = judged.judge
-    checked = [_checked_scores(target, *of) for of in zip(systems, rows.values())]
+    checked = [_checked_scores(target, *of) for of in zip(systems, rows)]
     with timed(verbose, "compare", f"{len(chosen)} measures of {len(systems)} systems"):
         values: Any = (judged or target).values(chosen, checked, of_rows)
     queries = query_names(target.queries)

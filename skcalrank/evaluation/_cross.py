@@ -206,8 +206,7 @@ class _Data:
         refuse_lazy(
             "cross_compare", "Its splitters draw from the queries of all rows.", X=X, y=y, qid=qid
         )
-        check.row_order(X=X, y=y, qid=qid)
-        self.X, self.qid, self.target = X, check.carried_qid(y, qid), y
+        self.X, self.qid, self.target = X, check.carried_qid(y, qid, X=X), y
         if not isinstance(y, Target):
             labels, queries = check.target(y, self.qid)
             if np.ndim(y) == 2 and np.shape(y)[1] > 1:
@@ -230,6 +229,7 @@ class _Data:
         """
         if isinstance(self.target, PreferenceTarget):
             return measures
+        check.scale_of_part(self.target, measures.values())
         labels = np.ravel(self.target)
         warn_unless_grades(measures.values(), labels)
         scaled = {name: measure.scaled_to(labels) for name, measure in measures.items()}
@@ -256,6 +256,7 @@ class _Data:
             fitted = estimator.fit(X, y)
             seconds = perf_counter() - start
             X, y = safe_indexing(self.X, split.test), self.target[split.test]
+            check.warn_of_cut_queries(y, "cross_compare")
             target = CheckedTarget.of(y)
             scores = target.scores(predict_with_queries(fitted, X, getattr(y, "qid", None)))
             (of_measures,) = target.values(measures, [scores], policies)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, overload
 import numpy as np
 
 from ..columns.types import ArrayLike, Floats, Labels, Unpack
-from ..data import NotGradesWarning, Target, check, in_memory, keeping_warnings, warn
+from ..data import NotGradesWarning, check, in_memory, keeping_warnings, warn
 from ..measures import Measure, get_measure
 from ._values import CheckedTarget, RowPolicies
 
@@ -209,19 +209,14 @@ def evaluated(
 ) -> dict[Any, Any]:
     """Return the values of measures that are objects; the arguments are validated here.
 
-    Without a caller, who calls has warned of rows without a qid.
+    Without a caller, who calls has compared the rows, and warned of their queries.
     """
-    check.row_order(y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight)
     y_true, y_score, qid, sample_weight = in_memory(
         y_true=y_true, y_score=y_score, qid=qid, sample_weight=sample_weight
     )
-    qid = check.carried_qid(y_true, qid)
-    labels: Any = y_true
-    if isinstance(labels, Target) and labels.is_part:
-        for measure in measures.values():
-            measure.require_scale("if y_true is a part of a target", "each part")
     if caller is not None:
-        check.one_query(y_true, qid, caller, "y_true", least=check.MANY_ROWS)
+        beside: Any = {"y_score": y_score, "sample_weight": sample_weight}
+        qid = check.qid_of_metric(caller, y_true, qid, measures=measures.values(), **beside)
     target = CheckedTarget.of(y_true, qid)
     if caller is None:
         return target.evaluate(measures, y_score, policies, sample_weight, average)

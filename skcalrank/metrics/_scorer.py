@@ -153,10 +153,10 @@ class RankingScorer:
             If y carries its queries and rows of some of them are missing.
         """
         arrays.refuse_masked(X, "X")
-        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
+        qid = check.carried_qid(y, qid, X=X, sample_weight=sample_weight)
         check.same_items(_last_of(estimator), y)
-        qid = check.carried_qid(y, qid)
         check.one_query(y, qid, "The scorer", call="scorer(ranker, X, {})")
+        check.warn_of_cut_queries(y, "The scorer")
         warn_of_queries(estimator, X, y, qid, "The scorer")
         policies = RowPolicies(self.ties, self.empty)
         scores = predict_with_queries(estimator, X, qid)

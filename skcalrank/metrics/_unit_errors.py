@@ -81,6 +81,7 @@ def document_calibration_error(
     >>> round(found.error, 2), round(found.expected, 2)
     (0.25, 0.1)
     """
+    check.row_order(y_true=y_true, y_value=y_value, qid=qid, sample_weight=sample_weight)
     labels, values = checked_values(y_true, y_value, n_bins)
     check.queries(qid, len(labels))
     weight = check.sample_weight(sample_weight, len(labels), Queries.equal(1, len(labels)))
@@ -108,8 +109,8 @@ def query_calibration_error(
     ----------
     y_true, y_value
         As in :func:`document_calibration_error`.
-    qid : array-like of shape (n_rows,)
-        Query of each row.
+    qid : array-like of shape (n_rows,) or scalar, or None
+        Query of each row, or of all rows. If None, the queries that `y_true` carries.
     n_bins : int, default=10
         Number of bins of queries.
     relative : bool, default=False
@@ -130,6 +131,13 @@ def query_calibration_error(
     ValueError
         As in :func:`document_calibration_error`.
 
+    Warns
+    -----
+    OneQueryWarning
+        If there are 20 rows or more and no queries.
+    CutQueriesWarning
+        If `y_true` carries its queries and rows of some of them are missing.
+
     See Also
     --------
     document_calibration_error : The same for single documents.
@@ -141,6 +149,7 @@ def query_calibration_error(
     >>> round(query_calibration_error(y, p, qid=q), 3)
     0.15
     """
+    qid = check.qid_of_metric("query_calibration_error", y_true, qid, y_value=y_value)
     labels, values = checked_values(y_true, y_value, n_bins)
     queries = check.queries(qid, len(labels))
     bins = bins_of(queries.sum(queries.group(values)), n_bins)[queries.codes]

@@ -58,7 +58,6 @@ class CheckedTarget:
         cls, y_true: Labels, qid: ArrayLike | None = None, queries: Queries | None = None
     ) -> Self:
         """Validate relevances or preferences in memory, whose `queries` may have been validated."""
-        check.warn_of_cut_queries(y_true, "The metric")
         if isinstance(y_true, PreferenceTarget):
             check.carried_qid(y_true, qid)
             n_items = () if y_true.n_items is None else (y_true.n_items,)

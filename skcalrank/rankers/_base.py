@@ -497,13 +497,13 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             comes back with another number of rows.
         """
         self._check_fitted()
-        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
+        qid = check.carried_qid(y, qid, X=X, sample_weight=sample_weight)
         check.same_items(self, y)
-        qid = check.qid_beside(y, qid)
         rows = self._check_rows(X, qid, "score")
         check.one_query(y, qid, type(self).__name__, call="ranker.score(X, {})")
         check.warn_of_single_documents(rows.queries)
         check.warn_of_changed_queries(self.record_.sizes, y, rows.queries)
+        check.warn_of_cut_queries(y, type(self).__name__)
         return self._score_of(self._scores(rows), y, qid, rows.queries, sample_weight)
 
     def _score_of(
@@ -511,9 +511,6 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
     ) -> float:
         """Return the mean of the measure for scores in row order."""
         measure, labels = self._scored_by(y)
-        if labels is not y:
-            # Labels made from judgments do not record which rows are missing.
-            check.warn_of_cut_queries(y, type(self).__name__)
         target = CheckedTarget.of(labels, qid, queries)
         return target.evaluate({"": measure}, scores, RowPolicies(), sample_weight)[""]
 

@@ -465,7 +465,7 @@ def test_rows_without_queries_are_warned_of():
         compare(Y, GOOD, ["map"])
     of_queries, of_number = caught
     assert of_queries.category is OneQueryWarning
-    assert str(of_queries.message).startswith("compare got y and no qid")
+    assert str(of_queries.message).startswith("compare got y_true and no qid")
     assert str(of_number.message).startswith("'map' is defined on 1 queries only")
 
 
