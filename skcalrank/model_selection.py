@@ -83,8 +83,7 @@ class _QuerySplitter(BaseCrossValidator):  # type: ignore[misc]
 
 
 def _queries_of(X: Any, y: Any, qid: ArrayLike | None) -> Queries:
-    check.row_order(X=X, y=y, qid=qid)
-    qid = check.carried_qid(y, qid)
+    qid = check.carried_qid(y, qid, X=X)
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     check_consistent_length(X, y)
     if qid is None:
@@ -243,7 +242,8 @@ def train_test_query_split(
     """
     if not arrays:
         raise ValueError("arrays must hold at least one array, got none.")
-    check.row_order(qid=qid)
+    names = ["X", "y", *(f"arrays[{place}]" for place in range(2, len(arrays)))]
+    check.row_order(**dict(zip(names, arrays)), qid=qid)
     if qid is not None:
         names = check_qid(qid, num_samples(arrays[0]))
         qid = names if np.ndim(qid) == 0 else qid

@@ -102,6 +102,7 @@ def kemeny(
     >>> kemeny(votes, weights=[4, 3, 2, 2])
     Consensus(order=['tea', 'coffee', 'milk'], value=8.0, bound=8.0, proven=True)
     """
+    check.row_order(orders=orders, weights=weights)
     if hasattr(orders, "columns"):
         orders = _of_frame(orders)
     if isinstance(orders, PreferenceTarget):

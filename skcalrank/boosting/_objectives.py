@@ -122,8 +122,7 @@ class _Objective:
         Logistic(eta=7.0)
         """
         y, qid, sample_weight = in_memory(y=y, qid=qid, sample_weight=sample_weight)
-        check.row_order(y=y, qid=qid, sample_weight=sample_weight)
-        y, queries = check.target(y, qid)
+        y, queries = check.target(y, check.carried_qid(y, qid, sample_weight=sample_weight))
         weight = check.sample_weight(sample_weight, len(y), queries)
         if weight is not None:
             weight = queries.group(weight)

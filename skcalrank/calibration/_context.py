@@ -140,6 +140,7 @@ def context_report(
         )
     if getattr(ranker, "targets", "measure") != "measure":
         raise ValueError(f"targets must be 'measure', got {ranker.targets!r}.")
+    qid = check.carried_qid(y, qid, X=X)
     ranker = clone(ranker).set_params(loss="squared")
     context = QueryContext(statistics)
     wide = context.fit_transform(X, qid=qid)

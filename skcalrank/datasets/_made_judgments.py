@@ -156,7 +156,7 @@ def sample_sessions(
     check.count("n_sessions", n_sessions)
     if n_shown is not None:
         check.count("n_shown", n_shown)
-    index, qid = _index_of(p, qid), check.carried_qid(p, qid)
+    index, qid = _index_of(p, qid), check.carried_qid(p, qid, order_scores=order_scores)
     qid = np.zeros(len(p), dtype=int) if qid is None else check_qid(qid, len(p))
     p, queries = check.target(arrays.as_array(p, "p"), qid, name="p")
     if ((p < 0) | (p > 1)).any():

@@ -192,7 +192,7 @@ class TopContributionsDisplay(Display):
         cls._check_support("from_estimator")
         check.count("k", k)
         n_rows, qid = num_samples(X), check.of_one_query(qid, X)
-        check.row_order(X=X, qid=qid)
+        check.row_order(X=X, qid=qid, item_names=item_names)
         rows, labels = _rows_of_query(query, qid, n_rows), tables.labels_of(X)
         item_names = labels if item_names is None else item_names
         X = tables.take_rows(X, rows)
@@ -248,7 +248,10 @@ class TopContributionsDisplay(Display):
                 "explanation must be of one query, got rows of several: explain the rows of one, "
                 "or use from_estimator with query=."
             )
-        names = explanation.labels if item_names is None else item_names
+        if (labels := explanation.labels) is not None:
+            labels_in_order = {"explanation.labels.to_series()": labels.to_series()}
+            check.row_order(**labels_in_order, item_names=item_names)
+        names = labels if item_names is None else item_names
         names = np.arange(n_rows) if names is None else _item_names_of(names, n_rows)
         best = np.argsort(-explanation.contributions.sum(axis=1), kind="stable")[:k]
         display = cls(

@@ -126,13 +126,13 @@ def query_permutation_importance(
     >>> found.names, (found.importances > found.errors).tolist()
     (['first half', 'second half'], [True, True])
     """
-    check.row_order(X=X, y=y, qid=qid)
+    qid = check.carried_qid(y, qid, X=X)
     if not (isinstance(X, np.ndarray) or tables.is_frame(X)):
         raise ValueError(
             f"X must be an array or a frame of pandas or polars, got {type(X).__name__}."
         )
     check.count("n_repeats", n_repeats)
-    qid, known = check.carried_qid(y, qid), tables.column_names(X) or list(range(X.shape[1]))
+    known = tables.column_names(X) or list(range(X.shape[1]))
     if not isinstance(groups, Mapping | None):
         raise ValueError(f"groups must be a mapping of names to columns, got {groups!r}.")
     groups = {name: [name] for name in known} if groups is None else groups

@@ -81,8 +81,9 @@ class ClickCounts(ClickTarget):
         self.qid = check_own_qid(qid)
         self.index = index_of(qid)
         names = "shown_rows", "position", "impressions", "clicks"
-        given = zip(names, (shown_rows, position, impressions, clicks))
-        columns = {name: arrays.as_array(values, name) for name, values in given}
+        given = dict(zip(names, (shown_rows, position, impressions, clicks)))
+        row_order(**given)
+        columns = {name: arrays.as_array(values, name) for name, values in given.items()}
         n = len(columns["shown_rows"])
         for name, values in columns.items():
             whole = values.dtype.kind in "biu" or (

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import arrays, index_of
+from ..columns import arrays, index_of, row_order
 from ..columns.types import Array, ArrayLike, Bools, Floats, Ints, Self
 from ..data import Judgments, Queries, check_own_qid, chosen_rows, plain, warn
 from ._click_log import ClickLog, concatenated
@@ -143,6 +143,7 @@ class ClickSessions(ClickTarget):
         shown_rows: ArrayLike | Iterable[ArrayLike],
         clicked_position: ArrayLike | Iterable[ArrayLike],
     ) -> None:
+        row_order(shown_rows=shown_rows, clicked_position=clicked_position)
         self.qid = check_own_qid(qid)
         self.index = index_of(qid)
         self.shown_rows, self.ptr = _flat_rows(shown_rows, len(self.qid))

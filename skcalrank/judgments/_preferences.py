@@ -132,6 +132,8 @@ class PreferenceTarget(Judgments):
             If a row does not exist, a preference is between different queries or of a row over
             itself, a weight is negative, or, with `require_dag`, a judgment has a cycle.
         """
+        rows = {"winner_rows": winner_rows, "loser_rows": loser_rows}
+        check.row_order(**rows, weight=weight, judgment=judgment)
         index, qid = check.index_of(qid), check_own_qid(qid)
         winner = _row_numbers(winner_rows, "winner_rows", len(qid))
         loser = _row_numbers(loser_rows, "loser_rows", len(qid))
@@ -206,6 +208,7 @@ class PreferenceTarget(Judgments):
         >>> win_rate(y)
         array([0.  , 0.75, 0.5 ])
         """
+        check.row_order(shown=shown, chosen=chosen, weight=weight)
         n_rows = len(check_own_qid(qid))
         rows, sets, n = _rows_of_sets(shown, "shown", n_rows)
         own, by, n_chosen = _rows_of_sets(chosen, "chosen", n_rows)
@@ -427,6 +430,7 @@ class PreferenceTarget(Judgments):
         -------
         target : PreferenceTarget
         """
+        check.row_order(Y=Y, qid=qid)
         # Entries of one place are added by scipy in their own type, which may be too small.
         matrix: Any = Y if issparse(Y) else arrays.as_array(Y, "Y")
         matrix = csr_matrix(matrix.astype(float)).tocoo()

@@ -179,6 +179,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """Validate rows and add their moments; with `first`, discard earlier rows."""
         check.params(self)
         refuse_lazy(type(self).__name__, X=X, y=y, sample_weight=sample_weight)
+        check.row_order(X=X, y=y, sample_weight=sample_weight)
         y = None if y is None else arrays.checked(y, "y", ensure_2d=False)
         X, y = check.features(self, X, y, reset=first, multi_output=True, **_X_CHECKS)
         check_features(X)

@@ -250,8 +250,7 @@ class QueryPipeline(Pipeline):
         self : QueryPipeline
             The fitted pipeline.
         """
-        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
-        qid = check.carried_qid(y, qid)
+        qid = check.carried_qid(y, qid, X=X, sample_weight=sample_weight)
         metadata = {"qid": qid, "sample_weight": sample_weight}
         for _, _, step in self._before():
             adds = has_method(step, "partial_fit")

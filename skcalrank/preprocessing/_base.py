@@ -63,7 +63,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         OneQueryWarning
             If there are several rows and no qid.
         """
-        self._check(X, check.carried_qid(y, qid), reset=True)
+        self._check(X, check.carried_qid(y, qid, X=X), reset=True)
         return self
 
     def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
@@ -113,7 +113,7 @@ class QueryTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, me
         X_out : ndarray of shape (n_rows, n_features_out), or a frame after `set_output`
             Transformed features.
         """
-        return self._transformed(*self._check(X, check.carried_qid(y, qid), reset=True))
+        return self._transformed(*self._check(X, check.carried_qid(y, qid, X=X), reset=True))
 
     def _check_params(self) -> None:
         """Raise ValueError if a parameter is invalid."""

@@ -138,8 +138,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
             The fitted transformer.
         """
         check.params(self)
-        check.row_order(X=X, y=y, qid=qid)
-        qid = check.carried_qid(y, qid)
+        qid = check.carried_qid(y, qid, X=X)
         X = fit_encoded(X, self.columns, y, qid)
         fit_together([self], X, qid)
         return self

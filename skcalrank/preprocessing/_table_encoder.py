@@ -195,7 +195,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, qid: Any, *, by_rows: bool = False) -> Any:
         check.params(self)
         refuse_lazy(type(self).__name__, X=X, y=y, qid=qid)
-        check.row_order(X=X, y=y, qid=qid)
+        qid = check.carried_qid(y, qid, X=X)
         X = self._checked(X, reset=True)
         self._set_names(X)
         if issparse(X):
@@ -210,7 +210,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         values: Any = tables.columns_of(X)
         if not is_plain(X):
             values = list(values)
-        qid = check.carried_qid(y, qid)
         if qid is not None:
             qid = check_qid(qid, tables.n_rows_of(X))
         summaries = summarized(self.names_, values, self.columns, qid)

@@ -349,8 +349,7 @@ class MultiLabelRanker(BaseRanker):
         """
         self._check_fitted()
         y = _checked_target(self, y)
-        check.row_order(X=X, y=y, qid=qid)
-        check.qid_beside(y, qid)
+        check.carried_qid(y, qid, X=X)
         names = self.label_names_
         measures = dict(zip(names, zip(names, self.measures_))) if measures is None else measures
         weights = np.array([self._shares(mix) for mix in mixes_of(mixes, len(names))])

@@ -260,6 +260,7 @@ class GuaranteedCutoff(RankerAround):
             If most queries seem to have trained the ranker of a FrozenEstimator, or if no
             threshold passes the tests of "precision".
         """
+        check.row_order(X=X, y=y, qid=qid, groups=groups)
         plan, given = self._enter(X, y, qid)
         self._rule = (self.by, self._loss_name())
         categories = None if groups is None else _categories(groups, given.queries)
@@ -439,10 +440,11 @@ class GuaranteedCutoff(RankerAround):
             raise ValueError("groups must be None, because fit had none: leave them out.")
         return self._values_of(rows, scores) >= thresholds
 
-    def _rows_of_queries(self, X: Any, qid: Any, method: str) -> Rows:
+    def _rows_of_queries(self, X: Any, qid: Any, method: str, groups: Any = None) -> Rows:
         """Validate rows for a method that reads the queries, if the rule does."""
         refuse_lazy(type(self).__name__, _LAZY.format(method), X=X, qid=qid)
         check_is_fitted(self)
+        check.row_order(X=X, qid=qid, groups=groups)
         if self._rule[0] != "score" or self._rule[1] == "no_answer":
             self._require_qid(qid, method)
         return self._check_rows(X, qid, method)
@@ -499,7 +501,7 @@ class GuaranteedCutoff(RankerAround):
         if tables.is_empty(X):
             kept = self._of_no_rows(X, qid).astype(bool)
         else:
-            rows = self._rows_of_queries(X, qid, "predict_set")
+            rows = self._rows_of_queries(X, qid, "predict_set", groups)
             kept = self._kept(rows, self._scores(rows), groups)
         return tables.with_index_of(X, kept, "kept")
 
@@ -519,7 +521,7 @@ class GuaranteedCutoff(RankerAround):
         """
         if tables.is_empty(X):
             return tables.with_index_of(X, self._of_no_rows(X, qid).astype(np.intp), "rank")
-        rows = self._rows_of_queries(X, qid, "rank")
+        rows = self._rows_of_queries(X, qid, "rank", groups)
         return tables.with_index_of(X, self._cut_places(rows, groups), "rank")
 
     def top_k(
@@ -547,7 +549,7 @@ class GuaranteedCutoff(RankerAround):
         check.cutoff(k)
         if tables.is_empty(X):
             return tables.as_labels(X, self._of_no_rows(X, qid).astype(np.intp))
-        rows = self._rows_of_queries(X, qid, "top_k")
+        rows = self._rows_of_queries(X, qid, "top_k", groups)
         place = self._cut_places(rows, groups)
         best = np.lexsort((place, rows.codes))
         best = best[(place[best] > 0) & (place[best] <= (np.inf if k is None else k))]

@@ -77,7 +77,8 @@ def rank_stability(
     (20, 10)
     """
     check.count("n_draws", n_draws, "a number of draws")
-    _, queries = check.target(y, qid)
+    check.row_order(X_new=X_new, qid_new=qid_new)
+    _, queries = check.target(y, check.carried_qid(y, qid, X=X))
     rng, out = check_random_state(random_state), []
     of_new = check.queries(check.of_one_query(qid_new, X_new), tables.n_rows_of(X_new))
     for _ in range(n_draws):

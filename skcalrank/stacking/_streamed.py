@@ -102,8 +102,7 @@ class Streamed:
         checks: dict[str, Any] = {"ensure_all_finite": "allow-nan"}
         for number, (X, y, qid, *rest) in enumerate(self._tuples()):
             weight = rest[0] if rest else None
-            check.row_order(X=X, y=y, qid=qid, sample_weight=weight)
-            qid = check.carried_qid(y, qid)
+            qid = check.carried_qid(y, qid, X=X, sample_weight=weight)
             rows = {"X": X, "y": y, "qid": qid, "sample_weight": weight}
             check.equally_many(f"The parts of chunk {number + 1}", **rows)
             if y is None or qid is None:

@@ -71,6 +71,7 @@ class LeastSquaresDecisions(BaseEstimator):
         """Return the validated rows and weights of a fit; `y` only must be there."""
         check.params(self)
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
+        check.row_order(X=X, y=y, sample_weight=sample_weight)
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         X = check.features(self, X, **self._reads().checks())

@@ -306,6 +306,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
             :func:`sklearn.metrics.fbeta_score` with ``average="samples"`` and ``zero_division=1.0``
             for ``empty="one"``, 0.0 for ``empty="zero"``.
         """
+        check.row_order(X=X, y=y, sample_weight=sample_weight)
         predictions, y = self.predict(X), indicators(y)
         weight = check.sample_weight(sample_weight, len(y))
         return float(np.average(self._factors.values(y, predictions), weights=weight))

@@ -126,6 +126,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         """
         check.params(self)
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
+        check.row_order(X=X, y=y, sample_weight=sample_weight)
         arrays.refuse_masked(y, "y")
         arrays.refuse_missing(arrays.as_array(y, "y"), "y")
         X, y = check.features(self, X, y, **self._reads().checks())
@@ -244,6 +245,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
             be compared with classes.
         """
         check_is_fitted(self)
+        check.row_order(X=X, y=y, sample_weight=sample_weight)
         if self._square:
             return float(super().score(X, y, sample_weight))
         predictions = self.predict(X)

@@ -291,6 +291,7 @@ class StructuredPredictor(LeastSquaresDecisions):
             b(y).
         """
         check_is_fitted(self)
+        check.row_order(X=X, y=y, sample_weight=sample_weight)
         y = _labels(y)
         if self._factors is None:
             best = self.expected_loss(X).argmin(axis=1)

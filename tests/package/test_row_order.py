@@ -1,192 +1,299 @@
-"""Law: rows with the same names in two orders are an error in every public function."""
+"""Law: rows with the same names in two orders are an error in every public function.
 
+The functions are found by their signatures, and called with arguments by name.
+"""
+
+import inspect
 import pickle
+from copy import copy
+from itertools import combinations
 
 import numpy as np
 import pytest
+from every_estimator import BASES, EVERY_ESTIMATOR
+from row_arguments import FAMILIES, documented, parameters, public_calls, several
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 import skcalrank as sk
-from skcalrank import (
-    aggregation,
-    evaluation,
-    inspection,
-    metrics,
-    model_selection,
-    pipeline,
-    preprocessing,
-)
+from skcalrank import aggregation, boosting, evaluation, inspection, metrics, preprocessing
+from skcalrank.linear_model import GramRidge
+from skcalrank.model_selection import QueryShuffleSplit
 
 pd = pytest.importorskip("pandas")
 
 RANKER = sk.NDCGRanker()
 
+#: Made of the rows of a table, which are compared with other arguments: see below.
+OF_CLICKS = {"click_ranker", "fit_propensities", "offline_evaluate", "position_based"}
 
-def fitted(ranker, X, y, qid):
-    return ranker.fit(X, y, qid)
+#: Public calls whose arguments are no rows that a user may reorder.
+REVIEWED = {
+    **dict.fromkeys(["LabelMixture", "LabelRankingData", "RankingData"], "data that was made"),
+    **dict.fromkeys(["PreferenceTarget", "ScoreExplanation"], "attributes, not validated"),
+    **dict.fromkeys(["ClickSessions.unchecked", "ClickCounts.unchecked"], "not validated"),
+    "TopContributionsDisplay": "attributes, not validated",
+    "FixedQueries.fit": "ignores its arguments",
+    "partition_by_query": "of dask, whose partitions have indices of their own",
+}
+NO_ROWS = {"get_n_splits", "set_score_request"}  # rows are ignored
+OTHER_MEANING = {
+    "QuantileHinges.fit": {"y"},
+    "QueryKFold.split": {"groups"},  # another name of the qid
+    "QueryShuffleSplit.split": {"groups"},
+    "query_permutation_importance": {"groups"},
+    "rbp_score": {"p"},
+}
+
+CASES = {type(case.make()).__name__: case for case in EVERY_ESTIMATOR}
+MADE = {
+    "GramRidge": GramRidge,
+    "LightGBMObjective": lambda: boosting.lightgbm_objective("ndcg"),
+    "LinearColumns": preprocessing.LinearColumns,
+    "QuantileHinges": preprocessing.QuantileHinges,
+    "QueryContext": preprocessing.QueryContext,
+    "QueryKFold": lambda: sk.QueryKFold(2),
+    "QueryScaler": preprocessing.QueryScaler,
+    "QueryShuffleSplit": QueryShuffleSplit,
+    "RankingScorer": lambda: sk.get_scorer("ndcg@5"),
+    "TableEncoder": preprocessing.TableEncoder,
+    "XGBoostObjective": lambda: boosting.xgboost_objective("ndcg"),
+}
 
 
-def stack():
-    return sk.StackingRanker([("a", sk.NDCGRanker())])
+def found():
+    """Functions with several arguments of the same rows by name, and such methods by class."""
+    functions, owners = {}, {}
+    for name, call in public_calls().items():
+        owner, _, method = name.rpartition(".")
+        if name in REVIEWED or method in NO_ROWS or owner in BASES or not several(call):
+            continue
+        if not owner or inspect.ismethod(call):
+            functions[name] = call
+        else:
+            owners.setdefault(owner, []).append(method)
+    return functions, owners
 
 
-def trees():
-    return sk.BoostedRanker(engine="sklearn", loss="pairwise_squared", n_estimators=2)
+FUNCTIONS, OWNERS = found()
 
 
-def piped():
-    return pipeline.make_query_pipeline(preprocessing.QueryScaler(), sk.NDCGRanker())
+def rows_of(n_queries, rng):
+    """Arguments by name, with the same named rows of queries of five."""
+    n = 5 * n_queries
+    names = pd.Index([f"row {k}" for k in range(n)])
+    X = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"), index=names)
+
+    def column(values):
+        return pd.Series(values, index=names)
+
+    y, qid = column(rng.integers(0, 3, n)), column(np.repeat(np.arange(n_queries), 5))
+    weight, ids = column(np.repeat(rng.random(n_queries) + 0.1, 5)), column(range(n))
+    every = {"X": X, "y": y, "qid": qid, "sample_weight": weight, "targets": y / 2, "ids": ids}
+    every |= {"y_true": y, "y_score": X["a"] + y, "y_value": y / 3, "p": y / 3, "judge": y}
+    every |= {"groups": qid % 2, "item_names": ids, "order_scores": X["a"], "Y": X * 0}
+    every |= {"judged_probability": y * 0 + 1, "scores": {"a": X["a"] + y, "b": X["b"]}}
+    return every | {"labels": pd.DataFrame({"grade": y, "good": y > 1})}
 
 
-def methods(make):
-    """Calls of the methods of a ranker with rows."""
-    rows = ("X", "y", "qid", "sample_weight")
-    targets = ("X", "targets", "qid", "sample_weight")
-    calls = {
-        "fit": (lambda rows, _: make().fit(**rows), rows),
-        "fit_targets": (lambda rows, _: make().fit_targets(**rows), targets),
-        "score": (lambda rows, r: r.score(**rows), rows),
-        "predict": (lambda rows, r: r.predict(**rows), ("X", "qid")),
-        "rank": (lambda rows, r: r.rank(**rows), ("X", "qid")),
-        "top_k": (lambda rows, r: r.top_k(**rows), ("X", "qid")),
+def others_of(rows):
+    """Arguments by name that are of other rows, or of none."""
+    positions = pd.DataFrame([[1, 2, 3], [2, 1, 3], [3, 2, 1]], columns=list("abc"))
+    few, y = pd.Series([0, 5, 10]), rows["y"] / 3
+    return {
+        "X_new": rows["X"][:5],
+        "qid_new": rows["qid"][:5],
+        **{f"{name}_val": rows[name] for name in ("X", "y", "qid")},
+        **{"winner_rows": few, "loser_rows": few + 1, "weight": few + 1.0, "judgment": few},
+        **{"shown": pd.Series([[0, 1], [5, 6], [7, 8]]), "chosen": pd.Series([0, 5, 7])},
+        **{"shown_rows": few, "position": few * 0 + 1, "impressions": few * 0 + 2},
+        **{"clicks": few * 0 + 1, "clicked_position": few * 0 + 1},
+        **{"orders": positions, "weights": few + 1.0},
+        **{"estimator": RANKER.fit(rows["X"], y, rows["qid"]), "estimators": {"a": RANKER}},
+        **{"measure": "precision@1", "measures": ["precision@1"], "n_comparisons": 5},
+        **{"first": "row 0", "n_sessions": 5},
     }
-    return {name: call for name, call in calls.items() if hasattr(make(), name)}
 
 
-MAKERS = {"linear": sk.NDCGRanker, "stack": stack, "trees": trees, "pipeline": piped}
-CALLS = {
-    f"{name}.{method}": (make, call, rows)
-    for name, make in MAKERS.items()
-    for method, (call, rows) in methods(make).items()
-}
-NONE = {
-    "scorer": (
-        lambda rows, r: sk.get_scorer("ndcg@5")(r, **rows),
-        ("X", "y", "qid", "sample_weight"),
-    ),
-    "measure_score": (
-        lambda rows, _: metrics.measure_score("ndcg@5", **rows),
-        ("y_true", "y_score", "qid", "sample_weight"),
-    ),
-    "evaluate": (
-        lambda rows, _: metrics.evaluate(measures=["ndcg@5"], **rows),
-        ("y_true", "y_score", "qid", "sample_weight"),
-    ),
-    "compare": (
-        lambda rows, _: evaluation.compare(
-            rows["y_true"],
-            {"a": rows["y_score"], "b": -rows["X"]["b"]},
-            ["ndcg@5"],
-            qid=rows["qid"],
-        ),
-        ("y_true", "y_score", "qid", "X"),
-    ),
-    "cross_compare": (
-        lambda rows, _: evaluation.cross_compare(
-            {"a": sk.NDCGRanker(), "b": sk.DCGRanker()},
-            rows["X"],
-            rows["y"],
-            rows["qid"],
-            ["ndcg@5"],
-        ),
-        ("X", "y", "qid"),
-    ),
-    "QueryKFold": (
-        lambda rows, _: list(
-            model_selection.QueryKFold(2).split(rows["X"], rows["y"], rows["qid"])
-        ),
-        ("X", "y", "qid"),
-    ),
-    "RankingTarget": (lambda rows, _: sk.RankingTarget(**rows), ("y", "qid")),
-    "fit to a RankingTarget": (
-        lambda rows, r: r.fit(rows["X"], sk.RankingTarget(rows["y"], rows["qid"])),
-        ("X", "y", "qid"),
-    ),
-    "fit to preferences": (
-        lambda rows, _: sk.PairwiseDisagreementRanker().fit(
-            rows["X"], sk.PreferenceTarget.from_relevance(rows["y"], rows["qid"])
-        ),
-        ("X", "y", "qid"),
-    ),
-    "fit to a MultiLabelTarget": (
-        lambda rows, _: sk.MultiLabelRanker().fit(
-            rows["X"], sk.MultiLabelTarget(rows["labels"], rows["qid"])
-        ),
-        ("X", "labels", "qid"),
-    ),
-    "metric of a RankingTarget": (
-        lambda rows, _: metrics.measure_score(
-            "ndcg@5", sk.RankingTarget(rows["y_true"], rows["qid"]), rows["y_score"]
-        ),
-        ("y_true", "qid", "y_score"),
-    ),
-    "rank_frame": (
-        lambda rows, r: evaluation.rank_frame(r, rows["X"], rows["qid"], ids=rows["ids"]),
-        ("X", "qid", "ids"),
-    ),
-    "to_run": (lambda rows, _: evaluation.to_run(**rows), ("y_score", "qid", "ids")),
-    "to_qrels": (lambda rows, _: evaluation.to_qrels(**rows), ("y_true", "qid", "ids")),
-    "from_relevance": (lambda rows, _: sk.PreferenceTarget.from_relevance(**rows), ("y", "qid")),
-    "QueryScaler": (lambda rows, _: preprocessing.QueryScaler().fit(**rows), ("X", "qid")),
-    "TableEncoder": (lambda rows, _: preprocessing.TableEncoder().fit(**rows), ("X", "y", "qid")),
-    "LinearColumns": (lambda rows, _: preprocessing.LinearColumns().fit(**rows), ("X", "y", "qid")),
-    "explain_order": (
-        lambda rows, r: inspection.explain_order(
-            r, rows["X"], *rows["X"].index[:2], qid=rows["qid"]
-        ),
-        ("X", "qid"),
-    ),
-    "sample_comparisons": (
-        lambda rows, _: sk.sample_comparisons(rows["y"], rows["qid"], n_comparisons=5),
-        ("y", "qid"),
-    ),
-}
-CALLS |= {name: (sk.NDCGRanker, call, rows) for name, (call, rows) in NONE.items()}
+def special(name, rows):
+    """Arguments of a call, or of methods of a class, that are not those of others."""
+    made = {
+        "ClickSessions": lambda: {"shown_rows": pd.Series([[0, 1], [5, 6], [7, 8]])},
+        "CutoffDisplay.from_estimator": lambda: {"estimator": of_case("GuaranteedCutoff", rows)},
+        "TopContributionsDisplay.from_estimator": lambda: {"query": 1},
+        "margin_report": lambda: {"ranker": of_case("PrecisionRanker", rows)},
+        "noise_report": lambda: {"ranker": of_case("PairwiseDisagreementRanker-pairwise", rows)},
+        "AggregatedRanker": lambda: {"y": compared(rows)},
+        "StochasticAggregatedRanker": lambda: {"y": compared(rows)},
+        "FMeasureClassifier": lambda: {"y": rows["labels"] > 0},
+        "MultiLabelRanker": lambda: dict.fromkeys(("y", "targets"), several_labels(rows)),
+    }
+    return made.get(name, dict)()
+
+
+def several_labels(rows):
+    return sk.MultiLabelTarget(rows["labels"], rows["qid"])
+
+
+def compared(rows):
+    return sk.sample_comparisons(rows["y"], rows["qid"], n_comparisons=300, random_state=0)
+
+
+def of_case(name, rows):
+    """The fitted estimator of a case."""
+    case = next(case for case in EVERY_ESTIMATOR if name in (case.name, case.name.split("-")[0]))
+    return case.fit(rows["X"], rows["y"], rows["qid"])
+
+
+def moved(values):
+    """The same rows in another order."""
+    if isinstance(values, dict):
+        return {name: moved(of) for name, of in values.items()}
+    return values[::-1]
+
+
+def nameless(values):
+    """The same rows without names."""
+    if isinstance(values, dict):
+        return {name: nameless(of) for name, of in values.items()}
+    if hasattr(values, "reset_index"):
+        return values.reset_index(drop=True).set_axis(["no name"] * len(values))
+    out = copy(values)
+    out.index = None
+    return out
+
+
+def refuses_other_orders(name, call, rows, other):
+    """Whether a call takes rows in one order, and of any two arguments refuses another one."""
+    every = others_of(rows) | rows | other
+    every = {"ranker": every["estimator"], "model": every["estimator"]} | every
+    known = parameters(call)
+    needed = {n for n, of in known.items() if of.default is of.empty and of.kind < of.VAR_KEYWORD}
+    of_rows = [set(names) - OTHER_MEANING.get(name, set()) for names in several(call).values()]
+    given = {n: every[n] for n in known if n in {*other, *needed}.union(*of_rows)}
+
+    def run(arguments):
+        result = call(**arguments)
+        return list(result) if inspect.isgenerator(result) else result
+
+    run(given)
+    for names in of_rows:
+        for first, second in combinations(sorted(names), 2):
+            others = {n: nameless(given[n]) for n in names - {first, second}}
+            with pytest.raises(ValueError, match="must have its rows in the order of"):
+                run({**given, **others, second: moved(given[second])})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_rows_in_another_order_are_refused(name, rng):
+    if name.split(".")[0].endswith("Display"):
+        pytest.importorskip("matplotlib")
+    rows = rows_of(24, rng)
+    refuses_other_orders(name, FUNCTIONS[name], rows, special(name, rows))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("owner", OWNERS)
+def test_methods_refuse_rows_in_another_order(owner, rng):
+    rows = rows_of(24, rng)
+    other = special(owner, rows)
+    for method in OWNERS[owner]:
+        estimator = MADE[owner]() if owner in MADE else clone(CASES[owner].make())
+        if not hasattr(estimator, method):
+            continue
+        if hasattr(estimator, "fit") and not method.startswith(("fit", "partial_fit")):
+            fit = CASES[owner].refit if owner in CASES else fitted
+            fit = grouped if owner == "GuaranteedCutoff" else fit
+            fit(estimator, rows["X"], rows["y"], rows["qid"])
+        refuses_other_orders(f"{owner}.{method}", getattr(estimator, method), rows, other)
+
+
+def test_arguments_of_rows_are_known_by_name():
+    names, unknown = set().union(*FAMILIES.values()), set()
+    for name, call in public_calls().items():
+        if not str(call.__module__).startswith("skcalrank.losses"):  # of arrays
+            unknown |= {(name, of) for of in documented(call) - names}
+    reviewed = OF_CLICKS | REVIEWED.keys()
+    assert not {of for of in unknown if not {of[0], of[0].split(".")[0]} & reviewed}
+
+
+def test_calls_of_clicks_are_below():
+    taken = {"X", "scores", "prior", "baseline"}
+    calls = {n: set(parameters(call)) for n, call in public_calls().items()}
+    assert {n for n, of in calls.items() if "sessions" in of and of & taken} == OF_CLICKS
 
 
 @pytest.fixture
 def rows(rng):
-    names = [f"row {k}" for k in range(40)]
-    X = pd.DataFrame(rng.normal(size=(40, 3)), columns=list("abc"), index=names)
-    y = pd.Series(rng.integers(0, 3, 40), index=names)
-    qid = pd.Series(np.repeat(np.arange(8), 5), index=names)
-    weight = pd.Series(np.repeat(rng.random(8) + 0.1, 5), index=names)
-    every = {"X": X, "y": y, "qid": qid, "sample_weight": weight}
-    labels = pd.DataFrame({"grade": y, "good": y > 1})
-    ids = pd.Series(range(40), index=names)
-    every |= {"y_true": y, "y_score": X["a"] + y, "targets": y - 0.5}
-    return every | {"labels": labels, "ids": ids}
+    return rows_of(8, rng)
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_rows_in_another_order_are_refused(call, rows):
-    make, function, names = CALLS[call]
-    ranker = fitted(make(), rows["X"], rows["y"], rows["qid"])
-    chosen = {name: rows[name] for name in names}
-    function(chosen, ranker)
+def fitted(ranker, X, y, qid):
+    return ranker.fit(X, y, qid=qid)
+
+
+def grouped(ranker, X, y, qid):
+    return ranker.fit(X, y, qid=qid, groups=qid % 2)
+
+
+OF_TARGETS = {
+    "fit to a RankingTarget": (
+        lambda rows: RANKER.fit(rows["X"], sk.RankingTarget(rows["y"], rows["qid"])),
+        ("X", "y", "qid"),
+    ),
+    "fit to preferences": (
+        lambda rows: sk.PairwiseDisagreementRanker().fit(
+            rows["X"], sk.PreferenceTarget.from_relevance(rows["y"], rows["qid"])
+        ),
+        ("X", "y", "qid"),
+    ),
+    "metric of a RankingTarget": (
+        lambda rows: metrics.measure_score(
+            "ndcg@5", sk.RankingTarget(rows["y_true"], rows["qid"]), rows["y_score"]
+        ),
+        ("y_true", "qid", "y_score"),
+    ),
+    "arrays to split": (
+        lambda rows: sk.train_test_query_split(
+            rows["X"], rows["y"], rows["ids"], rows["sample_weight"], qid=rows["qid"]
+        ),
+        ("X", "y", "ids", "sample_weight", "qid"),
+    ),
+    "eval_set": (
+        lambda rows: sk.BoostedRanker(engine="sklearn", n_estimators=2).fit(
+            rows["X"].to_numpy() + 1,
+            rows["y"].to_numpy(),
+            rows["qid"].to_numpy(),
+            eval_set=tuple(rows[name] for name in ("X", "y", "qid", "sample_weight")),
+        ),
+        ("X", "y", "qid", "sample_weight"),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The trees find no split", "ignore:X has feature names")
+@pytest.mark.parametrize("call", OF_TARGETS)
+def test_rows_of_targets_and_tuples_in_another_order_are_refused(call, rows):
+    function, names = OF_TARGETS[call]
+    function(rows)
     for name in names:
-        moved = {**chosen, name: chosen[name].sample(frac=1, random_state=1)}
         with pytest.raises(
             ValueError, match=r"must have its rows in the order of .*\.to_numpy\(\)"
         ):
-            function(moved, ranker)
+            function({**rows, name: moved(rows[name])})
 
 
-def test_displays_refuse_rows_in_another_order(rows):
+def test_names_of_an_explanation_in_another_order_are_refused(rows):
     pytest.importorskip("matplotlib")
-    from skcalrank.displays import MeasureAtKDisplay
+    from skcalrank.displays import TopContributionsDisplay
 
-    names = ("y_true", "y_score", "qid", "sample_weight")
-    ranker = fitted(sk.NDCGRanker(), rows["X"], rows["y"], rows["qid"])
-    for name in names:
-        moved = {n: rows[n].sample(frac=1) if n == name else rows[n] for n in names}
-        with pytest.raises(ValueError, match="must have its rows in the order of"):
-            MeasureAtKDisplay.from_predictions(**moved)
-    for name in ("X", "y", "qid", "sample_weight"):
-        moved = {**rows, name: rows[name].sample(frac=1, random_state=1)}
-        options = {"qid": moved["qid"], "sample_weight": moved["sample_weight"]}
-        with pytest.raises(ValueError, match="must have its rows in the order of"):
-            MeasureAtKDisplay.from_estimator(ranker, moved["X"], moved["y"], **options)
+    X, names = rows["X"][:5], rows["ids"][:5]
+    explained = inspection.explain_scores(RANKER.fit(rows["X"], rows["y"], rows["qid"]), X, 0)
+    TopContributionsDisplay.from_explanation(explained, item_names=names)
+    with pytest.raises(ValueError, match=r"in the order of explanation\.labels"):
+        TopContributionsDisplay.from_explanation(explained, item_names=names[::-1])
 
 
 def test_names_of_documents_beside_the_queries_in_an_index_count(rows):
