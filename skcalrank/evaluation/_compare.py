@@ -87,7 +87,8 @@ def compare(
     ------
     ValueError
         If there is no system or no measure, the baseline is not one of the systems, the scores are
-        not one finite number for each row, or Series of scores have their rows in different orders.
+        not one finite number for each row, Series have their rows in different orders, or a part of
+        a target would set the scale of ERR.
         With a judge, if it lacks a label, people judged fewer than two queries, or a part of a
         query that a measure of whole lists needs, or another test or interval than Student's is
         asked for.
@@ -101,6 +102,8 @@ def compare(
         the judge's values on these differ from the others at p < .001.
     OneQueryWarning
         If there are several rows and no queries.
+    CutQueriesWarning
+        If `y_true` carries its queries and rows of some of them are missing.
 
     See Also
     --------
