@@ -8,8 +8,8 @@ from typing import Any
 
 from ..columns import WHOLE_BYTES
 from ..datasets import TABLES
-from ..evaluation import PAIRS, TESTS
-from ..metrics import EMPTY, get_scorer_names
+from ..evaluation import EMPTY_OF_MEANS, PAIRS, TESTS
+from ..metrics import get_scorer_names
 from ._rankers import AUTO, PEERS, RANKERS, REGRESSORS, TRANSFORMS
 
 
@@ -124,7 +124,7 @@ def add_policies(parser: Any, defaults: dict[str, str] | None = None) -> None:
         "--empty POLICY",
         "value of queries for which a measure is undefined (0/0): skip them, zero, one, or "
         f"error; default: {said['empty']}",
-        choices=[policy for policy in EMPTY if policy != "nan"],
+        choices=EMPTY_OF_MEANS,
     )
 
 

@@ -13,7 +13,7 @@ from ..data import check, warn, warning_once
 from ..measures import MEASURES, Measure, get_measure, unknown_measure
 from ..metrics import check_several, mean_of_queries
 from ._judge import JudgedValues, warn_of_shift
-from ._options import Policies, PolicyOptions, settled
+from ._options import EMPTY_OF_MEANS, Policies, PolicyOptions, settled
 from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run
 from ._run_sources import JudgedRun, Qrels, Run, Scores, could_be_either
@@ -229,6 +229,7 @@ def evaluate_run(
     """
     (policies,) = settled(options, policies=policies)
     if judge is not None:
+        check.option("empty", policies.empty or "zero", EMPTY_OF_MEANS)
         run, every = load_run(run), {"policies": policies, "gain": gain, "complete": complete}
         people = evaluate_run(qrels, run, measures, average=False, **every)
         with arrays.naming("judge"):

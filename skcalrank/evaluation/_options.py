@@ -12,6 +12,9 @@ from ._statistics import Methods
 #: Orders of documents with equal scores in a run.
 TIES_OF_RUNS = ("trec", "trec10", "stable", "average")
 
+#: Treatments of undefined queries where means leave NaN out: of comparisons, and beside a judge.
+EMPTY_OF_MEANS = tuple(policy for policy in EMPTY if policy != "nan")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Policies:
@@ -32,8 +35,9 @@ class Policies:
         Treatment of queries on which a measure is undefined (0/0), such as queries without a
         relevant document, as in :func:`skcalrank.metrics.measure_score`. A query that is skipped is
         skipped for all systems, and for the measures that are undefined there alone: each measure
-        has its own `n`, which tables print where measures differ. If None, "skip" for arrays, and
-        "zero", as in trec_eval, for runs.
+        has its own `n`, which tables print where measures differ. "nan" is for :func:`evaluate_run`
+        without a judge alone, as comparisons leave NaN out. If None, "skip" for arrays, and "zero",
+        as in trec_eval, for runs.
     relevance_level : float or None, default=1
         Documents with at least this relevance are relevant, where a binary measure is a name
         (``trec_eval -l``). If None, labels of arrays must be 0 or 1, and the level of runs is 1.
@@ -65,7 +69,8 @@ class Policies:
             check.number("relevance_level", level, "", "or None")
 
     def of_rows(self) -> RowPolicies:
-        """Return the policies of metrics of rows."""
+        """Return the policies of comparisons of rows."""
+        check.option("empty", self.empty or "skip", EMPTY_OF_MEANS)
         return RowPolicies.of(self.ties, self.empty)
 
     def of_runs(self) -> tuple[str, str, float]:

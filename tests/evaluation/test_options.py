@@ -56,6 +56,10 @@ def call_run(**options):
     return evaluate_run(qrels=QRELS, run=RUN, measures=["map"], average=False, **options)
 
 
+def call_run_with_judge(**options):
+    return evaluate_run(qrels=QRELS, run=RUN, measures=["map"], judge=QRELS, **options)
+
+
 def seen(result):
     """Return what a result holds, all numbers in full, as text."""
     return f"{vars(result)} {result}"
@@ -91,7 +95,7 @@ def test_keywords_are_shorthand(call, methods, policies):
         ),
         (
             call_cross,
-            {"policies": Policies(empty="one"), "empty": "nan"},
+            {"policies": Policies(empty="one"), "empty": "zero"},
             "policies must agree with .* empty",
         ),
         (
@@ -112,6 +116,13 @@ def test_keywords_are_shorthand(call, methods, policies):
             "test, interval and tail must be",
         ),
         (call_cross, {"tail": 0.1}, "test, interval and tail must be"),
+        (call_compare, {"empty": "nan"}, "empty must be one of 'skip', 'zero', .* got 'nan'"),
+        (call_cross, {"empty": "nan"}, "empty must be one of 'skip', 'zero', .* got 'nan'"),
+        (
+            call_run_with_judge,
+            {"empty": "nan"},
+            "empty must be one of 'skip', 'zero', .* got 'nan'",
+        ),
     ],
 )
 def test_what_contradicts_is_refused(call, options, words):
