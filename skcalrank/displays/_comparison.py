@@ -36,6 +36,8 @@ class ComparisonDisplay(IntervalDisplay):
         Name of the measure, for the label of the axis.
     baseline : str, default=None
         Name of the system that is subtracted. If None, the values are means.
+    margin : float, default=0.0
+        Differences were tested against minus this.
 
     Attributes
     ----------
@@ -44,7 +46,7 @@ class ComparisonDisplay(IntervalDisplay):
     intervals_ : matplotlib LineCollection
         The intervals.
     zero_ : matplotlib Line2D or None
-        The line at difference 0; None for means.
+        The line at the difference 0, or minus the margin; None for means.
     ax_, figure_ : matplotlib Axes and Figure
 
     See Also
@@ -69,11 +71,12 @@ class ComparisonDisplay(IntervalDisplay):
     value: Floats
     measure_name: str | None = None
     baseline: str | None = None
+    margin: float = 0.0
 
     def _label(self, ax: Any) -> None:
         self.zero_, of_what = None, self.measure_name or "measure"
         if self.baseline is not None:
-            self.zero_ = ax.axvline(0, color="0.6", linewidth=1, zorder=0)
+            self.zero_ = ax.axvline(0 - self.margin, color="0.6", linewidth=1, zorder=0)
             of_what = f"{of_what}, difference to {self.baseline}"
         ax.set_xlabel(literal(of_what))
 
@@ -130,7 +133,10 @@ class ComparisonDisplay(IntervalDisplay):
         systems, *ends = zip(*rows)
         value, low, high, n = map(np.array, ends)
         sample = f"{spanned(n)} {'queries' if comparison.fold_values is None else 'folds'}"
-        corrected = "" if means or len(rows) < 2 else ", not corrected"
+        level = f"{100 * comparison.confidence_level:g} % interval"
+        if not means and len(rows) > 1:
+            simultaneous = comparison.are_simultaneous
+            level = f"simultaneous {level}" if simultaneous else f"{level}, not corrected"
         display = cls(
             systems=list(systems),
             value=value,
@@ -138,7 +144,8 @@ class ComparisonDisplay(IntervalDisplay):
             high=high,
             measure_name=measure,
             baseline=baseline,
-            interval_name=f"{100 * comparison.confidence_level:g} % interval{corrected}, {sample}",
+            margin=comparison.margin,
+            interval_name=f"{level}, {sample}",
             name=name,
         )
         return display.plot(ax, point_kwargs=point_kwargs, interval_kwargs=interval_kwargs)
@@ -285,13 +292,14 @@ class QueryDifferenceDisplay(Display):
                 "with ComparisonDisplay.from_comparison(..., kind='means')."
             )
         difference = comparison.query_differences(system, other, measure=measure)
+        plain = comparison.measures[: comparison.values.shape[1]]
         order = np.argsort(-difference, kind="stable")[: (~np.isnan(difference)).sum()]
         display = cls(
             difference=difference[order],
             queries=comparison.queries[order],
             system=system,
             other=other,
-            measure_name=measure,
+            measure_name=plain[comparison.measures.index(measure) % len(plain)],
             name=name,
         )
         return display.plot(ax, bar_kwargs=bar_kwargs, mean_kwargs=mean_kwargs)

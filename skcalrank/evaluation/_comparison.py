@@ -14,7 +14,7 @@ from ._comparison_tables import TABLES, table_of
 from ._leaderboard import Leaderboard, rank_values
 from ._rank_frame import pandas_for
 from ._regression_means import Correction
-from ._statistics import n_needed, snapped
+from ._statistics import n_needed, snapped, with_tails
 
 
 class Estimate(NamedTuple):
@@ -77,7 +77,7 @@ class Comparison:
     queries : ndarray of shape (n_queries,)
         Names of the queries.
     values : ndarray of shape (n_systems, n_measures, n_queries)
-        Values of the measures; NaN where a measure is undefined.
+        Values of the measures; NaN where a measure is undefined. Those of tails are not repeated.
     baseline : str
         Name of the system to which the others are compared.
     estimates : list of tuple
@@ -101,6 +101,8 @@ class Comparison:
         Seconds of each fit of a cross-validation; None where nothing was fitted.
     margin : float, default=0.0
         Differences were tested against minus this.
+    tail : float, default=None
+        Share of the queries of the tails, which are the second half of the measures; None without.
     are_simultaneous : bool, default=False
         Whether the intervals of differences hold for all of them at once, as of ``"max-t"``.
     judged_ : dict, default=None
@@ -143,6 +145,7 @@ class Comparison:
     fold_values: Floats | None = None
     fit_times: Floats | None = None
     margin: float = 0.0
+    tail: float | None = None
     are_simultaneous: bool = False
     judged_: dict[str, float] | None = None
     corrections: dict[tuple[str, ...], Correction] | None = None
@@ -201,7 +204,7 @@ class Comparison:
         Parameters
         ----------
         measure : str, default=None
-            One of `measures`. If None, all of them.
+            One of `measures`; of a tail, the values of all queries. If None, all but tails.
 
         Returns
         -------
@@ -213,17 +216,18 @@ class Comparison:
         pandas = pandas_for("Comparison.per_query")
         index = pandas.Index(self.queries, name="qid")
         if measure is not None:
-            values = self.values[:, self._number_of(measure)].T
+            values = self._values_of(measure).T
             return pandas.DataFrame(values, index=index, columns=self.systems)
         columns = pandas.MultiIndex.from_product(
-            [self.measures, self.systems], names=["measure", "system"]
+            [self.measures[: self.values.shape[1]], self.systems], names=["measure", "system"]
         )
         values = self.values.transpose(2, 1, 0).reshape(len(self.queries), -1)
         return pandas.DataFrame(values, index=index, columns=columns)
 
-    def _number_of(self, measure: str) -> int:
+    def _values_of(self, measure: str) -> Floats:
+        """Return the values of a measure, of a tail too, by system and query."""
         check.option("measure", measure, self.measures)
-        return self.measures.index(measure)
+        return self.values[:, self.measures.index(measure) % self.values.shape[1]]
 
     def query_differences(self, system: str, other: str, *, measure: str) -> Floats:
         """Return the difference of two systems on each query.
@@ -233,7 +237,7 @@ class Comparison:
         system, other : str
             Two of `systems`; the values of `other` are subtracted.
         measure : str
-            One of `measures`.
+            One of `measures`; of a tail, the values of all queries are subtracted.
 
         Returns
         -------
@@ -242,7 +246,7 @@ class Comparison:
         """
         check.option("system", system, self.systems)
         check.option("other", other, self.systems)
-        values = self.values[:, self._number_of(measure)]
+        values = self._values_of(measure)
         return snapped(*(values[self.systems.index(name)] for name in (system, other)))
 
     def queries_needed(
@@ -296,7 +300,7 @@ class Comparison:
         if len(self.systems) == 1:
             spreads = {
                 (self.baseline, measure): float(np.nanstd(of, ddof=1))
-                for measure, of in zip(self.measures, self.values[0])
+                for measure, of in zip(self.measures, with_tails(self.values, self.tail)[0])
             }
         rows = []
         for key, spread in spreads.items():
@@ -335,7 +339,9 @@ class Comparison:
                 "rank_sets must be called on a comparison over queries, got one over folds. Call "
                 "it on compare(...) of scores on a test set."
             )
-        values = self.values[:, 0 if measure is None else self._number_of(measure)].T
+        measure = self.measures[0] if measure is None else measure
+        check.option("measure", measure, self.measures)
+        values = with_tails(self.values, self.tail)[:, self.measures.index(measure)].T
         values = values[by_hash(hash_names(self.queries))]
         return rank_values(
             values[~np.isnan(values).any(axis=1)], self.systems, "queries", self.confidence_level
@@ -458,7 +464,8 @@ class Comparison:
         text = f"p: {self.test_title}."
         if interval and not self.are_simultaneous and are_corrected(self.differences):
             # A reader would take the two for a contradiction.
-            text += " Intervals are not corrected, and may exclude 0 where p is large."
+            against = f"{0 - self.margin:g}"
+            text += f" Intervals are not corrected, and may exclude {against} where p is large."
         return text
 
     # -- pictures ------------------------------------------------------------------

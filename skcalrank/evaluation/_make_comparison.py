@@ -130,7 +130,8 @@ def made(
         _tests(tested, scale, methods, shared) if pairs else (),
         of_tests.n,
         of_folds=folds is not None,
-        values=with_tails(values, methods.tail),
+        values=values,
+        tail=methods.tail,
         interval_title=TITLES[methods.interval]
         + f", rough: {n_folds} folds" * (n_folds <= _FEW_FOLDS),
         fold_values=folds,

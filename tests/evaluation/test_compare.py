@@ -384,6 +384,27 @@ def test_pictures(result):
     assert bars.ax_.get_title() == f"{row.wins} better, {row.ties} equal, {row.losses} worse"
 
 
+@pytest.mark.filterwarnings("ignore:.*there is no interval:UserWarning")
+def test_pictures_tell_what_tables_do(rng):
+    pytest.importorskip("matplotlib")
+    values = {name: {"m": rng.random(30) + shift} for name, shift in (("a", 0), ("b", 0.1))}
+    values["c"] = {"m": rng.random(30) + 0.3}
+    found = compare_values(values, test="permutation", correction="max-t", n_resamples=99)
+    assert found.plot().interval_name == "simultaneous 95 % interval, 30 queries"
+    assert found.plot(kind="means").interval_name == "95 % interval, 30 queries"
+    assert compare_values(values).plot().interval_name.startswith("95 % interval, not corrected")
+    found = compare_values(values, tail=0.4)
+    row = found.differences[1]
+    bars = found.plot(row.measure, kind="queries")
+    assert bars.ax_.get_title() == f"{row.wins} better, {row.ties} equal, {row.losses} worse"
+    assert bars.ax_.get_ylabel().startswith("m, b")
+    assert bars.mean_.get_ydata()[0] == pytest.approx(found.differences[0].difference)
+    found = compare_values(values, margin=0.5)
+    assert list(found.plot().zero_.get_xdata()) == [-0.5, -0.5]
+    assert "may exclude -0.5 where" in found.caption(table="differences")
+    assert list(compare_values(values).plot().zero_.get_xdata()) == [0, 0]
+
+
 def test_pictures_that_cannot_be_drawn(result, data, scores):
     pytest.importorskip("matplotlib")
     with pytest.raises(ValueError, match="system must be None unless kind='queries', got 'c'"):

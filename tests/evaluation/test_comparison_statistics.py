@@ -582,6 +582,29 @@ def test_tails_are_means_of_the_lowest_values(rng):
     assert row.n == 3
 
 
+@FEW
+def test_values_by_query_of_a_tail_are_those_of_its_measure(rng):
+    values = {name: {"m": rng.random(60) + shift} for name, shift in (("a", 0), ("b", 0.2))}
+    plain, found = compare_values(values), compare_values(values, tail=0.4)
+    _, tail = found.measures
+    np.testing.assert_array_equal(found.values, plain.values)
+    assert found.per_query().equals(plain.per_query())
+    for measure in found.measures:
+        assert found.per_query(measure).equals(plain.per_query("m"))
+        differences = found.query_differences("b", "a", measure=measure)
+        np.testing.assert_array_equal(differences, plain.query_differences("b", "a", measure="m"))
+    # What rests on the error of a tail is of its influences.
+    lowest = [np.sort(values[name]["m"])[:24].mean() for name in "ab"]
+    assert found.rank_sets(tail).scores == pytest.approx(sorted(lowest, reverse=True))
+    of_one = compare_values({"a": values["a"]}, tail=0.4).queries_needed(0.1)
+    cut = np.sort(values["a"]["m"])[23]
+    influence = cut - np.maximum(cut - values["a"]["m"], 0) / 0.4
+    spreads = values["a"]["m"].std(ddof=1), influence.std(ddof=1)
+    assert of_one["spread"].to_list() == pytest.approx(spreads)
+    with pytest.raises(ValueError, match="measure must be one of 'm', 'm, lowest 40 %'"):
+        found.per_query("m, lowest 10 %")
+
+
 @pytest.mark.parametrize(("n", "n_tail"), [(95, 19), (96, 20)])
 def test_few_values_in_a_tail_have_no_interval(rng, n, n_tail):
     values = {name: {"map": rng.random(n), "mrr": rng.random(n)} for name in "ab"}
