@@ -157,7 +157,7 @@ def position_based(
     ----------
     sessions : ClickSessions or ClickCounts
         Clicks of one or more queries.
-    propensity : array-like of shape (n_positions,), or "fit"
+    propensity : array-like of shape (n_positions,), PropensityEstimate or "fit"
         Probability :math:`\theta_k` > 0 that position k is examined, for k = 1, 2, ... It is
         at most 1, or relative to position 1, which then has 1: a common factor of all propensities
         divides all estimates. "fit" is ``fit_propensities(sessions).propensity``.

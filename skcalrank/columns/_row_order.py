@@ -4,6 +4,7 @@ from itertools import combinations
 from typing import Any
 
 from .._dask import is_lazy
+from ._columns import column_names
 from .arrays import refuse_stand_ins
 
 
@@ -34,9 +35,8 @@ def row_order(**rows: Any) -> None:
 
 def _column_order(tables: dict[str, Any]) -> None:
     """Raise ValueError if two tables have the same columns in different orders."""
-    named = [(name, v.columns) for name, v in tables.items() if hasattr(v, "columns")]
+    named = [(name, column_names(v)) for name, v in tables.items() if hasattr(v, "columns")]
     for (first, a), (second, b) in combinations(named, 2):
-        a, b = list(a), list(b)
         if a != b and len(a) == len(b) == len(set(a)) and set(a) == set(b):
             raise ValueError(
                 f"{second} must have its columns in the order of {first}, got the same names in "

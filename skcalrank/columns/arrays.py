@@ -169,6 +169,23 @@ def as_array(values: ArrayLike, name: str) -> Array:
         ) from error
 
 
+def numbers(values: ArrayLike, name: str) -> Floats:
+    """Return values as an array of floats, in which missing values are NaN."""
+    try:
+        return with_nan(values, name).astype(float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers, or NaN where undefined: {error}.") from error
+
+
+def with_nan(values: ArrayLike, name: str) -> Array:
+    """Return an array, in which None and the NA of pandas are NaN."""
+    array = as_array(values, name)
+    if array.dtype != object:
+        return array
+    missing = np.frompyfunc(is_missing, 1, 1)(array)
+    return np.where(np.asarray(missing, dtype=bool), np.nan, array)
+
+
 def is_plain(values: object) -> bool:
     """Return whether values are an array of numbers, which no check of containers refuses."""
     return type(values) is np.ndarray and values.dtype.kind in "fiub"

@@ -321,9 +321,10 @@ def labels(y: ArrayLike, name: str = "y", *, unranked: bool = False) -> Floats:
     with arrays.naming(name):
         raw = arrays.as_array(y, name)
         arrays.refuse_rounding(y, name)
-    has_items = raw.ndim == 2 and raw.shape[1] > 1
+    if has_items := raw.ndim == 2 and raw.shape[1] > 1:
+        y = raw = arrays.with_nan(raw, name)
     finite = {"ensure_all_finite": "allow-nan"} if unranked and has_items else {}
-    if has_items and not unranked and raw.dtype.kind == "f" and np.isnan(raw).any():
+    if has_items and not unranked and raw.dtype.kind in "fO" and (raw != raw).any():
         raise ValueError(
             f"{name} contains NaN, an item that a row does not rank, which this estimator cannot "
             "learn from: use PairwiseDisagreementRanker, linear by default, or fill it in: "
@@ -393,7 +394,7 @@ def item_names(y: Any) -> tuple[str, ...] | None:
     """
     if isinstance(y, Target):
         return getattr(y, "item_names", None)
-    names = tuple(getattr(y, "columns", ()))
+    names = tuple(tables.column_names(y) or ())
     return names if len(names) > 1 and all(isinstance(name, str) for name in names) else None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..columns import arrays, tables
 from ..columns.types import Array, ArrayLike, Floats, Labels, Unpack
-from ..data import Queries, check, in_memory, is_lazy, qid_array, timed, warn
+from ..data import Queries, check, in_memory, qid_array, timed, warn
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison
@@ -18,7 +18,7 @@ from ._evaluate_run import RunValues
 from ._judge import JudgedTarget, JudgedValues, check_methods, made_with_judge
 from ._make_comparison import Design, made
 from ._options import Options, Policies, settled
-from ._statistics import Methods, numbers
+from ._statistics import Methods
 
 
 def compare(
@@ -265,8 +265,8 @@ def _compared_runs(design: Design, judges: dict[str, Any], table: Floats) -> Com
 def named(argument: str, values: Any) -> dict[str, Any]:
     """Return a mapping or a frame as a dict; raise an error that names the argument."""
     arrays.refuse_unread(values, argument)
-    if tables.is_frame(values) or (is_lazy(values) and hasattr(values, "columns")):
-        values = {name: values[name] for name in values.columns}
+    if hasattr(values, "columns"):
+        values = {name: values[name] for name in tables.column_names(values) or ()}
     if not isinstance(values, Mapping):
         raise ValueError(
             f"{argument} must be a dict such as {{'name': ...}}, got {type(values).__name__}. Give "
@@ -360,7 +360,7 @@ def _in_order(system: str, by_measure: dict[str, Any], measure: str, queries: Ar
         by_query = dict(zip(tables.listed(qid_array(list(by_query))), by_query.values()))
         _refuse_other_queries(place, by_query.keys(), set(names))
         values = [by_query[query] for query in names]
-    out = numbers(place, values)
+    out = arrays.numbers(values, place)
     if out.shape != (len(queries),):
         raise ValueError(
             f"{place} must hold a value for each of {len(queries)} queries, got shape {out.shape}."

@@ -208,9 +208,9 @@ class _Data:
         )
         self.X, self.qid, self.target = X, check.carried_qid(y, qid, X=X), y
         if not isinstance(y, Target):
-            labels, queries = check.target(y, self.qid)
+            labels, queries = check.target(y, self.qid, unranked=True)
             if np.ndim(y) == 2 and np.shape(y)[1] > 1:
-                self.target = np.asarray(y)
+                self.target = labels.reshape(np.shape(y))
             elif self.qid is None:
                 raise MissingQidError(
                     "cross_compare needs the queries of the rows: pass qid, or "
@@ -231,10 +231,11 @@ class _Data:
             return measures
         check.scale_of_part(self.target, measures.values())
         labels = np.ravel(self.target)
+        labels = labels[~np.isnan(labels)]  # items that are not ranked
         warn_unless_grades(measures.values(), labels)
         scaled = {name: measure.scaled_to(labels) for name, measure in measures.items()}
         for measure in scaled.values():
-            measure.labels(labels[~np.isnan(labels)])  # the fits say what NaN is in place of
+            measure.labels(labels)
         return scaled
 
     def held_out_values(
@@ -257,10 +258,9 @@ class _Data:
             seconds = perf_counter() - start
             X, y = safe_indexing(self.X, split.test), self.target[split.test]
             check.warn_of_cut_queries(y, "cross_compare")
-            target = CheckedTarget.of(y)
-            scores = target.scores(predict_with_queries(fitted, X, getattr(y, "qid", None)))
-            (of_measures,) = target.values(measures, [scores], policies)
-            values = np.array(list(of_measures.values()))
+            scores = predict_with_queries(fitted, X, getattr(y, "qid", None))
+            found = CheckedTarget.of(y).evaluate(measures, scores, policies, average=False)
+            values = np.array(list(found.values()))
             means = Moments.of(values).mean
             results += [f"{name}={mean:.4g}" for name, mean in zip(measures, means)]
         return values, seconds

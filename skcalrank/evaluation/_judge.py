@@ -17,7 +17,7 @@ from ..metrics import CheckedTarget, RowPolicies
 from ._comparison import Comparison
 from ._make_comparison import Design, warn_of_equal
 from ._regression_means import RegressionMeans
-from ._statistics import TITLES, Methods, adjusted, numbers, snapped
+from ._statistics import TITLES, Methods, adjusted, snapped
 
 # With fewer human queries, intervals are wide and rough.
 _FEW_QUERIES = 10
@@ -83,7 +83,7 @@ class JudgedTarget:
             raise ValueError(
                 "y_true must hold one label for each document beside judge: drop judge."
             )
-        people = numbers("y_true", y_true)
+        people = arrays.numbers(y_true, "y_true")
         missing = np.isnan(people)
         judged = _numbers_of_rows("judge", judge, len(people))
         if (absent := np.flatnonzero(np.isnan(judged))).size:
@@ -173,7 +173,7 @@ class JudgedTarget:
 
 
 def _numbers_of_rows(name: str, values: Any, n_rows: int) -> Floats:
-    out = numbers(name, values)
+    out = arrays.numbers(values, name)
     if out.shape != (n_rows,):
         raise ValueError(
             f"{name} must be one number for each of {n_rows} rows, got {out.shape}. Let y_true, "

@@ -9,13 +9,13 @@ from scipy import stats
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from ..columns import by_hash, hash_names, tables
+from ..columns import arrays, by_hash, hash_names, tables
 from ..columns.types import Array, ArrayLike, Axes, Bools, Floats, Ints, Seed
 from ..data import check, warn
 from ._board_fit import Ballots, BoardFit, table_of_votes
 from ._rank_frame import pandas_for
 from ._rank_sets import Ranks, gap_errors, gap_errors_of_means, told_apart_by_signs
-from ._statistics import Moments, numbers, unit_of
+from ._statistics import Moments, unit_of
 from ._strengths import MOST_DENSE
 from ._table import Cell, Table
 
@@ -592,7 +592,7 @@ def rank_sets(
     2    c     3         3          3
     """
     check.share("confidence_level", confidence_level)
-    matrix = numbers("values", values)
+    matrix = arrays.numbers(values, "values")
     names = tables.column_names(values) or range(matrix.shape[-1] if matrix.ndim else 0)
     if hasattr(values, "iloc"):
         matrix = matrix[by_hash(hash_names(cast(Any, values).index))]

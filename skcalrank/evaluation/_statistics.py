@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import nctdtr, ndtr, ndtri
 
-from ..columns import arrays, is_missing
+from ..columns import arrays
 from ..columns.types import Array, Floats, Ints, Seed, Self
 from ..data import check
 from ._resampling import (
@@ -172,18 +172,6 @@ def draws(methods: Methods) -> bool:
     """Return whether signs or samples of queries are drawn."""
     by_chance = methods.test == "permutation", methods.interval == "bootstrap-t"
     return any(by_chance) or methods.tail is not None
-
-
-def numbers(place: str, values: Any) -> Floats:
-    """Return values as an array of floats, in which missing values are NaN."""
-    array = arrays.as_array(values, place)
-    if array.dtype == object:
-        undefined = np.array(np.frompyfunc(is_missing, 1, 1)(array), dtype=bool)
-        array = np.where(undefined, np.nan, array)
-    try:
-        return array.astype(float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{place} must hold numbers, or NaN where undefined: {error}.") from error
 
 
 def unit_of(values: Floats, axis: Any = None) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..columns import index_of, row_order
+from ..columns import index_of, row_order, tables
 from ..columns.types import Array, ArrayLike, Floats, Ints, Self
 from ..data import Judgments, Origin, check, check_qid, chosen_rows
 
@@ -60,7 +60,7 @@ class MultiLabelTarget(Judgments):
     ) -> None:
         row_order(labels=labels, qid=qid)
         self.index = index_of(labels) if index_of(qid) is None else index_of(qid)
-        columns = getattr(labels, "columns", None) if names is None else names
+        columns = tables.column_names(labels) if names is None else names
         self.labels: Floats = check.labels(labels, "labels").copy()
         if self.labels.ndim != 2:
             raise ValueError(f"labels must have shape (n_rows, n_labels), got {self.labels.shape}.")

@@ -24,7 +24,8 @@ class PositionModel(NamedTuple):
     @classmethod
     def of(cls, propensity: ArrayLike, trust: tuple[ArrayLike, ArrayLike] | None) -> PositionModel:
         """Return the model of validated propensities and trust bias."""
-        examined = arrays.as_array(propensity, "propensity")
+        # Those of fit_propensities have errors beside them.
+        examined = arrays.as_array(getattr(propensity, "propensity", propensity), "propensity")
         if examined.dtype.kind not in "biuf" or examined.ndim != 1 or not len(examined):
             raise ValueError(
                 "propensity must hold one number for each position from 1 on, got shape "

@@ -383,8 +383,8 @@ class PreferenceTarget(Judgments):
         Parameters
         ----------
         positions : array-like of shape (n, r)
-            1-based position of each item; NaN if the item is unranked, which implies no
-            preference for or against it.
+            1-based position of each item; NaN, None or NA if the item is unranked, which implies
+            no preference for or against it.
 
         Returns
         -------
@@ -392,9 +392,7 @@ class PreferenceTarget(Judgments):
         """
         ranks, names = arrays.exact_ranks(positions, "positions"), check.item_names(positions)
         index = check.index_of(positions)
-        positions = arrays.as_array(positions if ranks is None else ranks + 1, "positions").astype(
-            float
-        )
+        positions = arrays.numbers(positions if ranks is None else ranks + 1, "positions")
         if positions.ndim != 2 or positions.shape[1] < 2:
             raise ValueError(
                 f"positions must have shape (n, r) with r >= 2 items, got {positions.shape}."

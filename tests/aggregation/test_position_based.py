@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from skcalrank import ClickSessions, PreferenceTarget, sample_sessions
-from skcalrank.aggregation import cascade, mean_over_subsets, position_based
+from skcalrank import AggregatedRanker, ClickSessions, PreferenceTarget, sample_sessions
+from skcalrank.aggregation import cascade, fit_propensities, mean_over_subsets, position_based
 from skcalrank.evaluation import offline_evaluate
 from skcalrank.measures import DCG, ERR, NDCG, RBP
 
@@ -256,6 +256,22 @@ def test_sessions_are_drawn_by_the_model(trust):
     # Clicks at two positions are independent given the documents.
     first, second = y.clicked.reshape(-1, 3)[y.shown_rows.reshape(-1, 3)[:, 0] == 1, :2].T
     assert np.abs(np.corrcoef(first, second)[0, 1]) < 0.12
+
+
+def test_fitted_propensities_are_taken_as_they_are():
+    p, qid = np.tile([0.1, 0.2, 0.6], 30), np.repeat(np.arange(30), 3)
+    options = {"n_sessions": 2000, "model": "position", "random_state": 0}
+    y = sample_sessions(p, qid, **options)
+    fitted = fit_propensities(y)
+    expected = position_based(y, fitted.propensity)
+    for found in (position_based(y, fitted), position_based(y, "fit")):
+        np.testing.assert_array_equal(found.relevance, expected.relevance)
+    X = np.column_stack([p, p**2])
+    plain, ranker = (
+        AggregatedRanker("position_based", structure_options={"propensity": given}).fit(X, y)
+        for given in (fitted.propensity, fitted)
+    )
+    np.testing.assert_array_equal(ranker.predict(X), plain.predict(X))
 
 
 def test_propensities_of_drawn_sessions_fall_as_the_inverse_position():

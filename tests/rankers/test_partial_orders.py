@@ -1,5 +1,7 @@
 """Orders of some of the items (NaN), with ties, in the label-ranking form."""
 
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import product
 
 import numpy as np
@@ -11,8 +13,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.tree import DecisionTreeRegressor
 
-from skcalrank import NDCGRanker, PairwiseDisagreementRanker, PreferenceTarget
+from skcalrank import NDCGRanker, PairwiseDisagreementRanker, PreferenceTarget, QueryKFold
+from skcalrank.aggregation import kemeny
 from skcalrank.datasets import make_label_ranking
+from skcalrank.evaluation import compare, cross_compare
 from skcalrank.measures import MEASURES
 from skcalrank.metrics import get_scorer, kendall_score, measure_score, pairwise_disagreement_loss
 from skcalrank.preds import feedback_arc_positions
@@ -32,6 +36,64 @@ def partial(rng):
     y = np.round(-positions / 1.5)
     missing = np.where(rng.random(y.shape) < 0.4, np.nan, y)
     return X, y, missing
+
+
+# -- forms -----------------------------------------------------------------------------------
+
+
+def forms(y):
+    """Tables of the same labels, in which items that are not ranked are missing."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(y, columns=list("abcd"))
+    yield frame
+    yield frame.astype("Int64")
+    yield frame.astype("Float64")
+    yield frame.astype("Int64").astype(object)
+    yield frame.astype(object).where(frame.notna(), None)
+    if find_spec("polars"):
+        yield import_module("polars").DataFrame(y, schema=list("abcd"), nan_to_null=True)
+    if find_spec("pyarrow"):
+        yield import_module("pyarrow").Table.from_pandas(frame.astype("Int64"))
+        yield frame.astype("int64[pyarrow]")
+
+
+def test_missing_items_of_every_table(partial):
+    X, _, y = partial
+    scores = X @ np.ones((X.shape[1], 4)) + np.arange(4)
+    ranker = PairwiseDisagreementRanker().fit(X, y)
+    target = PreferenceTarget.from_orders(4 - y)
+    compared = compare(y, {"a": scores, "b": -scores}, ["kendall"])
+    crossed = cross_compare({"a": PairwiseDisagreementRanker()}, X, y, None, ["kendall"], cv=3)
+    for form in forms(y):
+        assert kendall_score(form, scores) == kendall_score(y, scores)
+        again = clone(ranker).fit(X, form)
+        np.testing.assert_array_equal(again.coef_, ranker.coef_)
+        assert again.item_names_in_.tolist() == list("abcd")
+        assert again.score(X, form) == ranker.score(X, y)
+        other = compare(form, {"a": scores, "b": -scores}, ["kendall"])
+        np.testing.assert_array_equal(other.values, compared.values)
+        other = cross_compare({"a": clone(ranker)}, X, form, None, ["kendall"], cv=3)
+        np.testing.assert_array_equal(other.values, crossed.values)
+        with pytest.raises(ValueError, match="an item that a row does not rank"):
+            NDCGRanker().fit(X, form)
+    for form in forms(4 - y):
+        orders = PreferenceTarget.from_orders(form)
+        assert orders == target
+        assert orders.item_names == tuple("abcd")
+        assert kemeny(form) == kemeny(orders)
+        assert sorted(kemeny(form).order) == list("abcd")
+
+
+def test_rows_without_an_order_have_no_value_in_a_cross_comparison(partial):
+    X, _, y = partial
+    y[3] = np.nan
+    found = cross_compare({"a": PairwiseDisagreementRanker()}, X, y, None, ["kendall"], cv=3)
+    expected = np.full(len(y), np.nan)
+    for train, test in QueryKFold(3).split(X, y):
+        scores = PairwiseDisagreementRanker().fit(X[train], y[train]).predict(X[test])
+        expected[test] = kendall_score(y[test], scores, average=False)
+    np.testing.assert_array_equal(found.values[0, 0], expected)
+    assert np.isnan(expected[3])
 
 
 # -- scores ----------------------------------------------------------------------------------
