@@ -292,14 +292,14 @@ class QueryDifferenceDisplay(Display):
                 "with ComparisonDisplay.from_comparison(..., kind='means')."
             )
         difference = comparison.query_differences(system, other, measure=measure)
-        plain = comparison.measures[: comparison.values.shape[1]]
+        number = comparison.measures.index(measure) % comparison.values.shape[1]
         order = np.argsort(-difference, kind="stable")[: (~np.isnan(difference)).sum()]
         display = cls(
             difference=difference[order],
             queries=comparison.queries[order],
             system=system,
             other=other,
-            measure_name=plain[comparison.measures.index(measure) % len(plain)],
+            measure_name=comparison.measures[number],
             name=name,
         )
         return display.plot(ax, bar_kwargs=bar_kwargs, mean_kwargs=mean_kwargs)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from ..columns.types import ArrayLike, Axes, Estimator, Floats, Ints, Labels, Matrix, Self
-from ..data import check
+from ..data import CutQueriesWarning, OneQueryWarning, check, settle, warning_once
 from ..judgments import PreferenceTarget
 from ..measures import MEASURES, Measure, get_measure
 from ..metrics import CheckedTarget, RowPolicies, predict_with_queries, warn_of_queries
@@ -169,14 +169,18 @@ class MeasureAtKDisplay(Display):
         display : MeasureAtKDisplay
         """
         cls._check_support("from_estimator")
-        of_any_k, policies = _open_measure(measure), RowPolicies(ties, empty)
-        beside: Any = {"X": X, "sample_weight": sample_weight, "measures": [of_any_k]}
+        beside: Any = {"X": X, "sample_weight": sample_weight, "measures": [get_measure(measure)]}
         qid = check.qid_of_metric(cls.__name__, y, qid, "y", least=2, **beside)
         warn_of_queries(estimator, X, y, qid, cls.__name__)
         scores = predict_with_queries(estimator, X, qid)
-        display = cls._of(of_any_k, k, policies, y, scores, qid, sample_weight)
-        display.name = type(estimator).__name__ if name is None else name
-        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
+        name = type(estimator).__name__ if name is None else name
+        options: Any = {"measure": measure, "k": k, "ties": ties, "empty": empty}
+        options |= {"sample_weight": sample_weight, "ax": ax, "name": name, "band": band}
+        options |= {"curve_kwargs": curve_kwargs, "band_kwargs": band_kwargs}
+        with warning_once():
+            settle(OneQueryWarning)
+            settle(CutQueriesWarning)
+            return cls.from_predictions(y, scores, qid=qid, **options)
 
     @classmethod
     def from_predictions(
@@ -244,29 +248,13 @@ class MeasureAtKDisplay(Display):
         array([0.25, 1.  , 1.  ])
         """
         cls._check_support("from_predictions")
-        of_any_k, policies = _open_measure(measure), RowPolicies(ties, empty)
+        of_any_k = _open_measure(measure)
         beside: Any = {"y_score": y_score, "sample_weight": sample_weight, "measures": [of_any_k]}
         qid = check.qid_of_metric(cls.__name__, y_true, qid, **beside)
-        display = cls._of(of_any_k, k, policies, y_true, y_score, qid, sample_weight)
-        display.name = name
-        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
-
-    @classmethod
-    def _of(
-        cls,
-        of_any_k: Any,
-        k: int | None,
-        policies: RowPolicies,
-        y_true: Any,
-        y_score: Any,
-        qid: Any,
-        sample_weight: Any,
-    ) -> Self:
-        """Return the display of scores whose rows have been compared."""
         check.cutoff(k)
         if isinstance(y_true, PreferenceTarget):
             raise ValueError(f"{of_any_k.name} needs relevances, got a PreferenceTarget.")
-        target = CheckedTarget.of(y_true, qid)
+        target, policies = CheckedTarget.of(y_true, qid), RowPolicies(ties, empty)
         last = int(target.queries.sizes.max())
         cutoffs = np.arange(1, last + 1 if k is None else min(k, last) + 1)
         # Evaluating the measure without cutoff first makes all cutoffs share one sort.
@@ -275,8 +263,9 @@ class MeasureAtKDisplay(Display):
         target, rows, weight = target.of_weight(weight)
         ((_, *values),) = (of.values() for of in target.values(measures, [scores[rows]], policies))
         weight = np.ones(target.queries.n_queries) if weight is None else weight
-        of_mean = _mean_and_error(np.column_stack(values), weight, policies.empty)
-        return cls(k=cutoffs, **of_mean, measure_name=of_any_k.name)
+        of_mean = _mean_and_error(np.column_stack(values), weight, empty)
+        display = cls(k=cutoffs, **of_mean, measure_name=of_any_k.name, name=name)
+        return display.plot(ax, band=band, curve_kwargs=curve_kwargs, band_kwargs=band_kwargs)
 
 
 def _open_measure(measure: Any) -> Any:

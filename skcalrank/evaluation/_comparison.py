@@ -216,7 +216,7 @@ class Comparison:
         pandas = pandas_for("Comparison.per_query")
         index = pandas.Index(self.queries, name="qid")
         if measure is not None:
-            values = self._values_of(measure).T
+            values = self.values[:, self._number_of(measure) % self.values.shape[1]].T
             return pandas.DataFrame(values, index=index, columns=self.systems)
         columns = pandas.MultiIndex.from_product(
             [self.measures[: self.values.shape[1]], self.systems], names=["measure", "system"]
@@ -224,10 +224,9 @@ class Comparison:
         values = self.values.transpose(2, 1, 0).reshape(len(self.queries), -1)
         return pandas.DataFrame(values, index=index, columns=columns)
 
-    def _values_of(self, measure: str) -> Floats:
-        """Return the values of a measure, of a tail too, by system and query."""
+    def _number_of(self, measure: str) -> int:
         check.option("measure", measure, self.measures)
-        return self.values[:, self.measures.index(measure) % self.values.shape[1]]
+        return self.measures.index(measure)
 
     def query_differences(self, system: str, other: str, *, measure: str) -> Floats:
         """Return the difference of two systems on each query.
@@ -246,7 +245,7 @@ class Comparison:
         """
         check.option("system", system, self.systems)
         check.option("other", other, self.systems)
-        values = self._values_of(measure)
+        values = self.values[:, self._number_of(measure) % self.values.shape[1]]
         return snapped(*(values[self.systems.index(name)] for name in (system, other)))
 
     def queries_needed(
@@ -339,9 +338,8 @@ class Comparison:
                 "rank_sets must be called on a comparison over queries, got one over folds. Call "
                 "it on compare(...) of scores on a test set."
             )
-        measure = self.measures[0] if measure is None else measure
-        check.option("measure", measure, self.measures)
-        values = with_tails(self.values, self.tail)[:, self.measures.index(measure)].T
+        number = 0 if measure is None else self._number_of(measure)
+        values = with_tails(self.values, self.tail)[:, number].T
         values = values[by_hash(hash_names(self.queries))]
         return rank_values(
             values[~np.isnan(values).any(axis=1)], self.systems, "queries", self.confidence_level

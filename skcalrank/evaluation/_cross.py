@@ -259,8 +259,8 @@ class _Data:
             X, y = safe_indexing(self.X, split.test), self.target[split.test]
             check.warn_of_cut_queries(y, "cross_compare")
             scores = predict_with_queries(fitted, X, getattr(y, "qid", None))
-            found = CheckedTarget.of(y).evaluate(measures, scores, policies, average=False)
-            values = np.array(list(found.values()))
+            by_measure = CheckedTarget.of(y).evaluate(measures, scores, policies, average=False)
+            values = np.array(list(by_measure.values()))
             means = Moments.of(values).mean
             results += [f"{name}={mean:.4g}" for name, mean in zip(measures, means)]
         return values, seconds
