@@ -18,8 +18,8 @@ def row_order(**rows: Any) -> None:
     refuse_stand_ins(**rows)
     _column_order(rows)
     indexed = [(name, index) for name, v in rows.items() if (index := index_of(v)) is not None]
-    # Users cannot reorder judgments, so the error asks them to reorder the other argument.
-    indexed.sort(key=lambda named: not getattr(rows[named[0]], "leads_rows", False))
+    # Users cannot reorder judgments, and X has names of columns: reorder the other argument.
+    indexed.sort(key=lambda of: (not getattr(rows[of[0]], "leads_rows", False), of[0] != "X"))
     for (first, a), (second, b) in combinations(indexed, 2):
         if a is b or a.equals(b) or len(a) != len(b) or not (a.is_unique and b.is_unique):
             continue
@@ -35,7 +35,7 @@ def row_order(**rows: Any) -> None:
 
 def _column_order(tables: dict[str, Any]) -> None:
     """Raise ValueError if two tables have the same columns in different orders."""
-    named = [(name, column_names(v)) for name, v in tables.items() if hasattr(v, "columns")]
+    named = [(name, column_names(v) or []) for name, v in tables.items() if hasattr(v, "columns")]
     for (first, a), (second, b) in combinations(named, 2):
         if a != b and len(a) == len(b) == len(set(a)) and set(a) == set(b):
             raise ValueError(
