@@ -15,7 +15,7 @@ from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, by_column
 from ..rankers import Call, door, in_closed_form, is_ranker
-from ..trees import Engine, TreeScores, library_of, reads_queries, summing_to
+from ..trees import TreeScores, library_of, reads_queries, summing_to
 from ._estimators import reads_tables, scores_of, taken_by, takes_targets
 from ._ranker import BoostedRanker
 from ._reader import TableReader
@@ -296,25 +296,15 @@ def adapted(estimator: Any, measure: str | Measure = "ndcg@10") -> Any:
     return estimator if own else ExternalRanker(estimator, measure)
 
 
-def tree_scores(ranker: Any) -> TreeScores | None:
-    """Return the scores of boosted trees of LightGBM, XGBoost or scikit-learn; None of others."""
-    if isinstance(ranker, BoostedRanker):
-        return TreeScores.of(ranker)
-    if not isinstance(ranker, ExternalRanker):
+def tree_scores(ranker: Any, name: str = "the trees") -> TreeScores | None:
+    """Return the scores of boosted trees of an engine; None of others, and of those of a start."""
+    starts = getattr(ranker, "start_", None)
+    starts = starts if isinstance(starts, list) else [starts]
+    if not isinstance(ranker, (BoostedRanker, ExternalRanker)) or starts != [None] * len(starts):
         return None
-    estimator = ranker.estimator_
-    library = library_of(estimator)
-    if not isinstance(library, Engine):
-        return None
-    trees = TreeScores(library, [library.booster(estimator)], [1.0], ranker)
-    rows = np.zeros((1, trees.n_columns))
-    rows_read = library.columns(estimator, rows, trees.categories)
-    scores = np.asarray(apart(estimator.predict, rows_read))
-    if not np.allclose(trees.of_rows(rows, None), scores, rtol=1e-5, atol=1e-6):
-        raise ValueError(
-            f"{type(estimator).__name__} predicts a function of the sum of its trees: fit it with "
-            "an objective that has no link function."
-        )
+    trees = TreeScores.of(ranker, name)
+    if trees is not None:
+        trees.refuse_link()
     return trees
 
 

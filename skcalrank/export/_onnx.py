@@ -153,6 +153,8 @@ def _scores(score: Score, graph: Graph) -> Any:
         return graph.sum_of(scores)
     if is_ranker(score) or type(score) is GramRidge:
         return graph.linear(graph.X, score.coef_, score.intercept_)
+    if isinstance(score, Steps) and isinstance(score.score, Sum):
+        forests_of_numbers(score.score.trees)  # skl2onnx would leave out a link and categories
     # skl2onnx knows this class of pipelines, but none of its subclasses.
     model = Pipeline(score.pipeline.steps) if isinstance(score, Steps) else score
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator

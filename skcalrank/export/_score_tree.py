@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import handed_to, inside
 from ..rankers import NDCGRanker, is_ranker
-from ._trees import boosters_of
+from ..trees import TreeScores
 
 
 class Sum(NamedTuple):
@@ -75,12 +75,12 @@ def score_tree(model: Any, record: Any = None) -> Score:
         reads_codes = getattr(model, "encoder_", None) is not None
         if inner is not None and (not reads_codes or isinstance(inner, Pipeline)):
             return score_tree(inner, record)
-        if inner is not None and not boosters_of(model):
+        if inner is not None and TreeScores.of(model) is None:
             raise ValueError(
                 f"{type(inner).__name__} reads codes of the columns of a table, and no format "
                 "makes them: export trees of LightGBM or XGBoost, or fit it to an array."
             )
-    if getattr(model, "coef_", None) is None and boosters_of(model):
+    if getattr(model, "coef_", None) is None and TreeScores.of(model) is not None:
         return Sum(_weighted(_starts_of(model)), model, getattr(record, "missing", None))
     return model
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..preprocessing import ScaledBeside
-from ..trees import Engine, Forest, forest_of, library_of
+from ..trees import Forest, TreeScores
 
 
 def forests_of(model: Any) -> list[Forest]:
@@ -13,16 +13,15 @@ def forests_of(model: Any) -> list[Forest]:
 
     Raise unless they can be written as splits of numbers and known categories.
     """
-    encoder = getattr(model, "encoder_", None)
-    if isinstance(encoder, ScaledBeside):
+    if isinstance(getattr(model, "encoder_", None), ScaledBeside):
         raise ValueError(
             f"{type(model).__name__} reads numbers scaled within the query, and what is exported "
             "sees one document at a time: use to_json, to_sql or to_onnx of the whole stack."
         )
-    categories, n_columns = {}, int(model.n_features_in_)
-    if encoder is not None:
-        categories, n_columns = encoder.categories_, len(encoder.sources_)
-    return [forest_of(b, n_columns, categories, weight) for b, weight in boosters_of(model)]
+    trees: Any = TreeScores.of(model)
+    forests = trees.written().forests
+    trees.refuse_link()
+    return forests
 
 
 def columns_of(forests: list[Forest]) -> list[int]:
@@ -56,16 +55,6 @@ def forests_of_numbers(model: Any) -> list[Forest]:
                 f"{{{column.name!r}: 'drop'}}, or use to_json."
             )
     return forests
-
-
-def boosters_of(model: Any) -> list[tuple[Any, float]]:
-    """Return the fitted boosters that a ranker or regressor adds up, if any, and their weights."""
-    model = model.estimator_ if {"encoder_", "estimator_"} <= vars(model).keys() else model
-    if hasattr(model, "model_weights_"):
-        weights = model.model_weights_.tolist()
-        return list(zip(model.booster_ if len(weights) > 1 else [model.booster_], weights))
-    library = library_of(model)
-    return [(library.booster(model), 1.0)] if isinstance(library, Engine) else []
 
 
 def single_above(threshold: float) -> float:

@@ -353,7 +353,7 @@ def compiled(stack: Any) -> Compiled | None:
         ranker = stack.rankers_[number]
         boosted = trees_behind(ranker)
         if boosted is not None and _columns_of(boosted)[0] is stack.encoder_:
-            trees[number] = TreeScores.of(boosted, stack.names_[number])
+            trees[number] = tree_scores(boosted, stack.names_[number])
             besides.append(_columns_of(boosted)[1])
         else:
             # Others may have tables of other levels.

@@ -9,7 +9,6 @@ from ._registry import (
     ENGINES,
     LIBRARIES,
     OBJECTIVES,
-    forest_of,
     is_objective,
     is_of_library,
     library_of,

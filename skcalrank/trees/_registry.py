@@ -6,7 +6,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from ._catboost import CatBoost
 from ._engine import Engine
-from ._forest import Categories, Forest
 from ._library import Library
 from ._lightgbm import LightGBM
 from ._sklearn import ScikitLearn
@@ -48,10 +47,3 @@ def library_of(estimator: Any) -> Library:
     known = (LIBRARIES[package] for package in packages if package in LIBRARIES)
     is_sklearn = isinstance(estimator, HistGradientBoostingRegressor)
     return next(known, ENGINES["sklearn"] if is_sklearn else Library())
-
-
-def forest_of(booster: Any, n_columns: int, categories: Categories, weight: float = 1.0) -> Forest:
-    """Return the trees of a fitted model of a library that has an engine."""
-    engine = library_of(booster)
-    assert isinstance(engine, Engine)
-    return engine.forest(booster, n_columns, categories, weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,34 +10,57 @@ from typing import Any
 import numpy as np
 
 from ..columns.types import Floats
+from ..data import apart
 from ..preprocessing import read_by_trees
 from ._engine import Engine
 from ._forest import Forests
-from ._registry import ENGINES
+from ._registry import ENGINES, library_of
 
 
 class TreeScores:
-    """The scores of a fitted :class:`BoostedRanker` without `start`, from its matrix."""
+    """The scores of the trees of a fitted ranker or regressor, without a start, from its matrix."""
 
-    def __init__(
-        self, engine: Engine, boosters: Any, weights: Any, ranker: Any, name: str = "the trees"
-    ) -> None:
+    regressor: Any = None  # whose trees they are, unless a ranker has grown them
+
+    def __init__(self, engine: Engine, boosters: Any, weights: Any, model: Any, name: str) -> None:
         self.engine, self.boosters, self.weights = engine, boosters, weights
-        encoder = ranker.encoder_
-        self.n_columns = ranker.n_features_in_ if encoder is None else len(encoder.sources_)
+        encoder = getattr(model, "encoder_", None)
+        self.n_columns = int(model.n_features_in_) if encoder is None else len(encoder.sources_)
         self.categories = {} if encoder is None else encoder.categories_
         self.kinds = list(self.categories)
         self.name = name
 
     @classmethod
-    def of(cls, ranker: Any, name: str = "the trees") -> TreeScores | None:
-        """Return the scores of a fitted ranker; None if it adds the trees to those of a start."""
-        boosters, starts, weights = ranker.booster_, ranker.start_, ranker.model_weights_
-        if len(weights) == 1:
-            boosters, starts = [boosters], [starts]
-        if any(start is not None for start in starts):
+    def of(cls, model: Any, name: str = "the trees") -> TreeScores | None:
+        """Return the scores of the trees that a ranker or regressor adds up; None of others."""
+        if (weights := getattr(model, "model_weights_", None)) is not None:
+            boosters = model.booster_ if len(weights) > 1 else [model.booster_]
+            return cls(ENGINES[model.engine_], boosters, weights, model, name)
+        inner = model.estimator_ if {"encoder_", "estimator_"} <= vars(model).keys() else model
+        engine = library_of(inner)
+        if not isinstance(engine, Engine):
             return None
-        return cls(ENGINES[ranker.engine_], boosters, weights, ranker, name)
+        trees = cls(engine, [engine.booster(inner)], [1.0], model, name)
+        trees.regressor = inner
+        return trees
+
+    def refuse_link(self) -> None:
+        """Raise if the trees are those of a regressor that predicts a function of their sum."""
+        if self.regressor is None:
+            return
+        shape, sizes = (8, self.n_columns), 10.0 ** np.arange(-2, 6)[:, None]
+        rows = np.random.default_rng(0).normal(size=shape) * sizes
+        rows[:, self.kinds] = 0.0
+        with warnings.catch_warnings():
+            # A model that was fitted to a data frame warns of rows without names.
+            warnings.simplefilter("ignore")
+            read = self.engine.columns(self.regressor, rows, self.categories)
+            scores = apart(self.regressor.predict, read)
+        if not np.allclose(self.of_rows(rows, None), scores, rtol=1e-5, atol=1e-6):
+            raise ValueError(
+                f"{type(self.regressor).__name__} predicts a function of the sum of its trees: fit "
+                "it with an objective that has no link function."
+            )
 
     def of_rows(self, matrix: Floats, n_jobs: int | None) -> Floats:
         """Return the scores of validated rows, in so many threads."""

@@ -293,7 +293,8 @@ class XGBoost(Engine):
         return tags
 
     def booster(self, estimator: Any) -> Any:
-        return estimator.get_booster()
+        booster, best = estimator.get_booster(), getattr(estimator, "best_iteration", None)
+        return booster if best is None else booster[: best + 1]  # as it predicts
 
     def arguments(self, estimator: Any, rows: Rows) -> dict[str, Ints]:
         taken = super().arguments(estimator, rows)
@@ -312,7 +313,7 @@ class XGBoost(Engine):
         return {}
 
     def explained(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
-        booster = estimator.get_booster()
+        booster = self.booster(estimator)
         data = self.module.DMatrix(
             X,
             missing=estimator.missing,
@@ -320,9 +321,7 @@ class XGBoost(Engine):
             feature_types=booster.feature_types,
             enable_categorical=bool(kinds),
         )
-        stops = estimator.get_params().get("early_stopping_rounds")
-        n_rounds = estimator.best_iteration + 1 if stops else booster.num_boosted_rounds()
-        return booster.predict(data, pred_contribs=True, iteration_range=(0, n_rounds))
+        return booster.predict(data, pred_contribs=True)
 
     def _read(self, model: Any, categories: Categories) -> Forest:
         if model.attr("zeros") is not None:

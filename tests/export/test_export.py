@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from boosting_cases import ENGINES, FIRST, boosted
 from exported import assert_json_scores
+from sklearn import ensemble
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -441,6 +442,42 @@ def test_trees_that_do_not_add_up_say_so(write, problem):
     ranker = NDCGRanker(dropping).fit(X, y, qid)
     with pytest.raises(ValueError, match=r"do not add up to the scores .* to_engine"):
         write(ranker, feature_names=NAMES)
+
+
+def linked():
+    """Yield regressors of trees that predict a function of what the trees add up to."""
+    yield "sklearn", "HistGradientBoostingRegressor", {"loss": "poisson", "max_iter": 5}
+    for options in ({"objective": "poisson"}, {"objective": "cross_entropy"}, {"reg_sqrt": True}):
+        yield "lightgbm", "LGBMRegressor", {"n_estimators": 5, "verbose": -1, **options}
+    for objective in ("count:poisson", "reg:logistic", "reg:tweedie"):
+        yield "xgboost", "XGBRegressor", {"n_estimators": 5, "objective": objective}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(("library", "name", "options"), linked())
+def test_trees_with_a_link_are_not_exported(library, name, options, problem):
+    X, _, qid = problem
+    y = (np.abs(X[:, 0]) > 0.7).astype(float)  # which every objective takes, and trees find
+    module = ensemble if library == "sklearn" else pytest.importorskip(library)
+    around = NDCGRanker(getattr(module, name)(**options), loss="squared")
+    stack = StackingRanker([("trees", around), ("line", NDCGRanker())])
+    message = f"{name} predicts a function of the sum of its trees"
+    for ranker in (around.fit(X, y, qid), stack.fit(X, y, qid)):
+        for write in (to_json, to_sql):
+            with pytest.raises(ValueError, match=message):
+                write(ranker, feature_names=NAMES)
+    with pytest.raises(ValueError, match=message):
+        to_elasticsearch(around, "m", feature_names=NAMES)
+
+
+def test_rounds_after_the_best_are_not_exported(problem):
+    xgboost = pytest.importorskip("xgboost")
+    X, y, _ = problem
+    stopped = xgboost.XGBRegressor(early_stopping_rounds=2, learning_rate=0.9, n_jobs=1)
+    stopped.fit(X, y, eval_set=[(X[::2], -y[::2])], verbose=False)
+    assert stopped.best_iteration + 1 < stopped.get_booster().num_boosted_rounds()
+    found = score_of_plugin(to_elasticsearch(stopped, "m", feature_names=NAMES), X)
+    assert_same_order(found, stopped.predict(X))
 
 
 def test_text_of_a_library_is_one_model(problem):

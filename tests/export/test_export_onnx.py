@@ -97,6 +97,15 @@ def test_regressors_inside_a_ranker_are_converted(regressor, problem):
     assert_graph_predicts(NDCGRanker(regressor, loss="squared").fit(X, y, qid), X)
 
 
+def test_trees_with_a_link_are_not_converted(problem):
+    X, y, qid = problem
+    trees = HistGradientBoostingRegressor(loss="poisson", max_iter=5)
+    for regressor in (trees, make_pipeline(StandardScaler(), trees)):
+        ranker = NDCGRanker(regressor, loss="squared").fit(X, y, qid)
+        with pytest.raises(ValueError, match="predicts a function of the sum of its trees"):
+            to_onnx(ranker)
+
+
 @pytest.mark.product
 @pytest.mark.parametrize("n_models", [1, 2])
 @pytest.mark.parametrize("engine", ENGINES)
