@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 
@@ -205,23 +204,20 @@ class AggregatedRanker(JudgmentRanker):
             **rule.options,
         )
         targets = rows.queries.group(np.ravel(aggregated.mean))
-        call = plan.call._replace(of_targets=True)
-        inner = replace(plan.inner, measure=plan.measure, reads=plan.reads, call=call)
         weighed: Any = rows.with_weight(weight)
         if not weighed.weight.any():
             raise ValueError(
                 "sample_weight must be positive for a document that was judged, got zeros only."
             )
-        of_numbers = issparse(rows.X) or (
-            isinstance(rows.X, np.ndarray) and rows.X.dtype.kind in "biuf"
-        )
-        if isinstance(ranker, TargetRanker) and of_numbers:
-            self.ranker_ = ranker._fit_to_targets(inner, weighed, targets)
-        else:
+        if _reads_tables(ranker):
             self.ranker_ = ranker.fit_targets(
                 *(rows.as_given(), rows.in_order(targets)),
                 *(rows.qid if rows.named else None, weighed.weight),
             )
+        else:
+            call = plan.call._replace(of_targets=True)
+            inner = replace(plan.inner, measure=plan.measure, reads=plan.reads, call=call)
+            self.ranker_ = ranker._fit_to_targets(inner, weighed, targets)
         self.targets_, self.standard_error_ = aggregated
 
     def _row_weights(self, rows: Rows, judged: Judgments, rule: Rule, alone: bool) -> Floats:

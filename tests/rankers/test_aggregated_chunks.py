@@ -47,6 +47,17 @@ def test_chunks_are_one_fit(loss, order, rng):
     np.testing.assert_allclose(chunks.coef_, ridge.coef_, **NEAR)
 
 
+def test_chunks_of_frames_are_those_of_arrays(rng):
+    pandas = pytest.importorskip("pandas")
+    X, y, _, _ = make(rng)
+    arrays, frames = (aggregated("borda", SGDRegressor(random_state=0)) for _ in range(2))
+    for rows in chunks_of_queries(y, rng):
+        arrays.partial_fit(X[rows], y[rows])
+        frames.partial_fit(pandas.DataFrame(X[rows], columns=list("abc")), y[rows])
+    assert frames.ranker_.feature_names_in_.tolist() == ["a", "b", "c"]
+    np.testing.assert_allclose(frames.coef_, arrays.coef_, **NEAR)
+
+
 def test_rankers_inside_are_merged(rng):
     X, y, _, _ = make(rng)
     whole = aggregated().fit(X, y)
