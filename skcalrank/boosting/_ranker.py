@@ -41,7 +41,7 @@ from ..data import (
 from ..losses import Loss
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, read_by_trees
-from ..rankers import Call, TargetRanker, checked_plan, door
+from ..rankers import Call, checked_plan, door, losses_of
 from ..trees import ENGINES, hinting, is_objective, preferred, unknown
 from ._engine_checks import check_callbacks, check_together, engine_of
 from ._model import Model, Reader
@@ -61,7 +61,7 @@ _OF_MODELS = (
 )
 
 
-class BoostedRanker(TableReader, TargetRanker):
+class BoostedRanker(TableReader):
     r"""Boosted trees of LightGBM, XGBoost or scikit-learn, with early stopping on the measure.
 
     Use it where features interact and queries are many, on a table or an array. Most users set
@@ -480,11 +480,8 @@ class BoostedRanker(TableReader, TargetRanker):
         self._train(*door(self, plan, X, targets, qid, sample_weight), evals)
         return self
 
-    def _fit_to_targets(self, plan: Any, rows: Rows, targets: Floats) -> Self:
-        # A ranker of judgments validates the rows itself, which are numbers then.
-        self.__dict__.setdefault("encoder_", None)
-        self._train(plan, replace(rows, y=targets), {})
-        return self
+    def _target_losses(self) -> list[Loss]:
+        return [*super()._target_losses(), *losses_of(self.start)]
 
     def _train(
         self,

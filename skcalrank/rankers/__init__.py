@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # names for use inside the package
         checked_plan,
         in_closed_form,
         is_ranker,
+        losses_of,
         measure_of,
         ranker_in,
         require_qid,
@@ -50,7 +51,6 @@ if TYPE_CHECKING:  # names for use inside the package
         why_weights_do_not_repeat,
     )
     from ._all import RANKERS
-    from ._base import TargetRanker
     from ._chunks import FitInChunks, learns_in_chunks
     from ._door import door
     from ._folds import make_splits

@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from .._solvers import is_closed_form
 from ..columns.types import Estimator
 from ..data import Queries, QuerySizes, inside
+from ..losses import Loss
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
 from ._known_calibration import Calibration, calibration, unknown
@@ -24,6 +25,12 @@ def is_ranker(estimator: Any) -> bool:
 def measure_of(estimator: Any) -> Any:
     """Return the measure of a ranker, or None for any other estimator."""
     return estimator._measure() if is_ranker(estimator) else None
+
+
+def losses_of(estimator: Any) -> list[Loss]:
+    """Return the losses by which the ranker inside an estimator learns targets, if it has some."""
+    ranker = ranker_in(estimator)
+    return ranker._target_losses() if is_ranker(ranker) else []
 
 
 def calibration_of(ranker: Estimator, measure: str | Measure | None = None) -> Calibration:

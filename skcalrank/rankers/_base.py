@@ -31,6 +31,7 @@ from ..data import (
     refuse_lazy,
 )
 from ..judgments import PREFERENCE_WEIGHTS
+from ..losses import LOSSES, Loss, get_loss
 from ..measures import Measure, get_measure
 from ..metrics import CheckedTarget, RowPolicies
 from ._door import door
@@ -282,7 +283,18 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _targets(self, plan: Plan, rows: Rows) -> Floats:
         """Return the targets to be learned, in grouped order."""
-        return plan.targets_of(rows)
+        targets = plan.targets_of(rows)
+        # Targets of labels of positional measures must depend on the label of the document alone,
+        # and a shift by the lowest of the noisy estimates of a query would make them biased.
+        shifts = plan.measure.shape == "pairs" or (plan.estimated and not plan.of_clicks)
+        for loss in self._target_losses() if shifts else ():
+            targets = loss.standardize(targets, rows.queries)
+        return targets
+
+    def _target_losses(self) -> list[Loss]:
+        """Return the losses by which targets are learned, which may take no negative ones."""
+        loss = self._plan().loss
+        return [get_loss(loss)] if loss in LOSSES or hasattr(loss, "standardize") else []
 
     def _can_go_on(self) -> bool:
         """Return whether the fitted state can be updated with another chunk."""

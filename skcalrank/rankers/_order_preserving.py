@@ -137,13 +137,6 @@ class OrderPreservingRanker(TargetScorer):
     def _loss(self) -> Any:
         return get_loss(self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing)
 
-    def _targets(self, plan: Any, rows: Rows) -> Floats:
-        targets = super()._targets(plan, rows)
-        # Targets of labels of positional measures must depend on the label of the document alone,
-        # and a shift by the lowest of the noisy estimates of a query would make them biased.
-        shifts = plan.measure.shape == "pairs" or (plan.estimated and not plan.of_clicks)
-        return self._loss().standardize(targets, rows.queries) if shifts else targets
-
     def _solve(self, rows: Rows, start: Any) -> ScorerFit:
         targets, queries, weight = rows.y, rows.queries, rows.document_weights()
         if workers_of_fit().size > 1 and rows.n_items is not None:

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from .._solvers import SQUARED_LOSSES, AveragedDescent, offsets
-from ..aggregation import is_of_clicks, judgments_of, structure_scores
+from ..aggregation import judgments_of, structure_scores
 from ..columns import arrays
 from ..columns.types import Floats, Seed
 from ..data import Judgments, OutOfRangeError, Queries, Rows, limits, say
@@ -342,12 +342,9 @@ class StochasticAggregatedRanker(JudgmentRanker):
     def _targets_of_subsets(self, rows: Rows, structure: Any, options: dict[str, Any]) -> Any:
         """Return the function from chosen judgments to targets."""
         targets, loss = self._targets_of_scores(self, rows), self._loss()
-        as_they_are = is_of_clicks(structure) and self._measure().shape == "documents"
 
         def of_subset(chosen: Judgments, queries: Queries) -> Floats:
             values = targets(structure_scores(structure, chosen, queries, options), queries)
-            if not as_they_are:
-                return loss.standardize(values, queries)
             loss.scaled_to(values, queries)  # raises if the loss does not take them
             return values
 

@@ -30,7 +30,7 @@ from ..data import (
 from ..losses import Loss, get_loss
 from ..measures import Measure, OfTargets
 from ..preprocessing import by_column, encoded
-from ..rankers import FIT, Call, door
+from ..rankers import FIT, Call, door, losses_of
 from ._compiled import CompiledScorer, compiled
 from ._explained import contributions_of_members, importances_of, settle_views
 from ._members import fit_members, scaled
@@ -422,6 +422,9 @@ class StackingRanker(TableReader, _BaseComposition):
         self.loss_, self.record_ = plan.loss, self._record(plan, rows)
         settle_views(self, rows if parts.sample is None else parts.sample.rows)
         return self._prepared_to_score()
+
+    def _target_losses(self) -> list[Loss]:
+        return [loss for _, ranker in self._checked_members() for loss in losses_of(ranker)]
 
     def _plan_of_mixture(self, plan: Any, members: list[tuple[str, Any]]) -> tuple[Any, Loss]:
         """Return the plan with the loss and the targets in force, and the loss."""

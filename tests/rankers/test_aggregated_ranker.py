@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from boosting_cases import FIRST, boosted
+from every_estimator import small_tabular
 from judged import counts, evidence, make, mean_targets, subset, targets_of
 from scipy.optimize import minimize
 from sklearn.base import clone
@@ -33,6 +34,7 @@ from skcalrank import (
     PreferenceTarget,
     QueryKFold,
     RBPRanker,
+    StackingRanker,
     get_scorer,
     sample_comparisons,
     sample_sessions,
@@ -53,6 +55,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:Query .* has documents that were
 
 CLOSE = {"rtol": 1e-6, "atol": 1e-8}
 SQUARED = NDCGRanker(k=3, loss="squared")
+ALL_ROUNDS = {"validation_fraction": None}
+TREES = ("trees", boosted(FIRST, measure="dcg", n_estimators=5))
+STACK = StackingRanker([TREES, ("line", DCGRanker(loss="squared"))], measure="dcg")
 
 
 def linear(loss=None, measure="ndcg@3", alpha=1.0):
@@ -249,6 +254,7 @@ def test_names_of_features_reach_the_ranker_inside(rng):
             each.predict(frame[["b", "a", "c"]])
 
 
+@pytest.mark.every_case
 @pytest.mark.parametrize(
     "ranker",
     [
@@ -260,6 +266,11 @@ def test_names_of_features_reach_the_ranker_inside(rng):
         PairwiseDisagreementRanker(loss="squared"),
         ERRRanker(max_grade=9),
         boosted(FIRST, measure="dcg@3", loss="pairwise_squared", n_estimators=5),
+        boosted(FIRST, measure="dcg@3", n_estimators=5, columns={0: "drop"}),
+        boosted(FIRST, measure="neg_pairwise_disagreement", n_estimators=5, **ALL_ROUNDS),
+        boosted(FIRST, measure="dcg@3", start=linear("logistic", "dcg@3"), n_estimators=5),
+        boosted(FIRST, measure="dcg@3", loss="pairwise_squared", start=linear("logistic", "dcg@3")),
+        STACK,
     ],
     ids=repr,
 )
@@ -268,6 +279,23 @@ def test_the_ranker_is_fitted_to_the_targets(ranker, rng):
     aggregated = AggregatedRanker("borda", ranker).fit(X, y)
     expected = clone(ranker).fit_targets(X, aggregated.targets_, qid, evidence(y))
     np.testing.assert_allclose(aggregated.predict(X), expected.predict(X), **CLOSE)
+
+
+@pytest.mark.parametrize("structure", ["borda", "mean_log_odds"])
+def test_mixtures_learn_from_estimates_below_zero(structure, rng):
+    X, y, qid, relevance = make(rng, sizes=(5, 8) * 6, n_comparisons=600)
+    mixture = small_tabular(FIRST, measure="dcg", random_state=0)
+    ranker = AggregatedRanker(structure, mixture).fit(X, y)
+    assert ranker.targets_.min() == 0
+    places = np.argsort(np.lexsort((relevance, qid)))
+    assert np.corrcoef(ranker.rank(X, qid), places)[0, 1] < 0
+
+
+def test_columns_that_are_not_there_are_told(rng):
+    X, y, _, _ = make(rng)
+    ranker = AggregatedRanker("borda", boosted(FIRST, measure="dcg", columns={7: "category"}))
+    with pytest.raises(ValueError, match="columns must have names of columns of X, got 7"):
+        ranker.fit(X, y)
 
 
 REFUSED = [
