@@ -27,6 +27,13 @@ class PairwiseLoss(LossInParts):
     needs_intercept: ClassVar[bool] = False
     summed_over: ClassVar[str] = "pairs"
 
+    def _joined(self, method: Any, results: Any, v: Any, s: Any, queries: Queries, w: Any) -> Any:
+        if w is not None and not w.all():
+            # Documents of weight 0 have no pairs, but scores are bounded relative to the best one.
+            levels = queries.mean(np.where(w > 0, s, 0.0), w)
+            s = np.where(w > 0, s, queries.repeat(levels))
+        return super()._joined(method, results, v, s, queries, w)
+
 
 @dataclass(frozen=True)
 class PairwiseSquared(PairwiseLoss):

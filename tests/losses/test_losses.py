@@ -95,6 +95,23 @@ def weights(kind, n, rng):
 
 
 @pytest.mark.every_case
+@pytest.mark.parametrize("name", PAIRWISE)
+def test_scores_of_documents_without_pairs_do_not_matter(name, rng):
+    loss, queries, v, s = make(name, rng, sizes=(4, 5))
+    weight = rng.uniform(0.2, 3, len(v))
+    weight[[1, 6, 7]] = 0.0
+    far = np.where(weight > 0, s, 1e5)
+    value, gradient = loss.value_and_gradient(v, s, queries, weight)
+    assert loss.value_and_gradient(v, far, queries, weight)[0] == pytest.approx(value, rel=1e-12)
+    for found in (
+        loss.value_and_gradient(v, far, queries, weight)[1],
+        loss.derivatives(v, far, queries, weight)[0],
+        loss.prepare_derivatives(v, queries, weight)(far)[0],
+    ):
+        np.testing.assert_allclose(found, gradient, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.every_case
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("name", [*POINTWISE, *PAIRWISE, "bregman_kl", "softmax"])
 def test_value_is_the_printed_sum(name, kind, rng):
