@@ -16,7 +16,7 @@ from ..columns.types import Floats, Seed
 from ..data import Judgments, Rows, check, limits
 from ._base import BaseRanker, TargetRanker
 from ._door import check_form
-from ._judged import JudgmentRanker, Rule, count_judgments
+from ._judged import JudgmentRanker, Rule, count_judgments, refuse_weightless
 from ._plan import JudgmentPlan
 from ._positional import DCGRanker, NDCGRanker
 
@@ -205,10 +205,7 @@ class AggregatedRanker(JudgmentRanker):
         )
         targets = rows.queries.group(np.ravel(aggregated.mean))
         weighed: Any = rows.with_weight(weight)
-        if not weighed.weight.any():
-            raise ValueError(
-                "sample_weight must be positive for a document that was judged, got zeros only."
-            )
+        refuse_weightless(weighed.weight)
         if _reads_tables(ranker):
             self.ranker_ = ranker.fit_targets(
                 *(rows.as_given(), rows.in_order(targets)),

@@ -239,6 +239,14 @@ def count_judgments(rows: Rows, judged: Judgments, alone: bool = True) -> Ints:
     return np.ones_like(counts)
 
 
+def refuse_weightless(weight: Floats) -> None:
+    """Raise if the weights of the documents that were judged are all 0."""
+    if not weight.any():
+        raise ValueError(
+            "sample_weight must be positive for a document that was judged, got zeros only."
+        )
+
+
 def _judgments_of(rows: Rows, y: Any) -> Judgments:
     """Return the judgments; relevances count as one judgment of each query."""
     if isinstance(y, _JUDGMENTS):

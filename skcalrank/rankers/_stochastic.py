@@ -17,7 +17,7 @@ from ..data import Judgments, OutOfRangeError, Queries, Rows, limits, say
 from ..judgments import ClickSessions, PreferenceTarget
 from ..losses import Loss, get_loss
 from ..measures import Measure
-from ._judged import JudgmentRanker, Rule, count_judgments
+from ._judged import JudgmentRanker, Rule, count_judgments, refuse_weightless
 from ._linear import linear_scores
 
 # Largest numbers of draws, and of their documents, that are aggregated at a time.
@@ -115,12 +115,28 @@ def new_descent(rows: Rows, loss: Loss, fit_intercept: bool) -> AveragedDescent:
     return AveragedDescent((rows.X.shape[1], *outputs), fit_intercept and sees_shift)
 
 
-def step_lengths(batch: Batch, rows: Rows, penalty: float, first: Any = None) -> Any:
+def drawn_by_weight(rows: Rows, counts: Any) -> tuple[Any, Rows]:
+    """Return how often queries are drawn, and rows whose queries have one mean weight.
+
+    Queries are drawn in proportion to their judgments times their mean weight, by which their loss
+    is divided: the expected gradient is that of the weights, and no step is longer than others.
+    """
+    weight = rows.document_weights()
+    if weight is None:
+        return counts, rows
+    mean = rows.queries.mean(weight)
+    refuse_weightless(drawn := counts * mean)
+    unit = drawn.sum() / counts[mean > 0].sum()
+    return drawn / unit, rows.with_weight(arrays.safe_divide(unit, mean)[rows.codes])
+
+
+def step_lengths(batch: Batch, rows: Rows, drawn: Any, penalty: float, first: Any = None) -> Any:
     """Return the function from the number of an update to the length of its step.
 
     Lengths fall as 1/t where the penalty makes the objective strongly convex, and as 1/sqrt(t) for
     losses that are not squared. The first step, unless given, is half of what the curvature of the
-    batch allows. Return None if the batch has no curvature, as for single documents.
+    batch, and the features of the queries that can be drawn, allow. Return None if the batch has no
+    curvature, as for single documents.
     """
     X: Any = rows.X
     queries = rows.queries
@@ -131,8 +147,8 @@ def step_lengths(batch: Batch, rows: Rows, penalty: float, first: Any = None) ->
             squares = np.einsum("ij,ij->i", X, X, dtype=float)
         norms = np.asarray(squares, dtype=float).ravel() + 1.0
         if rows.n_items is None:
-            norms = queries.mean(queries.group(norms))
-        curvature = batch.curvature() * norms.max()
+            norms = queries.mean(queries.group(norms), rows.document_weights())
+        curvature = batch.curvature() * norms[drawn > 0].max()
     if not np.isfinite(curvature):
         raise OutOfRangeError(
             "Squares of X must be finite, got an overflow",
@@ -231,7 +247,9 @@ class StochasticAggregatedRanker(JudgmentRanker):
     probability :math:`n_q / n` and k of its :math:`n_q` judgments (DMJ13, eq. 25), and the scorer
     is an averaged iterate. The bound of its error after t updates has neither the number n of
     judgments nor k in it; the error itself falls with the spread of the targets over the draws,
-    which larger k reduce.
+    which larger k reduce. With weights, a query is drawn in proportion to :math:`n_q` times its
+    mean weight, by which its loss is divided: the expected gradient is the same, and rare queries
+    of large weight need no shorter steps.
 
     Examples
     --------
@@ -292,7 +310,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
         return get_loss("pairwise_squared" if self.loss is None else self.loss)
 
     def _learn(self, plan: Any, rows: Rows, judged: Any, rule: Rule) -> None:
-        counts = count_judgments(rows, judged)
+        drawn, rows = drawn_by_weight(rows, count_judgments(rows, judged))
         fresh = new_descent(rows, self._loss(), bool(self.fit_intercept))
         if plan.call.goes_on:
             # Work on copies: a failed update must leave the model and the generator unchanged.
@@ -308,7 +326,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
         batches = draw_batches(
             rows,
             judgments_of(judged, judged.queries()),
-            counts / counts.sum(),
+            drawn / drawn.sum(),
             self._targets_of_subsets(rows, *rule),
             self._loss(),
             order=self.order,
@@ -319,25 +337,31 @@ class StochasticAggregatedRanker(JudgmentRanker):
             # Steps would be those of squares of the offset.
             far = offsets(rows.X)
             rows = replace(rows, X=rows.X - far) if far.any() else rows
-        self._descend(descent, rows, batches, self.alpha / counts.sum())
+        self._descend(descent, rows, drawn, batches, self.alpha / drawn.sum())
         self._descent, self._rng, self.n_iter_ = descent, source, descent.n_updates
         self.coef_, intercept = descent.mean_coef.T, descent.mean_intercept
         self.intercept_ = intercept if intercept.ndim else float(intercept)
         # Last, because it cannot be undone: the generator may belong to the user.
         source.set_state(rng.get_state())
 
-    def _descend(self, descent: Any, rows: Rows, batches: Iterator[Any], penalty: float) -> None:
+    def _descend(self, descent: Any, rows: Rows, drawn: Any, batches: Any, penalty: float) -> None:
         """Update an averaged descent, once per batch."""
         lengths: Any = None
         last = descent.n_updates + self.n_updates
         for batch in batches:
-            lengths = step_lengths(batch, rows, penalty, self.step) if lengths is None else lengths
-            descent.update(rows.X[batch.rows], batch.slope, lengths or (lambda _: 0.0), penalty)
+            lengths = lengths or step_lengths(batch, rows, drawn, penalty, self.step)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
+                descent.update(rows.X[batch.rows], batch.slope, lengths or (lambda _: 0.0), penalty)
             done = descent.n_updates
             if self.verbose and (done % _PRINT_EVERY == 0 or done == last):
                 say(f"[StochasticAggregatedRanker] update {done} of {last}")
             if done == last:
                 break
+        if not np.isfinite(descent.mean_coef).all():
+            raise ValueError(
+                f"step must be so small that coefficients stay finite, got {self.step!r}: pass a "
+                "smaller number, or scale the features."
+            )
 
     def _targets_of_subsets(self, rows: Rows, structure: Any, options: dict[str, Any]) -> Any:
         """Return the function from chosen judgments to targets."""

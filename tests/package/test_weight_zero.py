@@ -28,7 +28,6 @@ READS_ZEROS = {
     "QueryPipeline-StandardScaler": "steps that do not request weights learn from all rows",
     "QueryPipeline-QuantileHinges": "steps that do not request weights learn from all rows",
     "NDCGRanker-HistGradientBoosting": "bins of features are of all rows",
-    "StochasticAggregatedRanker": "updates draw queries of any weight, those of 0 in vain",
 }
 
 #: Why a constant weight other than 1 is not none.

@@ -50,6 +50,57 @@ def test_stochastic_gradients_with_weights_and_sparse_features(rng):
     np.testing.assert_allclose(sparse.predict(csr_matrix(X)), found.predict(X), rtol=1e-6)
 
 
+@pytest.mark.parametrize("loss", ["squared", "pairwise_squared", "pairwise_logistic"])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_few_queries_of_large_weight(method, loss, rng):
+    X, y, qid, _ = make(rng, sizes=(6,) * 60, n_comparisons=600)
+    heavy = np.isin(qid, [5, 17, 40])
+    best = exact("dcg", loss=loss).fit(X, y, sample_weight=np.where(heavy, 1000.0, 1.0))
+    ranker = stochastic("dcg", loss=loss, n_updates=1000)
+    getattr(ranker, method)(X, y, sample_weight=np.where(heavy, 1000.0, 1.0))
+    np.testing.assert_allclose(ranker.coef_, best.coef_, atol=0.05 * np.abs(best.coef_).max())
+
+
+@pytest.mark.parametrize("loss", ["squared", "pairwise_squared", "pairwise_logistic"])
+def test_features_of_documents_without_weight(loss, rng):
+    X, y, _, _ = make(rng, sizes=(6,) * 60, n_comparisons=600)
+    weight = np.ones(len(y))
+    weight[::6] = 0.0
+    ranker = stochastic("dcg", loss=loss, n_updates=200)
+    expected = clone(ranker).fit(X, y, sample_weight=weight).coef_
+    X[::6] *= 1000.0
+    found = ranker.fit(X, y, sample_weight=weight).coef_
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_weights_are_relative_to_their_mean(rng):
+    X, y, _, _ = make(rng)
+    alone = stochastic(alpha=1.0, step=0.01, n_updates=200).fit(X, y).coef_
+    for weight in (0.25, 1000.0):
+        ranker = stochastic(alpha=weight, step=0.01 / weight, n_updates=200)
+        ranker.fit(X, y, sample_weight=np.full(len(y), weight))
+        np.testing.assert_allclose(ranker.coef_, alone, rtol=1e-9)
+
+
+def test_weights_of_documents_that_were_not_judged_alone_are_refused(rng):
+    X, y, qid, _ = make(rng)
+    judged = np.isin(qid, qid[np.concatenate([y.winner, y.loser])])
+    X, y = np.vstack([X, X]), PreferenceTarget.from_comparisons(y.winner, y.loser, [*qid, *-qid])
+    for method in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match="sample_weight must be positive for a document that"):
+            getattr(stochastic(), method)(X, y, sample_weight=np.repeat([0.0, 1.0], len(judged)))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_steps_that_are_too_long_are_told(method, rng):
+    X, y, _, _ = make(rng)
+    ranker = stochastic(n_updates=300).fit(X, y)
+    before = ranker.predict(X)
+    with pytest.raises(ValueError, match="step must be so small that coefficients stay finite"):
+        getattr(ranker.set_params(step=1e3, alpha=0.0), method)(X, y)
+    np.testing.assert_array_equal(ranker.predict(X), before)
+
+
 def test_partial_fit_goes_on(rng):
     X, y, _, _ = make(rng, n_comparisons=60)
     ranker = stochastic(loss="squared", n_updates=2000)
