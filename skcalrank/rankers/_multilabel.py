@@ -11,14 +11,13 @@ from ..columns import arrays
 from ..columns.types import Array, ArrayLike, Floats, Labels, Matrix, Self
 from ..data import Queries, Rows, check, fitting, limits, warning_once
 from ..judgments import MultiLabelTarget
-from ..linear_model import add_moments
 from ..measures import Measure, get_measure, warn_unless_grades
 from ..metrics import CheckedTarget, RowPolicies, measure_score
 from ._base import BaseRanker
 from ._door import door
 from ._front import Front, efficient_rows, mixes_of
 from ._plan import Call, Plan
-from ._regression import AUTO, gram_ridge, moments_of, penalty, seen_in
+from ._regression import AUTO, fit_columns, gram_ridge, penalty, seen_in, warn_of_many_columns
 
 
 class MultiLabelRanker(BaseRanker):
@@ -206,9 +205,8 @@ class MultiLabelRanker(BaseRanker):
         self.spreads_ = np.array([spread(column, weight) for column in targets.T])
         alpha = penalty(self.alpha, seen_in(rows), None)
         ridge = gram_ridge(alpha, self.alpha == AUTO, fit_intercept=False)
-        relative = self.alpha == AUTO
-        moments = moments_of(rows, targets / self.spreads_, "pairwise_squared", relative)()
-        self.coefs_ = add_moments(ridge, moments, False).coef_
+        warn_of_many_columns(self.alpha, rows)
+        self.coefs_ = fit_columns(ridge, rows, targets / self.spreads_)
         self.label_names_, self.alpha_ = list(rows.y.names), alpha
         self.measures_ = measures
         self.weights_ = self._shares(self.weights)

@@ -244,6 +244,16 @@ def fit_wide(model: GramRidge, rows: Rows, targets: Floats, *, loss: str) -> Any
     return ridge
 
 
+def fit_columns(model: GramRidge, rows: Rows, targets: Floats) -> Floats:
+    """Return coefficients for targets of the rows in several columns, by the pairwise squares."""
+    loss = "pairwise_squared"
+    if is_wide(rows, loss):
+        columns = (rows.queries.group(column) for column in targets.T)
+        return np.array([fit_wide(model, rows, column, loss=loss).coef_ for column in columns])
+    moments = moments_of(rows, targets, loss, model.penalty_scale is not None)()
+    return add_moments(model, moments, False).coef_
+
+
 def units_of(rows: Rows, loss: str) -> Units:
     """Return the units of penalties under a loss, consistent with :func:`moments_of`.
 

@@ -3,9 +3,11 @@
 import copy
 import json
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -50,6 +52,31 @@ def test_a_mix_is_the_fit_to_mixed_labels(alpha, weights, problem):
     other = LeastSquaresRanker(LINEAR, alpha=alpha).fit(X, mixed, y.qid)
     np.testing.assert_allclose(ranker.coef_, other.coef_, rtol=1e-8, atol=1e-12)
     np.testing.assert_array_equal(ranker.rank(X, y.qid), other.rank(X, y.qid))
+
+
+@pytest.mark.filterwarnings("ignore:alpha='auto' is made for fewer columns than rows")
+@pytest.mark.parametrize("alpha", ["auto", 2.0])
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
+def test_more_columns_than_rows(container, alpha, problem, rng):
+    X, y = problem
+    X = container(np.hstack([X, rng.normal(size=(150, 1496)) * (rng.random((150, 1496)) < 0.1)]))
+    ranker = MultiLabelRanker(LINEAR, alpha=alpha)
+    tracemalloc.start()
+    try:
+        ranker.fit(X, y)
+        assert tracemalloc.get_traced_memory()[1] < 1500**2 * 8
+    finally:
+        tracemalloc.stop()
+    for coef, name, spread in zip(ranker.coefs_, NAMES, ranker.spreads_):
+        other = LeastSquaresRanker(LINEAR, alpha=alpha).fit(X, y.label(name) / spread, y.qid)
+        np.testing.assert_allclose(coef, other.coef_, rtol=1e-8, atol=1e-12)
+
+
+def test_a_penalty_that_may_be_too_small_is_told(problem):
+    X, y = problem
+    wide = csr_matrix(np.hstack([X, np.zeros((150, 500))]))
+    with pytest.warns(UserWarning, match="alpha='auto' is made for fewer columns than rows"):
+        MultiLabelRanker(LINEAR).fit(wide, y)
 
 
 def test_units_of_labels_change_nothing(problem):
