@@ -207,7 +207,7 @@ def refuse_twins(names: Iterable[Any], what: str, known: dict[str, Any]) -> None
         if first != name:
             raise ValueError(
                 f"{what} must have different names as text, got {first!r} and {name!r}: convert "
-                "all to one type, as read_csv(dtype=str) does, or 5.0, which is read as 5, to text."
+                "both to one text, as read_csv(dtype=str) does for whole columns."
             )
 
 
