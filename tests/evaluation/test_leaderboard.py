@@ -428,7 +428,7 @@ ERRORS = {
     "a number and its text": (
         pd.DataFrame({"model_a": [5.0, "5"], "model_b": ["y", "z"], "winner": 1}),
         {},
-        "names as text, got 5 and '5': convert .*, or 5.0, which is read as 5, to text",
+        "names as text, got 5 and '5': convert both to one text",
     ),
     "numbers and their texts": (
         pd.DataFrame({"model_a": [4, 5], "model_b": ["5", "4"], "winner": 1}),
