@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import coo_matrix, csr_matrix, issparse
 from scipy.sparse.csgraph import connected_components
 
 from ..columns import arrays, tables
@@ -429,9 +429,10 @@ class PreferenceTarget(Judgments):
         target : PreferenceTarget
         """
         check.row_order(Y=Y, qid=qid)
+        matrix: Any = coo_matrix(Y if issparse(Y) else arrays.as_array(Y, "Y"))
         # Entries of one place are added by scipy in their own type, which may be too small.
-        matrix: Any = Y if issparse(Y) else arrays.as_array(Y, "Y")
-        matrix = csr_matrix(matrix.astype(float)).tocoo()
+        entries = matrix.data.astype(float), (matrix.row, matrix.col)
+        matrix = csr_matrix(entries, shape=matrix.shape).tocoo()
         index, qid = check.index_of(qid), check_qid(qid, matrix.shape[0])
         queries = Queries.from_qid(qid)
         codes = queries.codes
