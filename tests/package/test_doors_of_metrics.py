@@ -58,8 +58,8 @@ OTHERS = {
 }
 CALLS = [*OF_MEASURES, *OTHERS]
 #: These are an error without a qid, for many rows or for what was fitted with one.
-NEED_A_QID = {"score", "scorer", "cross_compare", "ReliabilityDisplay.from_estimator"}
-NEED_A_QID |= {"CutoffDisplay.from_estimator"}
+OF_ESTIMATORS = ["ReliabilityDisplay.from_estimator", "CutoffDisplay.from_estimator"]
+NEED_A_QID = {"score", "scorer", "cross_compare", *OF_ESTIMATORS}
 
 
 def told(name, y, rows, qid, measure="ndcg"):
@@ -79,7 +79,7 @@ def test_rows_without_queries_are_told_of_once(name):
     assert OneQueryWarning not in told(name, Y, slice(None), 0)
 
 
-@pytest.mark.parametrize("name", [n for n in NEED_A_QID if n.endswith(".from_estimator")])
+@pytest.mark.parametrize("name", OF_ESTIMATORS)
 def test_displays_of_estimators_tell_of_one_query(name):
     with pytest.warns(OneQueryWarning), pytest.raises((MissingQidError, ValueError)):
         OTHERS[name](Y, X, SCORES, None)
