@@ -239,10 +239,8 @@ def regret_bound(
     if np.ndim(measure) or not is_calibrated:
         options = {"eta": eta, "threshold": threshold, "smoothing": smoothing}
         options |= {"max_target": max_target, "best_value": best_value, "max_pair": max_pair}
-        for name, value in options.items():
-            if value is not None:
-                of = "vectors" if is_calibrated else f"pred={pred!r}, which is not calibrated"
-                raise ValueError(f"{name} must be None for {of}, got {value!r}: it is not read.")
+        of = "vectors" if is_calibrated else f"pred={pred!r}, which is not calibrated"
+        _refuse_unread(of, **options)
     if not is_calibrated:
         if margin is not None or results is not None:
             raise ValueError(
@@ -283,6 +281,13 @@ def regret_bound(
         bound = np.minimum(bound, bound * (bound / margin) ** (q - 1.0))
     bound = bound + _mean_gap(measure, results)
     return bound if regret.ndim else float(bound)
+
+
+def _refuse_unread(of: str, **options: float | None) -> None:
+    """Raise for an option of a loss, where the bound reads none."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(f"{name} must be None for {of}, got {value!r}: it is not read.")
 
 
 def _is_calibrated(measure: Any, pred: Any) -> bool:

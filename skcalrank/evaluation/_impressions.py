@@ -257,7 +257,7 @@ def known_propensities(propensity: Any, sessions: Any, merge: bool = False) -> P
         raise TypeError(f"sessions must be ClickSessions, got {type(sessions).__name__}.")
     refuse_clicks_alone(sessions)
     if merge and not isinstance(propensity, str):
-        raise ValueError('merge must be False unless propensity is "fit".')
+        raise ValueError('merge must be False unless propensity is "fit", got True.')
     if isinstance(propensity, PropensityEstimate):
         return propensity
     if not isinstance(propensity, str):
