@@ -50,7 +50,7 @@ else:
     # Not the phase that explains, which traces every line.
     phases = (Phase.explicit, Phase.generate, Phase.shrink)
     every = {"deadline": None, "database": None, "print_blob": True, "phases": phases}
-    settings.register_profile("default", max_examples=15, derandomize=True, **every)
+    settings.register_profile("default", max_examples=10, derandomize=True, **every)
     # A profile inherits what it does not name from the one that is loaded.
     settings.register_profile("slow", max_examples=200, derandomize=False, **every)
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -172,6 +172,7 @@ def test_targets_of_a_measure(y):
 # -- draws -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_draws_miss_the_mean_by_their_standard_error(y, matrices):
     exact = mean_over_subsets(y, mean_log_odds, 2, softmax, n_draws=10).mean
     drawn = np.array([comb(k, 2) > 4 for k in y.n_judgments])[y.queries().codes]

@@ -266,6 +266,7 @@ def test_a_worker_that_fails_inside_of_xgboost_is_lost(failing):
     assert re.match(f"A worker failed, or did not answer within 20 seconds|{ours}", message)
 
 
+@pytest.mark.long
 def test_who_does_not_answer_is_lost():
     def work(rank):
         if rank == 1:

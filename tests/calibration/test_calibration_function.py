@@ -150,6 +150,7 @@ def test_single_preferences_of_two_documents_are_binary_labels(loss):
         np.testing.assert_allclose(h, OF_CLASSIFIERS[loss](2 * eps), rtol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "loss",
     ["logistic", "exponential", "squared_hinge", pytest.param("hinge", marks=pytest.mark.slow)],
@@ -177,6 +178,7 @@ def test_numbers_of_ones_own_loss_are_those_of_the_program():
     assert calibration_function(reversed_, "sort", "precision@1", 2, 0.2) == pytest.approx(0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("measure", "level"), [("map", 1 / 18), ("err", 1 / 48), ("ndcg@2", 0)])
 def test_level_of_inconsistency_by_exhaustive_search(measure, level):
     assert inconsistency_level("squared", "sort", measure, 3) == pytest.approx(level, abs=1e-9)

@@ -47,6 +47,7 @@ def test_small_gains_are_no_counterexample(size):
     assert find_counterexample(loss, "sort", measure, n_tries=30, random_state=0) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("c", [1e-6, 12.0, 1e6])
 def test_no_counterexample_in_other_units(c):
     loss = in_units(c, *FORMS["poisson"])
@@ -58,15 +59,16 @@ def test_no_counterexample_in_other_units(c):
     assert regret == pytest.approx(0.0091, abs=5e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))]
 )
 def test_no_certificate_is_wrong(seed):
-    # Ten times 50 losses, two thirds of them not convex, against dynamic programming on a grid.
+    # Ten times 21 losses, two thirds of them not convex, against dynamic programming on a grid.
     rng = np.random.default_rng(seed)
     scores = np.unique(np.r_[np.linspace(-400, 400, 20001), np.linspace(-40, 40, 20001)])
     proven = {False: 0, True: 0}
-    for number in range(50):
+    for number in range(21):
         dips = number % 3 > 0
         loss = random_loss(rng, dips)
         (law,) = random_laws(1, rng, r=int(rng.integers(2, 5)), n_grades=3)
@@ -79,8 +81,8 @@ def test_no_certificate_is_wrong(seed):
         assert result.calibrated == (gap > error) or gap <= 2 * error
         proven[dips] += 1
     # Convex losses get a certificate, and some of the others do, which are convex where it matters.
-    assert proven[False] >= 14
-    assert 2 <= proven[True] <= 25
+    assert proven[False] >= 5
+    assert 1 <= proven[True] <= 11
 
 
 @pytest.mark.parametrize(
@@ -127,6 +129,7 @@ def test_a_well_between_documents_is_not_missed():
     assert result.certificate == "not proven"
 
 
+@pytest.mark.long
 def test_counterexamples_that_are_not_proven_are_marked():
     corner = Made(lambda v, s: np.abs(s - v), lambda v, s: np.sign(s - v))
     law = find_counterexample(corner, "sort", "dcg@1", r=2, random_state=0)

@@ -175,6 +175,7 @@ def test_equal_relevances_have_equal_scores():
             np.testing.assert_allclose(scores, np.log(0.8), atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measure", ["precision@2", "dcg@2"])
 def test_none_is_found_for_separable_measures(measure):
     options = {"form": "rows", "r": 3, "n_tries": 30, "random_state": 0}

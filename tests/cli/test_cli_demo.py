@@ -55,6 +55,7 @@ def held_out(ranker, data, measure):
     return measure_score(measure, data.y, scores, qid=data.qid, average=False)
 
 
+@pytest.mark.long
 def test_values_are_those_of_a_direct_computation(said, data):
     aims, models = tables(said)
     for column, measure in enumerate(MEASURES.values()):

@@ -304,6 +304,7 @@ def test_interrupt(capsys, path, new, monkeypatch):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="a closed pipe is another error there")
 def test_nobody_reads(path, model):
     command = [sys.executable, "-m", "skcalrank", "predict", model[0], path("test.txt")]

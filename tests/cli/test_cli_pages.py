@@ -23,6 +23,7 @@ def commands():
         yield from (line.partition("\n")[::2] for line in lines)
 
 
+@pytest.mark.long
 def test_commands_of_the_page(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y, qid = make_offers(n_queries=150, random_state=0)

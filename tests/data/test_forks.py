@@ -24,6 +24,7 @@ def ran(*arguments):
     return done.stdout.splitlines()
 
 
+@pytest.mark.long
 @needs_fork
 def test_forks_use_trees(tmp_path):
     pytest.importorskip("skops")

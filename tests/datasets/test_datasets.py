@@ -505,6 +505,7 @@ def test_what_is_no_group_size(sizes, bad, chunk_rows, tmp_path):
         list(load_letor(path, chunk_rows=chunk_rows))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_chunks_take_the_memory_of_one(suffix, tmp_path):
     row = " ".join(f"{j}:0.25" for j in range(1, 21))

@@ -87,6 +87,7 @@ def test_tests_and_intervals_are_those_of_folds(log):
     assert row.p == pytest.approx(2 * stats.t.sf(abs(change.mean()) / error, 4))
 
 
+@pytest.mark.long
 def test_losses_are_the_largest_over_powers_of_propensities(log):
     X, y = log
     candidates = {"m=5": of_clicks(), "naive": of_clicks(0, propensity=np.ones(6))}

@@ -93,7 +93,7 @@ def users(kind, seed=0, order=1.0):
 )
 def test_the_model_of_the_users_is_told(kind, better, order):
     # Users who examine all are those of propensities that are estimated near 1.
-    for seed in range(5):
+    for seed in range(2):
         assert better_model(report_of(*users(kind, seed, order))) == better
 
 

@@ -56,6 +56,7 @@ def test_a_line_is_written_at_once(monkeypatch):
     assert [text for text in writes if text] == ["a line\n"]
 
 
+@pytest.mark.long
 def test_other_processes_print_their_splits(capfd):
     # Processes that an earlier test started print to the file that was captured then.
     get_reusable_executor().shutdown(wait=True)

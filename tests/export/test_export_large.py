@@ -173,6 +173,7 @@ def test_text_of_lightgbm(name):
     np.testing.assert_array_equal(twin.predict(matrix), expected)
 
 
+@pytest.mark.long
 def test_hundreds_of_columns():
     # SQLite has 2000 columns in a step of a statement.
     table, y, asked = made(420, 0, n=120)

@@ -1,4 +1,4 @@
-"""Which cases of a test run by default: few rows of a product, and one in three of a sweep.
+"""Which cases of a test run by default: few rows of a product, and one in five of a sweep.
 
 The rows of a product show every value, or every pair of values. Which rows these are depends on the
 name of the test and on the numbers of values only; which cases of a sweep run, on their own names.
@@ -108,16 +108,18 @@ def parametrize(metafunc, mark, slow_too):
 def is_sweep(item):
     """Whether a case is one of a property over registries, and not of a table of expected values.
 
-    A table names several parameters at once: what is given and what is expected. Tests of the
-    package as a whole without the mark ``kinds``, property-based tests and those with the mark
-    ``every_case`` are no sweeps.
+    A table names several parameters at once: what is given and what is expected. Tables, tests of
+    the package as a whole, property-based tests and what has the mark ``every_case`` are no sweeps;
+    what has the mark ``kinds`` is one.
     """
-    kinds = item.get_closest_marker("kinds")
-    always = ("tests/package/" in item.nodeid and not kinds) or "/test_fuzz_" in item.nodeid
-    always = always or any(map(item.get_closest_marker, ["every_case", "slow"]))
+    if not hasattr(item, "callspec") or item.get_closest_marker("slow"):
+        return False
+    if item.get_closest_marker("kinds"):
+        return True
+    whole = "tests/package/" in item.nodeid or "/test_fuzz_" in item.nodeid
     names = [mark.args[0] for mark in item.iter_markers("parametrize")]
-    one_each = all(isinstance(name, str) and "," not in name for name in names)
-    return hasattr(item, "callspec") and one_each and not always
+    table = any(not isinstance(name, str) or "," in name for name in names)
+    return not (whole or table or item.get_closest_marker("every_case"))
 
 
 def sweep_of(item):
@@ -133,7 +135,7 @@ def left_out(names):
     Other cases have no part in it, except that the one with the lowest draw always runs.
     """
     draws = {name: random.Random(name).random() for name in names}
-    return {name for name in sorted(draws, key=draws.get)[1:] if draws[name] > 1 / 3}
+    return {name for name in sorted(draws, key=draws.get)[1:] if draws[name] > 1 / 5}
 
 
 def mark_rest(items):

@@ -6,6 +6,7 @@ from io import BytesIO
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 
 from skcalrank import (
     ClickSessions,
@@ -164,9 +165,7 @@ def test_the_stochastic_ranker_learns_after_queries_of_one_document():
     ranker = StochasticAggregatedRanker(structure="win_rate", n_updates=60, random_state=0)
     coef = ranker.fit(X, PreferenceTarget.from_relevance(X[:, 0], qid)).coef_
     assert coef[0] > 0.01
-    assert np.isfinite(
-        StochasticAggregatedRanker(random_state=0).fit(X[:1], [0.0], [1]).coef_
-    ).all()
+    assert np.isfinite(clone(ranker).fit(X[:1], [0.0], [1]).coef_).all()
 
 
 # -- files -----------------------------------------------------------------------------

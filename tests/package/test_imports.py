@@ -57,6 +57,7 @@ def test_rooms_and_names_are_listed_before_they_are_loaded():
     assert names == sorted(names)
 
 
+@pytest.mark.long
 def test_rooms_are_attributes():
     assert "skcalrank.export" in added("import skcalrank; skcalrank.export")
     assert skcalrank.__getattr__("export") is import_module("skcalrank.export")
@@ -104,6 +105,7 @@ print(json.dumps([skcalrank.__file__, names, public]))
 """
 
 
+@pytest.mark.long
 def test_a_zip_of_byte_code_is_enough(tmp_path):
     # As in frozen programs: PyInstaller collects no source files.
     shutil.copytree(Path(skcalrank.__file__).parent, tmp_path / "copy" / "skcalrank")

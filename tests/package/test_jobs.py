@@ -42,6 +42,7 @@ def rows(rng):
     return X, RankingTarget(y, qid)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_cross_validation_of_every_ranker(rows, two_jobs):
     def scores(ranker, X, y):

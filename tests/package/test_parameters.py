@@ -407,6 +407,7 @@ def test_what_is_no_regressor_is_told_where_it_belongs(estimator, message):
 # -- names -----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_parameter_name_means_one_thing():
     for cls in CLASSES:
         names = inspect.signature(cls).parameters

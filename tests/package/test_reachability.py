@@ -78,6 +78,7 @@ def test_help_names_what_is_registered(capsys, command, names):
 # -- what is public --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_import_leaves_optional_libraries_alone():
     # scikit-learn may import pandas for itself.
     code = (

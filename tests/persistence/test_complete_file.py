@@ -98,6 +98,7 @@ def test_bytes_are_on_the_disk_before_the_name(file, monkeypatch):
     assert file.read_text() == "after"
 
 
+@pytest.mark.long
 @needs_posix
 def test_a_killed_writer_leaves_the_file(file):
     code = (
@@ -181,6 +182,7 @@ with complete_file(sys.argv[1], "w") as out:
 """
 
 
+@pytest.mark.long
 @needs_posix
 def test_a_file_that_does_not_fit(file):
     command = [sys.executable, "-c", FILL, str(file)]

@@ -122,6 +122,7 @@ def test_files_that_would_fill_the_memory(name, path):
         assert most() < LIMIT
 
 
+@pytest.mark.long
 def test_more_memory_is_given_on_request(path):
     forge(path, array(), zeros_npy=npy(np.zeros(ZEROS // 2)))
     enough = needed_by(path, LIMIT)
@@ -158,6 +159,7 @@ def other_encoding(schema):
     return text.encode("utf-16-le")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("change", "times"), [(wide, 8), (escaped, 4), (other_encoding, 3)])
 def test_texts_count_at_their_size_in_memory(change, times, path):
     forge(path, node("JsonNode", "builtins.str", content="junk"))
@@ -253,6 +255,7 @@ def test_other_compressions_are_refused(method, path):
         load_model(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "ranker",
     [

@@ -35,6 +35,7 @@ def own_size(booster, path):
     return path.stat().st_size
 
 
+@pytest.mark.long
 @pytest.mark.product
 @pytest.mark.parametrize("n_features", [5, 100])
 @pytest.mark.parametrize("engine", ENGINES)

@@ -113,6 +113,7 @@ def with_regressor(case, names, regressor, loss):
     return estimator
 
 
+@pytest.mark.kinds
 @pytest.mark.parametrize(("case", "names", "loss"), around_regressors())
 def test_a_subclass_is_fitted_as_the_pipeline_that_does_the_same(case, names, loss, data):
     X, y, qid = data

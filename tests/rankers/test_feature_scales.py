@@ -77,7 +77,7 @@ DESCENTS = [
 ]
 
 
-@pytest.mark.every_case
+@pytest.mark.product
 @pytest.mark.parametrize("offset", [1e9, 1e12])
 @pytest.mark.parametrize("n_features", [3, 2100])
 @pytest.mark.parametrize("ranker", DESCENTS, ids=repr)

@@ -108,6 +108,7 @@ def pickled_around(estimator, method, args):
     raise AssertionError(f"{method} was not interrupted")
 
 
+@pytest.mark.kinds
 @pytest.mark.parametrize(
     ("estimator", "method"),
     [

@@ -163,6 +163,7 @@ def test_a_level_that_does_not_help_is_dropped(rng):
     assert calibrated(level="auto", target="recall").fit(noise, y, qid).level_ is None
 
 
+@pytest.mark.long
 def test_levels_of_tables(rng):
     pandas = pytest.importorskip("pandas")
     X, y, qid = law_with_levels(rng)
@@ -286,6 +287,7 @@ def test_thresholds_of_expected_masses_keep_their_promise(loss, rng):
     assert made["target"] <= min(made["score"], made["depth"]) + 0.02
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:No threshold promises")
 @pytest.mark.parametrize("loss", ["recall", "precision", "no_answer"])
 def test_rankers_are_calibrated_where_they_are_fitted(loss, rng):

@@ -57,6 +57,7 @@ def centered(values, qid):
     return values - (np.bincount(codes, values) / np.bincount(codes))[codes]
 
 
+@pytest.mark.long
 @every_estimator(
     [
         StackingRanker(),

@@ -128,6 +128,7 @@ def test_neither_order_nor_names_matter():
 FEW = pytest.mark.filterwarnings("ignore:ndcg is undefined")
 
 
+@pytest.mark.long
 @pytest.mark.product
 @FEW
 @pytest.mark.parametrize("trees", ["lightgbm", "sklearn", None])
