@@ -180,12 +180,15 @@ class Rows:
             return self.take(~is_given)
         return gifts[takers.index(workers.rank)] if workers.rank in takers else self
 
-    def weighted(self) -> Rows:
-        """Return the rows without queries of weight 0, or without rows if each is a query."""
+    def weighted(self, *, documents: bool = False) -> Rows:
+        """Return the rows without queries of weight 0, or without rows if each is a query.
+
+        With `documents`, none of their rows has weight 0 either.
+        """
         if self.weight is None or self.weight.all():
             return self
         used = self.weight > 0
-        if self.n_items is None:
+        if self.n_items is None and not documents:
             used = (self.queries.max(self.queries.group(self.weight)) > 0)[self.queries.codes]
         return self if used.all() else self.take(used)
 

@@ -138,14 +138,18 @@ class OrderPreservingRanker(TargetScorer):
         return get_loss(self.loss, eta=self.eta, threshold=self.threshold, smoothing=self.smoothing)
 
     def _solve(self, rows: Rows, start: Any) -> ScorerFit:
-        targets, queries, weight = rows.y, rows.queries, rows.document_weights()
         if workers_of_fit().size > 1 and rows.n_items is not None:
             raise ValueError(
                 "y must be one number for each row for dask collections of several partitions, got "
                 f"{rows.n_items} columns (the label-ranking form), whose columns of X are centered "
                 "over all rows: pass X.compute()."
             )
-        self.loss_ = loss = scaled_to_all(self._loss(), targets, queries, weight)
+        self.loss_ = loss = scaled_to_all(
+            self._loss(), rows.y, rows.queries, rows.document_weights()
+        )
+        if loss.separable:  # others would be no terms, but their features misguide the solver
+            rows = rows.weighted(documents=True)
+        targets, queries, weight = rows.y, rows.queries, rows.document_weights()
         loss.check_some(workers_of_fit().reduce(float(targets.max(initial=0.0)), max))
         if loss.family == "squared":
             return self._solve_squares(rows, targets)

@@ -15,6 +15,7 @@ from skcalrank import (
     sample_comparisons,
 )
 from skcalrank.data import NotAMeanWarning
+from skcalrank.losses import LOSSES, get_loss
 from skcalrank.rankers import (
     DifferenceGraphRanker,
     PairwiseHingeRanker,
@@ -97,3 +98,15 @@ def test_what_rounding_hides_is_told_with_the_remedy(data):
     X, y = data
     with pytest.warns(NotAMeanWarning, match="learned nothing: subtract from each feature its"):
         NDCGRanker().fit(X + 1e15, y, QID).predict(X + 1e15, QID)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("alpha", ["auto", 1.0])
+@pytest.mark.parametrize("loss", [name for name in LOSSES if get_loss(name).separable])
+def test_large_features_of_documents_of_weight_0_do_not_matter(loss, alpha, data, rng):
+    X, y = data
+    weight = np.where(rng.random(len(y)) < 0.2, 0.0, 1.0)
+    far = np.where(weight[:, None] == 0, 1e6 * X, X)
+    ranker = OrderPreservingRanker("dcg@5", loss=loss, alpha=alpha)
+    near, moved = (clone(ranker).fit(A, y, QID, sample_weight=weight).coef_ for A in (X, far))
+    np.testing.assert_allclose(moved, near, rtol=1e-5)
