@@ -33,8 +33,8 @@ def add_options(parser: Any) -> None:
     options.add(parser, "--order-effect", text, action="store_true")
     options.add(parser, "--cluster COLUMN", "who votes")
     options.add(parser, "--weight COLUMN", "weights")
-    text = "law of ties; default: half"
-    options.add(parser, "--ties LAW", text, choices=["half", "davidson"], default="half")
+    text = "how a tie counts; default: half"
+    options.add(parser, "--ties WAY", text, choices=["half", "davidson"], default="half")
     options.add(parser, "--anchor ITEM", "item whose score is 0")
     text = "unit of scores; default: logit"
     options.add(parser, "--scale UNIT", text, choices=["logit", "elo"], default="logit")

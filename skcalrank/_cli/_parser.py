@@ -20,7 +20,7 @@ COMMANDS = {
     "demo": "Show on embedded data what the measure and the model change.",
     "compare": "Compare rankers, models and scores, with paired tests corrected for their number.",
     "compare-runs": "Compare TREC runs against judgments, with the same paired tests.",
-    "leaderboard": "Rank items by votes, with errors and sets of ranks.",
+    "leaderboard": "Rank items by votes, with intervals and rank sets.",
     "fit": "Fit a ranker to a file and write it to a model file.",
     "predict": "Score the documents of a file with a model.",
     "evaluate": "Measure a model, scores or a TREC run against labels, with standard errors.",

@@ -65,9 +65,9 @@ class BoostedRanker(TableReader):
     r"""Boosted trees of LightGBM, XGBoost or scikit-learn, with early stopping on the measure.
 
     Use it where features interact and queries are many, on a table or an array. Most users set
-    `measure`, and then search `learning_rate` and `max_leaf_nodes`. The number of trees needs no
-    search: a share of the queries is held out, and training stops when the measure no longer
-    improves on these queries.
+    `measure`, and ``n_models=2`` if time allows. A search of `learning_rate` and `max_leaf_nodes`
+    may pay where labels have little noise. The number of trees needs no search: a share of the
+    queries is held out, and training stops when the measure no longer improves on these queries.
 
     The trees minimize an order-preserving loss of the targets of the measure, and documents are
     sorted by the sum of the trees. Over all functions of the query, minimizing such a loss is
@@ -95,10 +95,10 @@ class BoostedRanker(TableReader):
         "separable": its separable targets, such as the gain ``G(y_i)``, under the condition of
         :class:`NDCGRanker`. "grades": the labels as the measure reads them; for binary relevance
         these are the separable targets, for graded labels they are calibrated for ``"dcg"`` with
-        ``gain="linear"``. Objectives of the engine do not read it, and need the default.
+        ``gain="linear"``. Objectives of the engine take the default alone.
     query_weight : {"pairs", "documents", "equal"}, default="pairs"
         Weight of a query of n documents in the loss: n ** 2, n or 1. None leaves the sum of the
-        loss as it is. Objectives of the engine do not read it, and need the default.
+        loss as it is. Objectives of the engine take the default alone.
     engine : {"lightgbm", "xgboost", "sklearn"}, default=None
         Library of the trees. If None, the library whose objective `loss` names, else LightGBM if it
         is installed, else XGBoost, else scikit-learn, whose trees support every loss but train

@@ -124,9 +124,9 @@ def compare(
     most that of people alone. The larger one of the classical variance and HC2 is used, with n - 2
     degrees of freedom, and a residual variance of at least 3 / n of the variance of people's
     values, since a judge that is right on n queries may err on others. With ``empty="skip"`` the
-    mean is a ratio of two such means, linearized. By people alone are means of fewer than four
-    values, and those on which the judge does not vary, or varies by one query, or would make the
-    squared error four times as large at equal residuals.
+    mean is a ratio of two such means, linearized. People alone are used if they gave fewer than
+    four values, if those of the judge are constant or differ on a single query, or if the judge
+    would make the squared error four times as large at equal residuals.
 
     References
     ----------

@@ -110,11 +110,11 @@ class GuaranteedCutoff(RankerAround):
         it is at most `alpha` in expectation over new queries for this share of the draws of
         calibration queries at least, by the bound of Hoeffding and Bentkus [BAL21]_.
     by : {"target", "score", "depth"}, default="target"
-        Values that the threshold is about: the expected mass of a document, estimated by a
-        :class:`CalibratedRankerCV` whose target is the loss, which keeps the fewest documents that
-        a promise allows (of precision and "no_answer": probabilities of relevance); the scores of
-        the ranker; or the number of documents from the top. Documents of equal score are kept or
-        cut together.
+        Values that the threshold is about. "target": the expected mass of a document, estimated by
+        a :class:`CalibratedRankerCV` whose target is the loss (for "precision" and "no_answer", its
+        probability of relevance); if it is right, the fewest documents are kept. "score": scores of
+        the ranker. "depth": the number of documents from the top. Documents of equal score are kept
+        or cut together.
     relevance_level : float or None, default=1
         Documents with labels of at least this level are relevant. If None, labels must be 0 and 1.
         Not used by "dcg", "best" and measures.
@@ -315,7 +315,7 @@ class GuaranteedCutoff(RankerAround):
         """Return the target whose expectation is compared with the threshold."""
         return "relevant" if self._loss_name() in OTHERS else self.loss
 
-    def _calibrated(self, cv: Any = 5) -> CalibratedRankerCV:
+    def _calibrated(self, cv: Any) -> CalibratedRankerCV:
         """Return a ranker that estimates the target."""
         return CalibratedRankerCV(
             self.ranker,
@@ -328,7 +328,8 @@ class GuaranteedCutoff(RankerAround):
     def _fitted_to(self, rows: Rows) -> Any:
         if self.by != "target":
             return super()._fitted_to(rows)
-        ranker = self._calibrated()
+        # Of too few queries the threshold tells, in the user's terms.
+        ranker = self._calibrated(max(2, min(5, rows.queries.n_queries)))
         ranker._fit_values(rows.as_given(), rows.in_order(rows.y), rows.qid)  # noqa: SLF001
         return ranker
 

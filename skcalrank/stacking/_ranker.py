@@ -86,8 +86,9 @@ class StackingRanker(TableReader, _BaseComposition):
         read labels are fitted once, to all queries.) A number of folds, a splitter or an iterable
         of (train, test): every ranker is fitted to each training part, and again to all queries.
     normalize : {"pooled", "query"}, default="pooled"
-        "pooled": scores are divided by a spread that is learned in `fit`, and `predict` does not
-        need the qid. "query": scores of each query are scaled to mean 0 and standard deviation 1.
+        "pooled": scores are divided by a spread that is learned in `fit`, and `predict` needs the
+        qid only for a ranker that needs it, as the default one of features scaled within the query
+        does. "query": scores of each query are scaled to mean 0 and standard deviation 1.
     loss : str or Loss, default=None
         Loss of the weighted sum: "pairwise_logistic", "pairwise_squared", "pairwise_exponential",
         or an object of :mod:`skcalrank.losses` that depends on differences of scores alone. None:
@@ -112,7 +113,7 @@ class StackingRanker(TableReader, _BaseComposition):
     Attributes
     ----------
     rankers_ : list of rankers
-        The fitted rankers. Those of other libraries, and regressors, are `estimator_` of theirs.
+        The fitted rankers. Other libraries' rankers, and regressors, are their `estimator_`.
     names_ : list of str
         Names of the fitted rankers.
     named_rankers_ : Bunch
