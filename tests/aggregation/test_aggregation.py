@@ -21,7 +21,13 @@ from structures import (
     target_of,
 )
 
-from skcalrank import ClickSessions, PreferenceTarget, sample_comparisons
+from skcalrank import (
+    AggregatedRanker,
+    ClickSessions,
+    PreferenceTarget,
+    SpearmanRanker,
+    sample_comparisons,
+)
 from skcalrank.aggregation import (
     borda,
     bradley_terry,
@@ -116,6 +122,31 @@ def test_order_of_the_preferences_does_not_matter(name, matrices):
         np.testing.assert_allclose(
             RULES[name](a)[rows_of(a, i)], RULES[name](b)[rows_of(b, i)], atol=1e-9
         )
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("conditional", [False, True])
+@pytest.mark.parametrize("structure", [borda, win_rate, mean_log_odds])
+def test_equal_scores_are_equal_in_every_order_of_rows(structure, conditional, rng):
+    qid = np.repeat(np.arange(50), 6)
+    y = sample_comparisons(np.zeros(300), qid, n_comparisons=750, random_state=0)
+    order = rng.permutation(300)
+    scores, moved = np.empty(300), structure(y[order], conditional=conditional)
+    scores[order] = moved
+    expected = structure(y, conditional=conditional)
+    pairs = expected.reshape(50, 6)[:, :, None] - expected.reshape(50, 6)[:, None]
+    assert np.isclose(pairs, 0, atol=1e-12).sum() > 310
+    np.testing.assert_array_equal(pairs == 0, np.isclose(pairs, 0, atol=1e-12))
+    again = scores.reshape(50, 6)[:, :, None] - scores.reshape(50, 6)[:, None]
+    np.testing.assert_array_equal(np.sign(again), np.sign(pairs))
+
+
+def test_borda_counts_that_are_equal_share_their_positions():
+    winners, losers = [0, 0, 0, 1, 1, 1, 2, 2, 2, 2], [2, 3, 3, 2, 2, 2, 3, 3, 3, 3]
+    y = PreferenceTarget.from_comparisons(winners, losers, qid=[1] * 4)
+    assert AggregatedRanker("borda", SpearmanRanker()).fit(np.eye(4), y).targets_.tolist() == [
+        *(2.5, 2.5, 1.0, 0.0)
+    ]
 
 
 @every_pair_structure
