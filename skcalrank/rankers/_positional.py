@@ -115,11 +115,10 @@ class LeastSquaresRanker(PositionalRanker):
         - "linear": coefficients, which can be read, exported, and updated with more rows.
         - "gaussian": ``exp(-gamma |x - z|^2)`` of standardized features. `gamma` among 1/4, 1 and 4
           over the number of features and the penalty among .01, .1 and 1 are those of the best
-          measure in four draws of five folds of at most 1,000 rows, which are drawn by the numbers
-          of the rows. The model keeps the rows, of
-          which :meth:`predict` reads all, learns no chunks and has no coefficients, so that it is
-          neither exported nor explained. The fit takes a second for 1,000 to 3,000 rows, and 3
-          seconds and half a gigabyte for 5,000.
+          measure in four draws of five folds of at most 1,000 rows, drawn by the row numbers. The
+          model keeps the rows, of which :meth:`predict` reads all, learns no chunks and has no
+          coefficients, so that it is neither exported nor explained. The fit takes a second for
+          1,000 to 3,000 rows, and 3 seconds and half a gigabyte for 5,000.
         - "auto": the better one of "linear" and "gaussian" by the same folds; above 5,000 rows
           "linear", with a warning.
         - None: "auto" where that is no error and 100 to 3,000 rows have a weight: of fewer rows
