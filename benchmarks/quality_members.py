@@ -40,7 +40,8 @@ test queries, its mixture by least squares, and ``BoostedRanker(n_models=2)``. T
 ---
 
 Afterwards: few queries were run on ten of the sixteen sets, for want of time, a number that was
-settled before any of these figures was seen.
+settled before any of these figures was seen. The package reads what was found on these ten, 30
+queries. All sixteen were run later, for version 0.4.0; on them the rule finds 5.
 
 Gain 2^y - 1; queries without a relevant document are left out.
 """

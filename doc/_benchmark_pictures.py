@@ -193,7 +193,7 @@ def members_few():
     _, axes = plt.subplots(figsize=(7, 3), layout="constrained")
     for row in table["rows"][:-1]:
         axes.plot(at, [_numbers(cell)[0] for cell in row[1:]], color="0.8", linewidth=1)
-    _line(axes, at, table["rows"][-1][1:], label="mean of ten sets (gray: each set)")
+    _line(axes, at, table["rows"][-1][1:], label="mean of the sets (gray: each set)")
     axes.axhline(0, color="0.5", linewidth=1)
     axes.set(xscale="log", xlabel="training queries", ylabel="difference in NDCG@10")
     axes.set_xticks(at, at)
