@@ -9,7 +9,7 @@ from ..columns import tables, texts
 from ..columns.arrays import num_samples
 from ..columns.types import Array, ArrayLike, Axes, Estimator, Floats, Ints, Matrix, Self
 from ..data import check, plain
-from ..inspection import ScoreExplanation, explain_scores
+from ..inspection import Explained, ScoreExplanation, explain_scores
 from ._base import Display, literal, styled
 
 # Most rows and columns of cells with a number, and the share of the largest that is a dark color.
@@ -191,7 +191,7 @@ class TopContributionsDisplay(Display):
         """
         cls._check_support("from_estimator")
         check.count("k", k)
-        n_rows, qid = num_samples(X), check.of_one_query(qid, X)
+        n_rows, qid = num_samples(X), Explained.of(estimator, X, qid, None).qid
         check.row_order(X=X, qid=qid, item_names=item_names)
         rows, labels = _rows_of_query(query, qid, n_rows), tables.labels_of(X)
         item_names = labels if item_names is None else item_names

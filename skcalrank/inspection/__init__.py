@@ -3,7 +3,7 @@
 from ._explanation import Explanation
 from ._fixed_queries import FixedQueries
 from ._order import explain_order
-from ._parts import parts_of
+from ._parts import Explained, parts_of
 from ._permutation import PermutationImportance, query_permutation_importance
 from ._scores import ScoreExplanation, explain_scores
 

@@ -37,7 +37,7 @@ def explain_order(
 
     Parameters
     ----------
-    ranker : fitted ranker, or a pipeline or search of a ranker
+    ranker : fitted ranker, or a pipeline, search or host of a ranker
         A ranker with a linear score (``coef_``), a :class:`~skcalrank.BoostedRanker`, a ranker of
         documents around trees of scikit-learn, such as ``HistGradientBoostingRegressor()``, or a
         :class:`~skcalrank.TabularRanker` or other stack of these. In a pipeline, the features are
@@ -54,11 +54,12 @@ def explain_order(
     qid : array-like of shape (n_rows,) or scalar, default=None
         Query of each row; a scalar means that all rows are one query. Required if the ranker was
         fitted with a qid, and `second` is None or the ranker is a stack, of which X then must have
-        the whole query.
+        the whole query. A :class:`~skcalrank.pipeline.HostedRanker` may find it in X.
     instance : int or label, default=None
         In the label-ranking form, row of the instance whose items are compared.
     feature_names : array-like of str of shape (d,), default=None
-        Names of the columns of X. If None, the names seen in `fit`, else x0, x1, ...
+        Names of the columns of X, that of a host's queries included. If None, the names seen in
+        `fit`, else x0, x1, ...
 
     Returns
     -------

@@ -10,6 +10,7 @@ from ..columns import arrays, tables
 from ..columns.arrays import num_samples
 from ..columns.types import Array, Floats, Ints, Self
 from ..data import Queries, check, inside, is_lazy, transform_rows
+from ..pipeline import hosted_rows
 from ..trees import has_tree_parts, tree_parts
 
 # Largest error of a score that counts as linear in the features, relative to its terms.
@@ -31,16 +32,25 @@ class Explained(NamedTuple):
 
     @classmethod
     def of(cls, ranker: Any, X: Any, qid: Any, names: Any) -> Self:
-        """Return what a ranker gets of rows, which must be in memory."""
+        """Return what a ranker gets of rows, which must be in memory.
+
+        A host that finds the queries in a column leaves that column and its name out.
+        """
         if is_lazy(X):
             raise ValueError(
                 "X must be in memory, got a dask collection. Compute the rows of the query and "
                 "pass these only."
             )
         check.row_order(X=X, qid=qid)
-        qid, steps = check.of_one_query(qid, X), []
-        check_is_fitted(ranker)
+        qid = check.of_one_query(qid, X)
+        steps: list[Any] = []
         while True:
+            if getattr(ranker, "qid_column", None) is not None:
+                check_is_fitted(ranker)
+                outer = cls(ranker, steps, X, qid, names)
+                names = np.delete(outer.features(ranker.n_features_in_), ranker.column_)
+                X, qid = hosted_rows(ranker, outer.rows(np.arange(num_samples(X))), qid)
+                steps = []
             if (inner := inside(ranker)) is not None:
                 ranker = inner
             elif hasattr(ranker, "steps"):
@@ -118,6 +128,7 @@ def _refuse_nonlinear(ranker: Any, X: Any, gaps: Floats) -> None:
 
 def adds_parts(ranker: Any, of_documents: bool = True) -> bool:
     """Return whether a ranker adds up parts of its own; raise unless it does or is linear."""
+    check_is_fitted(ranker)
     of_trees = of_documents and has_tree_parts(getattr(ranker, "estimator_", None))
     if of_trees or hasattr(ranker, "contributions"):
         return True

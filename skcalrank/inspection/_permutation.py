@@ -11,6 +11,7 @@ from ..columns.types import ArrayLike, Estimator, Floats, Ints, Labels, Seed
 from ..data import Queries, check
 from ..measures import Measure
 from ..metrics import measure_score, predict_with_queries
+from ._parts import Explained
 
 
 class PermutationImportance(NamedTuple):
@@ -86,7 +87,8 @@ def query_permutation_importance(
     y : array-like of shape (n_rows,)
         Relevances, higher is better. May be a :class:`~skcalrank.RankingTarget`.
     qid : array-like of shape (n_rows,), default=None
-        Query of each row. If None, that of `y`, or all rows are one query.
+        Query of each row. If None, that of `y` or of a column that a host reads, or all rows are
+        one query.
     measure : str or Measure, default="ndcg@10"
         What is lost.
     groups : dict of list, default=None
@@ -126,7 +128,7 @@ def query_permutation_importance(
     >>> found.names, (found.importances > found.errors).tolist()
     (['first half', 'second half'], [True, True])
     """
-    qid = check.carried_qid(y, qid, X=X)
+    qid = Explained.of(ranker, X, check.carried_qid(y, qid, X=X), None).qid
     if not (isinstance(X, np.ndarray) or tables.is_frame(X)):
         raise ValueError(
             f"X must be an array or a frame of pandas or polars, got {type(X).__name__}."

@@ -79,15 +79,16 @@ def explain_scores(
 
     Parameters
     ----------
-    ranker : fitted ranker, or a pipeline or search of a ranker
+    ranker : fitted ranker, or a pipeline, search or host of a ranker
         A ranker that :func:`explain_order` explains, fitted to documents.
     X : array-like or sparse matrix of shape (n_rows, d)
         Documents of whole queries.
     qid : array-like of shape (n_rows,) or scalar, default=None
         Query of each row; a scalar means that all rows are one query. Required if the ranker was
-        fitted with a qid.
+        fitted with a qid, unless a :class:`~skcalrank.pipeline.HostedRanker` finds it in X.
     feature_names : array-like of str of shape (d,), default=None
-        Names of the columns of X. If None, the names seen in `fit`, else x0, x1, ...
+        Names of the columns of X, that of a host's queries included. If None, the names seen in
+        `fit`, else x0, x1, ...
 
     Returns
     -------
@@ -128,7 +129,7 @@ def explain_scores(
             "ranker must rank documents, got one that was fitted in the label-ranking form. "
             "explain_order(ranker, X, item, instance=row) explains the place of an item."
         )
-    if qid is None and ranker.record_.has_qid:
+    if explained.qid is None and ranker.record_.has_qid:
         raise MissingQidError(
             "qid must be given to compare rows with their queries, since the ranker was fitted "
             "with a qid, got None. Pass qid=qid, or qid=0 if all rows are one query."

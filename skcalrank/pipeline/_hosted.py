@@ -332,6 +332,11 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
         return self._of_columns(self._call("contributions", X, qid))
 
 
+def hosted_rows(host: HostedRanker, X: Any, qid: Any) -> Any:
+    """Return the features and the qid that the ranker of a fitted host gets."""
+    return host._read(X, None, qid)  # noqa: SLF001
+
+
 def _refuse_others(stated: dict[str, Any], n_rows: int) -> None:
     """Raise unless all statements of the queries are the same."""
     (first, codes), *others = [(k, check.queries(qid, n_rows).codes) for k, qid in stated.items()]

@@ -9,8 +9,11 @@ from boosting_cases import ENGINES, boosted
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skcalrank import (
     ExternalRanker,
@@ -23,10 +26,15 @@ from skcalrank import (
 )
 from skcalrank.calibration import calibration_of
 from skcalrank.data import MissingQidError
-from skcalrank.displays import TrainingCurveDisplay
+from skcalrank.displays import (
+    ContributionDisplay,
+    ImportanceDisplay,
+    TopContributionsDisplay,
+    TrainingCurveDisplay,
+)
 from skcalrank.evaluation import rank_frame
 from skcalrank.export import to_elasticsearch, to_engine, to_json, to_sql
-from skcalrank.inspection import explain_order
+from skcalrank.inspection import explain_order, explain_scores, query_permutation_importance
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import HostedRanker, QueryPipeline, make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
@@ -424,6 +432,95 @@ def test_tools_see_the_ranker_inside(problem):
     pd.testing.assert_frame_equal(frame, rank_frame(hosted.ranker_, X, qid, k=3))
 
 
+def searched(host):
+    return GridSearchCV(host, {}, cv=GroupKFold(2), scoring=lambda *_: 0.0)
+
+
+SAME = StandardScaler(with_mean=False, with_std=False)
+WRAPPED = {
+    "host": lambda host: host,
+    "search": searched,
+    "frozen": FrozenEstimator,
+    "host of a host": HostedRanker,
+    "pipeline": lambda host: Pipeline([("same", SAME), ("host", host)]),
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED)
+@pytest.mark.parametrize("ranker", [r for name, r in RANKERS.items() if name != "ExternalRanker"])
+def test_explanations_leave_the_column_out(problem, ranker, wrap):
+    X, y, qid = problem
+    table = with_column(X, qid, 2)
+    host = HostedRanker(ranker, qid_column=2)
+    estimator = wrap(host.fit(table, y) if wrap is FrozenEstimator else host)
+    estimator.fit(table, y, **({"groups": qid} if wrap is searched else {}))
+    expected = explain_scores(clone(ranker).fit(X, y, qid), X, qid)
+    for stated in (None, qid, qid.astype(str)):
+        found = explain_scores(estimator, table, stated)
+        np.testing.assert_allclose(found.contributions, expected.contributions, atol=1e-9)
+        np.testing.assert_allclose(found.scores, estimator.predict(table), atol=1e-9)
+        for options in ({}, {"second": 2}):
+            one = explain_order(estimator, table, 1, qid=stated, **options)
+            parts = expected.contributions[1] - (expected.contributions[2] if options else 0)
+            np.testing.assert_allclose(one.contributions, parts, atol=1e-9)
+    assert found.feature_names.tolist() == ["x0", "x1", "x3", "x4", "x5", "x6"]
+    named = explain_scores(estimator, table, feature_names=[*"abcdefg"])
+    assert named.feature_names.tolist() == [*"abdefg"]
+    with pytest.raises(ValueError, match=r"7 names|number of features \(7\)"):
+        explain_scores(estimator, table, feature_names=[*"abdefg"])
+    with pytest.raises(ValueError, match="qid and qid_column=2 must state the same queries"):
+        explain_scores(estimator, table, 0)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "form"),
+    [
+        (NDCGRanker(), "frame"),
+        (RANKERS["pipeline"], "frame"),
+        (small_boosted(), "frame"),
+        (small_boosted(), "records"),
+    ],
+)
+def test_explanations_and_displays_of_tables_with_text_as_queries(problem, ranker, form):
+    pytest.importorskip("matplotlib")
+    X, y, qid = problem
+    names = [f"f{k}" for k in range(D)]
+    frame = pd.DataFrame(X, columns=names).assign(search=[f"q{number}" for number in qid])
+    table = frame if form == "frame" else frame.to_dict("records")
+    hosted = HostedRanker(ranker, qid_column="search").fit(table, y)
+    alone = clone(ranker).fit(frame[names], y, frame["search"])
+    found, expected = explain_scores(hosted, table), explain_scores(alone, frame[names], qid)
+    assert found.feature_names.tolist() == expected.feature_names.tolist() == names
+    np.testing.assert_allclose(found.contributions, expected.contributions, atol=1e-9)
+    of_one = explain_scores(hosted, table[:N_DOCUMENTS], 0)  # a scalar is one query
+    np.testing.assert_allclose(of_one.contributions, found.contributions[:N_DOCUMENTS], atol=1e-9)
+    bars = ImportanceDisplay.from_estimator(hosted, table)
+    np.testing.assert_allclose(bars.importances, expected.importances, atol=1e-9)
+    order = ContributionDisplay.from_estimator(hosted, table, 1).explanation
+    of_row = dict.fromkeys(names, 0.0) | dict(zip(order.feature_names, order.contributions))
+    np.testing.assert_allclose([*of_row.values()], found.contributions[1], atol=1e-9)
+    for query, start in (({}, 0), ({"query": "q1"}, N_DOCUMENTS)):
+        cells = TopContributionsDisplay.from_estimator(hosted, table, k=3, **query)
+        best = start + np.argsort(-found.scores[start : start + N_DOCUMENTS], kind="stable")[:3]
+        assert cells.item_names.tolist() == best.tolist()
+        np.testing.assert_allclose(cells.contributions, found.contributions[best], atol=1e-9)
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_the_column_states_the_queries_whose_rows_are_shuffled(problem, place):
+    X, y, qid = problem
+    table = with_column(X, qid, place)
+    hosted = HostedRanker(RANKERS["pipeline"], qid_column=place).fit(table, y)
+    found = query_permutation_importance(hosted, table, y, random_state=0)
+    expected = query_permutation_importance(hosted.ranker_, X, y, qid, random_state=0)
+    assert found.of_queries.shape == (D + 1, N_QUERIES)
+    assert not np.nansum(np.abs(found.of_queries[place]))
+    stated = query_permutation_importance(hosted, table, y, qid, random_state=0)
+    np.testing.assert_array_equal(found.of_queries, stated.of_queries)
+    if place:  # the columns before it are shuffled as without it
+        np.testing.assert_allclose(found.of_queries[:place], expected.of_queries[:place])
+
+
 def test_exports_are_those_of_the_ranker(problem):
     X, y, qid = problem
     names = [f"f{k}" for k in range(D)]
@@ -431,8 +528,7 @@ def test_exports_are_those_of_the_ranker(problem):
     for ranker in (NDCGRanker(), small_boosted()):
         hosted = HostedRanker(ranker, qid_column="search").fit(table, y)
         alone = clone(ranker).fit(table[names], y, qid)
-        search = GridSearchCV(clone(hosted), {}, cv=GroupKFold(2), scoring=lambda *_: 0.0)
-        for fitted in (hosted, search.fit(table, y, groups=qid)):
+        for fitted in (hosted, searched(clone(hosted)).fit(table, y, groups=qid)):
             assert to_json(fitted) == to_json(alone)
             assert to_elasticsearch(fitted, "m") == to_elasticsearch(alone, "m")
             assert to_json(fitted, feature_names=[*"abcdefg"]) == to_json(
