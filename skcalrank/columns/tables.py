@@ -140,14 +140,13 @@ def beside(X: Any, values: Floats, names: list[str]) -> Any:
 
 
 def refuse_categories(X: Any) -> None:
-    """Raise ValueError if columns of a frame are not numeric; the message names the columns."""
-    if not is_frame(X):
-        return
-    unusable = [name for name, values in _named_columns(X) if _numbers_in(values) is None]
-    if unusable:
+    """Raise ValueError for dicts, and for columns that are not numeric, which it names."""
+    columns = _named_columns(X) if is_frame(X) else ()
+    unusable = [repr(name) for name, values in columns if _numbers_in(values) is None]
+    if unusable or is_records(X):
+        among = f"categories, text or dates in {', '.join(unusable)}" if unusable else "dicts"
         raise ValueError(
-            f"X must hold numbers, got categories, text or dates in "
-            f"{', '.join(map(repr, unusable))}. Use TabularRanker or BoostedRanker, which read "
+            f"X must hold numbers, got {among}. Use TabularRanker or BoostedRanker, which read "
             "them, or make numbers of them, as make_query_pipeline(LinearColumns(), ranker) does."
         )
 

@@ -28,8 +28,8 @@ from skcalrank import (
 )
 from skcalrank.data import CutQueriesWarning, NotAMeanWarning
 from skcalrank.linear_model import GramRidge
-from skcalrank.pipeline import make_query_pipeline
-from skcalrank.preprocessing import LinearColumns
+from skcalrank.pipeline import HostedRanker, make_query_pipeline
+from skcalrank.preprocessing import LinearColumns, QueryScaler
 from skcalrank.structured import LowRankLossClassifier
 
 pandas = pytest.importorskip("pandas")
@@ -311,6 +311,29 @@ def test_a_linear_ranker_names_the_columns_to_encode(ranker, kind, table, y, qid
     numbers = table.assign(shop=pandas.Categorical([1] * len(y)))[["price", "shop"]]
     with pytest.raises(ValueError, match="categories, text or dates in 'shop'"):
         ranker.fit(numbers, y, qid)
+
+
+@pytest.mark.parametrize("ranker", [*LINEAR, make_query_pipeline(QueryScaler(), NDCGRanker())])
+def test_a_ranker_of_numbers_tells_what_reads_dicts(ranker, table, y, qid):
+    table = table[["price"]].assign(search=[f"q{number}" for number in qid])
+    records = table.to_dict("records")
+    prices = [{"price": row["price"]} for row in records]
+    said = (
+        r"^X must hold numbers, got dicts\. Use TabularRanker or BoostedRanker, which read them, .*"
+    )
+    with pytest.raises(ValueError, match=said):
+        clone(ranker).fit(prices, y, qid)
+    fitted = clone(ranker).fit(table[["price"]], y, qid)
+    hosted = HostedRanker(ranker, qid_column="search")
+    with pytest.raises(ValueError, match=said):
+        hosted.fit(records, y)
+    hosted.fit(table, y)
+    for n_rows in (1, len(y)):
+        with pytest.raises(ValueError, match=said):
+            fitted.predict(prices[:n_rows], qid[:n_rows])
+        with pytest.raises(ValueError, match=said):
+            hosted.predict(records[:n_rows])
+    make_query_pipeline(LinearColumns(), ranker).fit(prices, y, qid)  # the other remedy
 
 
 @pytest.mark.parametrize("ranker", LINEAR, ids=str)
