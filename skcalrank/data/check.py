@@ -752,6 +752,14 @@ def cutoff(k: Any, name: str = "k") -> None:
         count(name, k, "or None for all documents")
 
 
+def cutoff_of(name: str) -> int | None:
+    """Return the cutoff in a name such as "ndcg@10", None without one; raise unless it is one."""
+    k = name.partition("@")[2]
+    if k and not (k.isascii() and k.isdecimal() and int(k)):
+        raise ValueError(f"The cutoff after @ must be an integer >= 1, got {name!r}.")
+    return int(k) if k else None
+
+
 def time_limit(seconds: float | None) -> None:
     """Raise ValueError unless a time limit is None or a positive number of seconds."""
     if seconds is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
@@ -285,14 +284,12 @@ def run_measures(measures: Any, relevance_level: float, gain: str = "linear") ->
 
 
 def _run_measure(measure: str, level: float, gain: str) -> _OfRun:
-    name, _, k = measure.partition("@") if isinstance(measure, str) else ("", "", "")
+    name = measure.partition("@")[0] if isinstance(measure, str) else ""
     if measure == "bpref":
         _check_level(level)
         return partial(JudgedRun.bpref, level=level)
     if name == "judged":
-        if not re.fullmatch(r"[1-9]\d*|", k):
-            raise ValueError(f"The cutoff after @ must be an integer >= 1, got {measure!r}.")
-        return partial(JudgedRun.share_judged, k=int(k) if k else None)
+        return partial(JudgedRun.share_judged, k=check.cutoff_of(measure))
     known = [top_only for top_only, cls in MEASURES.items() if cls.top_only]
     if isinstance(measure, str) and name not in MEASURES:
         raise unknown_measure(measure, [*known, *JUDGED_MEASURES])

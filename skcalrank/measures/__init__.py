@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from inspect import isclass
 from typing import Any
 
+from ..data import check
 from ._base import Measure, PairMeasure, PositionalMeasure
 from ._conventions import CONVENTIONS, get_convention
 from ._dcg import DCG, NDCG
@@ -149,9 +150,7 @@ def get_measure(
     if match[2] is not None:
         if not cls.has_cutoff:
             raise ValueError(f"{cls.name} has no cutoff, got {measure!r}. Leave @{match[2]} out.")
-        if not match[2].isdigit():
-            raise ValueError(f"The cutoff after @ must be an integer >= 1, got {measure!r}.")
-        k = int(match[2])
+        k = check.cutoff_of(measure)
         if options.setdefault("k", k) != k:
             raise ValueError(
                 f"k must be {k} for {measure!r}, got k={options['k']!r}. Leave one out."

@@ -65,7 +65,7 @@ def get_factors(factors: str | Factors | tuple[Any, Any]) -> Factors:
             "factors must be a name, Factors, or a pair of functions of labels and of predictions, "
             f"got {factors!r}."
         )
-    name, _, cutoff = factors.partition("@")
-    has_cutoff = name == "hit" and cutoff.isdecimal()
-    check.option("factors", name if has_cutoff else factors, FACTORS)
-    return FACTORS[name](int(cutoff)) if has_cutoff else FACTORS[name]()
+    if factors.startswith("hit@") and (k := check.cutoff_of(factors)):
+        return HitLoss(k)
+    check.option("factors", factors, FACTORS)
+    return FACTORS[factors]()

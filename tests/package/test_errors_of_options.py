@@ -198,7 +198,12 @@ TABLE = {
     "k zero in fit": (lambda: fit(NDCGRanker(k=0)), ValueError, "'k' .*Got 0"),
     "k zero in top_k": (lambda: fit().top_k(X, QID, k=0), ValueError, "k must be .*got 0"),
     "k of a measure without": (lambda: metrics.auc_score(Y, S, k=3), ValueError, "no cutoff, got"),
-    "@0": (lambda: get_scorer("ndcg@0"), ValueError, "k must be .*got 0"),
+    "@0": (lambda: get_scorer("ndcg@0"), ValueError, "after @ must be .*'ndcg@0'"),
+    "@ with other digits": (
+        lambda: get_scorer("ndcg@\u0662"),
+        ValueError,
+        "after @ must be .*'ndcg@\u0662'",
+    ),
     "@ten": (lambda: get_scorer("ndcg@ten"), ValueError, "integer.*ndcg@ten"),
     "@ where there is none": (lambda: get_scorer("auc@3"), ValueError, "auc has no cutoff"),
     "half-life one": (

@@ -328,7 +328,12 @@ def test_errors_of_labels_and_of_the_argmin():
 def test_names_of_factors():
     assert get_factors("hamming") == OrderHamming()
     assert isinstance(get_factors((np.abs, np.abs)), Factors)
-    for name in ("hit@", "hit@two", "hit@-1", "hit@2.5"):
+    assert get_factors("hit@02") == HitLoss(2) == HitLoss(get_measure("hit@02").k)
+    for name in ("hit@two", "hit@-1", "hit@2.5", "hit@0", "hit@\u00b2", "hit@\u0662"):
+        for get in (get_factors, get_measure):
+            with pytest.raises(ValueError, match=f"cutoff after @ must be .* >= 1, got '{name}'"):
+                get(name)
+    for name in ("hit@", "hamming@2"):
         with pytest.raises(ValueError, match=f"factors must be one of .*got '{name}'"):
             get_factors(name)
 
