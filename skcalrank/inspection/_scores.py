@@ -87,8 +87,7 @@ def explain_scores(
         Query of each row; a scalar means that all rows are one query. Required if the ranker was
         fitted with a qid, unless a :class:`~skcalrank.pipeline.HostedRanker` finds it in X.
     feature_names : array-like of str of shape (d,), default=None
-        Names of the columns of X, that of a host's queries included. If None, the names seen in
-        `fit`, else x0, x1, ...
+        Names of the columns of X, as in :func:`explain_order`.
 
     Returns
     -------
