@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from ..columns.types import Bools, Floats, Ints, Self
 from ._statistics import Moments, snapped
@@ -13,6 +14,9 @@ _FIRST_STEP = 0.1
 
 # Draws, of many items fewer, and items that are compared at a time.
 _N_DRAWS, _MANY_ITEMS, _BLOCK = 2000, 300, 128
+
+# Beyond a quantile of random signs there must be more than this number.
+_FEW_SIGNS = 8
 
 #: With fewer degrees of freedom draws would be infinite.
 LEAST_FREEDOM = 0.5
@@ -96,14 +100,16 @@ def told_apart_by_signs(
     `spread` holds the standard errors of the differences, 0 of those that tell nothing. With each
     draw they are computed anew, as t-tests do.
     """
-    n = len(residuals)
+    n, m = residuals.shape
     # In double precision, since close columns have differences that single would round away.
     draws = residuals.T @ rng.choice(np.array([-1.0, 1.0]), size=(n, _N_DRAWS))
     draws /= n * np.sqrt(n - 1)
     share = np.maximum(_largest(draws, spread, np.where(spread > 0, 0.0, -np.inf)), 0.0)
     t = share * np.sqrt((n - 1) / np.maximum(1 - share**2, 1e-12))
     gap = means[:, None] - means
-    return (spread > 0) & (gap > _quantile(t, error) * spread)
+    # A common factor of -1 changes nothing, so that there are 2^(n - 1) signs.
+    critical = _critical(t, error, m, n - 1, _FEW_SIGNS * max(2.0 ** (1 - n), 1 / _N_DRAWS))
+    return (spread > 0) & (gap > critical * spread)
 
 
 def _largest(draws: Floats, spread: Floats, margin: Floats) -> Floats:
@@ -124,6 +130,16 @@ def _largest(draws: Floats, spread: Floats, margin: Floats) -> Floats:
                 gaps *= inverse[item, others, None]
                 np.maximum(out, gaps.max(axis=0), out=out)
     return out.astype(np.float64)
+
+
+def _critical(largest: Floats, error: float, m: int, freedom: float, least: float) -> float:
+    """Return what standardized differences of m items exceed with probability `error`.
+
+    It is at least what that of one pair exceeds, and of errors up to `least`, for which draws are
+    too few, at least Bonferroni's bound for all pairs.
+    """
+    n_tests = m * (m - 1) if error <= least else 2
+    return max(_quantile(largest, error), float(stats.t.isf(error / n_tests, freedom)))
 
 
 def _quantile(largest: Floats, error: float) -> float:
