@@ -44,7 +44,8 @@ class ScoreDifference(NamedTuple):
         Probability that the first item wins, with a tie as half of a win, or with
         ``ties="davidson"`` without ties; NaN without votes.
     separated : bool or None
-        Whether the rank sets, which hold for all pairs at once, tell the two apart; None without.
+        Whether the rank sets, which hold for all pairs at once, tell the two apart, for which the
+        interval must exclude 0; None without.
     """
 
     difference: float
@@ -189,7 +190,7 @@ class Leaderboard:
         else:
             error = self.gap_errors[i, j]
         gap, divisor = float(self.scores[i]) - float(self.scores[j]), float(error) or np.nan
-        reach = float(stats.t.ppf((1 + self.confidence_level) / 2, self.freedom[i])) * divisor
+        reach = float(stats.t.isf((1 - self.confidence_level) / 2, self.freedom[i])) * divisor
         p = 2 * stats.t.sf(abs(gap) / divisor, self.freedom[i])
         if not error and self.columns["rank"][i] == self.columns["rank"][j]:
             p = 1.0
@@ -505,7 +506,7 @@ def _board(
     """
     (factor, offset), score, group = unit, scored["score"], counts["group"]
     order = np.lexsort((-score, group))
-    reach = stats.t.ppf((1 + confidence_level) / 2, freedom) * error
+    reach = stats.t.isf((1 - confidence_level) / 2, freedom) * error
     with np.errstate(over="ignore"):
         columns = {
             "item": scored["item"],

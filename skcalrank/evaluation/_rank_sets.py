@@ -85,8 +85,8 @@ def told_apart(
     above = np.zeros((m, m), dtype=bool)
     while True:
         largest = _largest(draws, spread, np.where(above, -np.inf, margin))
-        critical = _quantile(largest, (1 - _FIRST_STEP) * error)
-        now = (gap > max(critical, 0.0) * spread) & (margin > -np.inf)
+        critical = _critical(largest, (1 - _FIRST_STEP) * error, m, freedom, 1 / n_draws)
+        now = (gap > critical * spread) & (margin > -np.inf)
         if (now <= above).all():
             return above
         above |= now

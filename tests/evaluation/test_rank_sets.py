@@ -12,13 +12,14 @@ from skcalrank.evaluation import compare_values, rank_sets
 pd = pytest.importorskip("pandas")
 
 
-def board_of(gaps, n=400, seed=0):
+def board_of(gaps, n=400, seed=0, level=0.95):
     """A leaderboard of votes between all pairs of items."""
     rng = np.random.default_rng(seed)
     i, j = (np.repeat(of, n) for of in np.triu_indices(len(gaps), 1))
     won = rng.random(len(i)) < 1 / (1 + np.exp(gaps[j] - gaps[i]))
     names = np.array(list("abcdefgh"))
-    return leaderboard(pd.DataFrame({"model_a": names[i], "model_b": names[j], "winner": won}))
+    votes = pd.DataFrame({"model_a": names[i], "model_b": names[j], "winner": won})
+    return leaderboard(votes, confidence_level=level)
 
 
 def test_blocks_of_items_are_told_apart_and_equal_items_are_not():
@@ -200,6 +201,26 @@ def test_few_signs_of_rows_are_no_quantile(n, m, level, most):
     rng = np.random.default_rng(0)
     tables = rng.normal(size=(200, n, m))
     assert sum(rank_sets(of, confidence_level=level).above.any() for of in tables) <= most
+
+
+LEVELS = [0.5, 0.9, 0.95, 0.99, 0.997, 0.999, 0.999999, 1 - 1e-12, 1 - 2**-53]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_who_is_told_apart_has_an_interval_without_0_and_a_small_p_value(level):
+    six = [[0.7, 0.4], [0.6, 0.5], [0.9, 0.6], [0.8, 0.5], [0.7, 0.3], [0.8, 0.6]]
+    tables = [six, *(made_table(n, m, n) for n in (5, 8, 12, 40) for m in (2, 4))]
+    boards = [rank_sets(table, confidence_level=level) for table in tables]
+    boards += [board_of(0.6 * np.arange(5), n, level=level) for n in (20, 400)]
+    n_apart = 0
+    for board in boards:
+        for i, j in zip(*np.nonzero(board.above)):
+            gap = board.difference(board.items[i], board.items[j])
+            assert gap.separated
+            assert gap.low > 0
+            assert gap.p < 1 - level
+            n_apart += 1
+    assert n_apart > 10 or level > 0.999999
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e-40, 1e-12, 1e12, 1e40, 1e160, 1e300])
