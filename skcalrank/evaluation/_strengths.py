@@ -19,11 +19,12 @@ MOST_DENSE = 2000
 # Newton's method ends at a step of this size, so that what is left is its square.
 _SMALL_STEP, _MOST_STEPS = 1e-7, 200
 
-# Scores of a covariate, in units of its root mean square, that only a separation reaches.
+# Score of a covariate, in units of its root mean square, and of all covariates of a vote, that only
+# a separation reaches together: beside an order effect the former may cancel, one vote may be far.
 _SEPARATED = 30.0
 
-# Share of the curvature of a covariate below which it is a combination of others.
-_COLLINEAR = 1e-9
+# Share of the curvature of a covariate below which it is a combination of items, or of others.
+_OF_ITEMS, _COLLINEAR = 1e-9, 1e-12
 
 # Random signs of the scores of clusters, and how many are solved for at a time.
 _N_SIGNS, _BLOCK, _ROUGH = 640, 32, 1e-4
@@ -188,32 +189,40 @@ class Regression:
         change of a row, so that the likelihood grows in every step.
         """
         m, k = len(self.group), self.covariates.shape[1]
-        theta, eta = np.zeros(m + k + self.has_ties), np.zeros(len(self.first))
-        sizes = [
-            np.sqrt(column @ column / max(np.count_nonzero(column), 1))
-            for column in self.covariates.T
-        ]
+        theta, step, sizes = np.zeros((3, m + k + self.has_ties))
+        eta = np.zeros(len(self.first))
+        for number, column in enumerate(self.covariates.T, m):
+            sizes[number] = np.sqrt(column @ column / max(np.count_nonzero(column), 1))
         for number in range(_MOST_STEPS):
             law = self.law(eta, theta[m + k :])
             curvature = self.curvature(law)
             if not number:
                 self._check_identified(curvature)
-            step = curvature.solve(self.gradient(law))
+            try:
+                step = curvature.solve(self.gradient(law))
+            except linalg.LinAlgError as error:
+                if not k:
+                    raise
+                raise self._separation(step * sizes) from error
             along = self.linear(step)
             change = np.abs(along).max() + np.abs(step[m + k :]).sum()
             length = np.log1p(change) / change if change else 1.0
             theta += length * step
             eta += length * along
-            far = np.abs(theta[m : m + k]) * sizes
-            if k and (far.max() > _SEPARATED or number == _MOST_STEPS - 1):
-                raise ValueError(
-                    f"Covariate {self.names[np.argmax(far)]!r} must not decide votes, got one "
-                    "that does: beside the scores it is always on the side of the winner, so that "
-                    "its coefficient is infinite. Leave it out."
-                )
+            far = np.abs(theta * sizes).max(), np.abs(self.covariates @ theta[m : m + k]).max()
+            if min(far) > _SEPARATED or (k and number == _MOST_STEPS - 1):
+                raise self._separation(step * sizes)
             if change < _SMALL_STEP:
                 break
         return theta, curvature
+
+    def _separation(self, step: Floats) -> ValueError:
+        """Return the error of covariates that decide votes; the last step goes along them."""
+        name = self.names[np.argmax(np.abs(step)) - len(self.group)]
+        return ValueError(
+            f"Covariate {name!r} must not decide votes, got one that does: beside the scores it is "
+            "always on the side of the winner, so that its coefficient is infinite. Leave it out."
+        )
 
     def _check_identified(self, curvature: Curvature) -> None:
         """Raise for covariates that are a combination of the items and of other covariates."""
@@ -232,7 +241,7 @@ class Regression:
                 raise ValueError(
                     f"Covariate {name!r} must differ from 0, got 0 in all votes: drop it."
                 )
-            if rest[number, number] < _COLLINEAR:
+            if rest[number, number] < _OF_ITEMS:
                 raise ValueError(
                     f"Covariate {name!r} must vary between votes of the same items, got the "
                     "difference of a number of each item: leave it out, the scores hold it."

@@ -33,6 +33,7 @@ def made(seed=0, n=600, share=0.3, slope=0.4, order=0.2, users=40):
 
 
 VOTES = made()
+FEW = np.arange(len(VOTES)) < 5
 REGRESSION = {"covariates": ["z", "x"], "order_effect": True}
 CASES = [
     {},
@@ -205,6 +206,21 @@ def test_covariates_of_any_size(factor, scale):
     numbers = estimates.columns[1:]
     estimates.loc[0, numbers] = (estimates.loc[0, numbers] * factor).astype(float)
     pd.testing.assert_frame_equal(estimates, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+@pytest.mark.parametrize("far", [-100, 300, 1e5])
+def test_covariates_far_from_0_move_the_order_effect_alone(far, ties):
+    options = {**REGRESSION, "ties": ties, "cluster": "user"}
+    expected = leaderboard(VOTES, **options)
+    board = leaderboard(VOTES.assign(z=VOTES["z"] + far), **options)
+    np.testing.assert_allclose(board.scores, expected.scores, rtol=1e-8)
+    np.testing.assert_allclose(board.columns["error"], expected.columns["error"], rtol=1e-3)
+    (z, x, order), theirs = (
+        np.array([row[1:3] for row in of.estimates[:3]]) for of in (board, expected)
+    )
+    np.testing.assert_allclose([z[0], x[0], order[0] + far * z[0]], theirs[:, 0], rtol=1e-7)
+    np.testing.assert_allclose([z[1], x[1]], theirs[:2, 1], rtol=0.01)
 
 
 def test_coefficients_of_nearly_one_voter_have_the_freedom_of_items():
@@ -418,6 +434,16 @@ ERRORS = {
         VOTES.assign(q=np.where(VOTES["winner"] == 0.5, 0, VOTES["winner"] - 0.5)),
         {"covariates": ["x", "q"]},
         "Covariate 'q' must not decide votes",
+    ),
+    "decides beside one far from 0": (
+        VOTES.assign(q=VOTES["winner"] - 0.5, z=VOTES["z"] + 300),
+        {**REGRESSION, "covariates": ["z", "q"]},
+        "Covariate 'q' must not decide votes",
+    ),
+    "decide by a small difference": (
+        VOTES.assign(winner=VOTES["winner"].mask(FEW, 1.0), q=VOTES["z"] + 1e-4 * FEW),
+        {**REGRESSION, "covariates": ["z", "q"]},
+        "Covariate '[qz]' must not decide votes",
     ),
     "missing": (VOTES.assign(z=VOTES["z"].where(VOTES["z"] < 1)), {"covariates": ["z"]}, "rows"),
     "missing item": (
