@@ -63,6 +63,7 @@ def rerank_diverse(
     array([1, 3, 2])
     """
     check.row_order(y_score=y_score, X=X, qid=qid)
+    arrays.refuse_rounding(y_score, "y_score")
     values: Floats = arrays.checked(y_score, "y_score", ensure_2d=False)
     features: Floats = arrays.checked(X, "X")
     if values.ndim != 1 or len(features) != len(values):
@@ -74,7 +75,9 @@ def rerank_diverse(
     if k is not None:
         check.count("k", k, "or None for all documents")
     queries = check.queries(qid, len(values))
-    s, x = queries.group(values), queries.group(features)
+    # Differences and squares of the largest and smallest numbers stay in range.
+    s = queries.group(values / arrays.scale_of(np.abs(values).max()))
+    x = queries.group(features / arrays.scale_of(np.abs(features).max(axis=1, keepdims=True)))
     last = int(queries.sizes.max()) if k is None else min(k, int(queries.sizes.max()))
     return queries.ungroup(positions(_chosen(s, x, queries, float(score_weight), last), queries))
 

@@ -36,7 +36,8 @@ def sort_positions(u: ArrayLike) -> Ints:
     >>> sort_positions([0.1, 0.7, 0.4])
     array([3, 1, 2])
     """
-    u = arrays.checked(u, "u", ensure_2d=False)
+    ranks = arrays.exact_ranks(u, "u")
+    u = arrays.checked(u if ranks is None else ranks, "u", ensure_2d=False)
     if u.ndim not in (1, 2):
         raise ValueError(f"u must have shape (r,) or (n, r), got {u.shape}.")
     stacked = np.atleast_2d(u)

@@ -119,6 +119,17 @@ def test_expected_errors_keep_order_weight_and_unit(law):
     np.testing.assert_allclose(relative, np.array(whole[1]) / (y.sum() / 400))
 
 
+def test_queries_of_equal_sums_stay_together_in_every_order_of_rows(rng):
+    p, qid = np.tile([0.1, 0.2, 0.3], 20), np.repeat(np.arange(20), 3)
+    y, rows = (rng.random(60) < p).astype(int), rng.permutation(60)
+    options = {"return_expected": True}
+    whole = query_calibration_error(y, p, qid=qid, **options)
+    assert query_calibration_error(y[rows], p[rows], qid=qid[rows], **options) == pytest.approx(
+        whole
+    )
+    assert whole.error == pytest.approx(abs(y.mean() - p.mean()) * 3)  # one bin
+
+
 @pytest.mark.parametrize(
     ("y", "p"), [([0, 2], [0.1, 0.5]), ([0, 1], [-0.1, 0.5]), ([0, 1], [0, 2])]
 )

@@ -48,7 +48,17 @@ def test_weight_1_sorts_and_the_unit_of_scores_does_not_matter(rng):
     assert rerank_diverse([1, 1, 1], np.eye(3)).tolist() == [1, 2, 3]
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("unit", [1e-170, 1e160, 1e307])
+def test_units_at_the_ends_of_the_range_do_not_matter(unit):
+    X = np.array([[1, 0], [1, 0.1], [0, 1.0]])
+    assert rerank_diverse([0.9, 0.8, 0.5], X * unit, score_weight=0.5).tolist() == [1, 3, 2]
+    assert rerank_diverse([9 * unit, -9 * unit, 0], X, score_weight=1).tolist() == [1, 3, 2]
+
+
 def test_errors():
+    with pytest.raises(ValueError, match="y_score must stay distinct in double precision"):
+        rerank_diverse([2**60, 2**60 + 1, 2**60 + 2], np.eye(3))
     with pytest.raises(ValueError, match="y_score must be one number for each of the 3 rows"):
         rerank_diverse([1, 2], np.eye(3))
     with pytest.raises(ValueError, match=r"score_weight must be .* >= 0 and <= 1, got 2"):

@@ -35,6 +35,7 @@ def test_sort_takes_many_queries(rng):
     u = rng.normal(size=(5, 7))
     assert np.array_equal(sort_positions(u), [sort_positions(row) for row in u])
     assert sort_positions([2.0, 3.0, 2.0, 3.0]).tolist() == [3, 1, 4, 2]
+    assert sort_positions([2**60, 2**60 + 1, 2**60 + 2]).tolist() == [3, 2, 1]
 
 
 # -- minimum feedback arc set ----------------------------------------------------------
