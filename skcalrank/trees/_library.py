@@ -67,6 +67,10 @@ class Library:
         """Return the trees of a fitted estimator, as the engine has them."""
         return estimator
 
+    def weight(self, booster: Any) -> float:
+        """Return the factor of the sum of the trees of an estimator, of which a few average."""
+        return 1.0
+
     def check_labels(self, estimator: Any, y: Floats) -> None:
         """Raise for labels that the library would misread or refuse without a remedy."""
 

@@ -275,13 +275,20 @@ class LightGBM(Engine):
     def booster(self, estimator: Any) -> Any:
         return estimator.booster_
 
+    def weight(self, booster: Any) -> float:
+        if "\naverage_output\n" not in apart(booster.model_to_string, num_iteration=1):
+            return 1.0
+        best = booster.best_iteration
+        return 1 / (best if best > 0 else booster.current_iteration())
+
     def check_labels(self, estimator: Any, y: Floats) -> None:
         params = estimator.get_params()
         if params.get("objective") in (None, *self.objectives) and "label_gain" not in params:
             refuse_other_grades(estimator, y, "label_gain")
 
     def explained(self, estimator: Any, X: Any, kinds: list[int]) -> Floats:
-        return self.contributions(estimator.booster_, X, kinds, estimator.n_jobs)
+        booster = estimator.booster_
+        return self.weight(booster) * self.contributions(booster, X, kinds, estimator.n_jobs)
 
     def _read(self, model: Any, categories: Categories) -> Forest:
         def read(node: Any) -> Split | float:

@@ -40,7 +40,8 @@ class TreeScores:
         engine = library_of(inner)
         if not isinstance(engine, Engine):
             return None
-        trees = cls(engine, [engine.booster(inner)], [1.0], model, name)
+        booster = engine.booster(inner)
+        trees = cls(engine, [booster], [engine.weight(booster)], model, name)
         trees.regressor = inner
         return trees
 

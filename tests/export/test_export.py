@@ -29,6 +29,7 @@ from sklearn.preprocessing import (
 
 from skcalrank import (
     AveragePrecisionRanker,
+    ExternalRanker,
     NDCGRanker,
     OrderPreservingRanker,
     QueryKFold,
@@ -468,6 +469,27 @@ def test_trees_with_a_link_are_not_exported(library, name, options, problem):
                 write(ranker, feature_names=NAMES)
     with pytest.raises(ValueError, match=message):
         to_elasticsearch(around, "m", feature_names=NAMES)
+
+
+@pytest.mark.parametrize("best", [None, 3])
+def test_trees_of_which_the_mean_is_predicted(best, problem):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, qid = problem
+    rows = {"bagging_freq": 1, "bagging_fraction": 0.5, "min_child_samples": 3}
+    forest = lightgbm.LGBMRegressor(
+        n_estimators=9, boosting_type="rf", verbose=-1, n_jobs=1, **rows
+    )
+    ranker = ExternalRanker(forest).fit(X, y, qid)
+    ranker.estimator_.booster_.best_iteration = best or 0  # as early stopping does
+    scores = ranker.predict(X)
+    np.testing.assert_allclose(scores, ranker.estimator_.predict(X))
+    np.testing.assert_allclose(ranker.contributions(X, qid).sum(axis=1), scores, rtol=1e-12)
+    assert_json_scores(to_json(ranker, feature_names=NAMES), records(X), scores)
+    text = to_elasticsearch(ranker, "m", feature_names=NAMES)
+    np.testing.assert_allclose(score_of_plugin(text, X), scores, rtol=1e-5)
+    stack = StackingRanker([("trees", ranker), ("line", NDCGRanker())]).fit(X, y, qid)
+    expected = stack.predict(X, qid)
+    assert_json_scores(to_json(stack, feature_names=NAMES), records(X), expected)
 
 
 def test_rounds_after_the_best_are_not_exported(problem):
