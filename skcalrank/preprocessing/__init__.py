@@ -9,7 +9,14 @@ from ._logs import signed_log1p
 from ._rules import summarized
 from ._scaler import QueryScaler, scaled_beside, scaled_within
 from ._summaries import Summary
-from ._table_encoder import TableEncoder, by_column, encoded, fit_encoded, fit_summaries
+from ._table_encoder import (
+    TableEncoder,
+    by_column,
+    encoded,
+    fit_encoded,
+    fit_summaries,
+    refuse_names,
+)
 from ._table_matrix import TableMatrix
 
 __all__ = [

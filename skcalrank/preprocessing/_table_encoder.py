@@ -338,28 +338,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             X = X if few is None else few
             return self._read(X, tables.columns_of(X, wanted=self._is_used))
         used = [column.name for column in self._used]
-        self._refuse_names(X, names, used)
+        refuse_names(X, names, used)
         return self._read(X, tables.columns_of(X, used))
-
-    def _refuse_names(self, X: Any, names: list[Any], used: list[Any]) -> None:
-        """Raise if names of columns with a place in the matrix are not among names, or repeat.
-
-        A key that some dicts lack counts as missing there, and so does one that all of them lack:
-        a request for one document has as few keys as that document.
-        """
-        missing = [name for name in used if name not in names]
-        if missing and len(missing) < len(used) and tables.is_records(X):
-            warn(
-                f"No dict of X has the key {' or '.join(map(repr, missing))}, which "
-                f"{'is a column' if len(missing) == 1 else 'are columns'} of fit: the values count "
-                "as missing. Pass None for values that are not known."
-            )
-        elif missing:
-            raise ValueError(
-                f"X must have the columns of fit, got none named "
-                f"{', '.join(map(repr, missing))}: X has {', '.join(map(repr, names))}."
-            )
-        _refuse_twins([name for name in names if name in used])
 
     def _read(self, X: Any, values: Iterable[Any]) -> Floats:
         """Return the matrix, from the values of the columns of X that have a place in it."""
@@ -527,6 +507,27 @@ def _label_of_level(codes: Floats, y: Floats) -> Floats:
     """Return the mean label of the level of each row."""
     level = np.nan_to_num(codes, nan=-1.0).astype(np.intp) + 1
     return (np.bincount(level, y) / np.maximum(np.bincount(level), 1))[level]
+
+
+def refuse_names(X: Any, names: list[Any], used: list[Any]) -> None:
+    """Raise if names of columns with a place in the matrix are not among names, or repeat.
+
+    A key that some dicts lack counts as missing there, and so does one that all of them lack:
+    a request for one document has as few keys as that document.
+    """
+    missing = [name for name in used if name not in names]
+    if missing and len(missing) < len(used) and tables.is_records(X):
+        warn(
+            f"No dict of X has the key {' or '.join(map(repr, missing))}, which "
+            f"{'is a column' if len(missing) == 1 else 'are columns'} of fit: the values count "
+            "as missing. Pass None for values that are not known."
+        )
+    elif missing:
+        raise ValueError(
+            f"X must have the columns of fit, got none named "
+            f"{', '.join(map(repr, missing))}: X has {', '.join(map(repr, names))}."
+        )
+    _refuse_twins([name for name in names if name in used])
 
 
 def _refuse_twins(names: list[Any]) -> None:

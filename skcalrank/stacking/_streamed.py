@@ -1,22 +1,31 @@
 """Features that are read chunk by chunk, several times, beside labels and queries in memory."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import clone
 
 from ..columns import tables
 from ..columns.tables import EncodedTable
 from ..columns.types import Bools, Floats, Ints
 from ..data import Workers, check, refuse_lazy
-from ..preprocessing import Summary, TableEncoder, encoded, fit_summaries, summarized
+from ..preprocessing import (
+    Summary,
+    TableEncoder,
+    encoded,
+    fit_summaries,
+    refuse_names,
+    summarized,
+)
 
 
 class Streamed:
     """The features of all rows, in chunks of whole queries.
 
+    * `ranker`: the one that is fitted, for errors.
     * `chunks`: tuples (X, y, qid) or (X, y, qid, sample_weight), to be iterated several times, or a
       function that returns an iterator over them.
     * `columns`: kinds of columns by name.
@@ -29,7 +38,7 @@ class Streamed:
     * `shape` (tuple of int): number of rows, and of columns of the matrix.
     """
 
-    def __init__(self, chunks: Any, columns: Any, most_rows: int) -> None:
+    def __init__(self, ranker: Any, chunks: Any, columns: Any, most_rows: int) -> None:
         self._chunks, self.most_rows = _again(chunks), most_rows
         first = next(iter(self._tuples()), None)
         if first is None:
@@ -41,7 +50,7 @@ class Streamed:
             if not len(self.encoder.sources_):
                 raise ValueError("X must have a column that is a feature, got none.")
         # Arrays have the same number of columns in every chunk.
-        self._checker = BaseEstimator()
+        self._checker = clone(ranker)
         self._learn()
 
     def table(self) -> EncodedTable:
@@ -90,10 +99,15 @@ class Streamed:
     def _summaries(self, names: list[str], choices: dict[str, str]) -> list[Summary]:
         """Return the summary of each column of all chunks."""
         out: Any = None
-        for X, y, qid, *_ in self._tuples():
-            table = tables.as_array(X)
-            columns = tables.columns_of(table, names if tables.column_names(X) else None)
-            chunk = summarized(names, columns, choices, check.carried_qid(y, qid))
+        for number, (X, y, qid, *_) in enumerate(self._tuples()):
+            given, qid = tables.column_names(X), check.carried_qid(y, qid)
+            with _naming_chunk(number):
+                if given is None:
+                    columns = tables.columns_of(tables.as_array(X))
+                else:
+                    refuse_names(X, given, names)
+                    columns = tables.columns_of(X, names)
+                chunk = summarized(names, columns, choices, qid)
             out = chunk if out is None else list(map(Summary.merge, zip(out, chunk)))
         return out
 
@@ -108,10 +122,11 @@ class Streamed:
             if y is None or qid is None:
                 missing = "labels" if y is None else "a qid"
                 raise ValueError(f"chunks must have {missing}, got none in chunk {number + 1}.")
-            if self.encoder is None:
-                matrix = check.features(self._checker, X, reset=not number, **checks)
-            else:
-                matrix = encoded(X, self.encoder).matrix
+            with _naming_chunk(number):
+                if self.encoder is None:
+                    matrix = check.features(self._checker, X, reset=not number, **checks)
+                else:
+                    matrix = encoded(X, self.encoder).matrix
             queries = check.queries(qid, len(matrix))
             order = slice(None) if queries.order is None else queries.order
             weight = None if weight is None else np.asarray(weight)[order]
@@ -130,7 +145,7 @@ class Streamed:
                     "must be in one chunk. skcalrank.dask.partition_by_query brings them together."
                 )
             seen |= names
-            labels.append(y)
+            labels.append(check.one_form(y, queries.names))
             qids.append(np.repeat(queries.names, queries.sizes))
             weights.append(weight)
             width, dtype = matrix.shape[1], np.result_type(dtype, matrix)
@@ -164,6 +179,15 @@ class OverChunks(Workers):
             self._matrix = matrix[self._used[start : start + len(matrix)]]
             out = [add([*out, part()])] if len(self._matrix) else out
         return out[0]
+
+
+@contextmanager
+def _naming_chunk(number: int) -> Iterator[None]:
+    """Name the chunk in errors about its features."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"Invalid chunk {number + 1}: {error}") from error
 
 
 def _again(chunks: Any) -> Callable[[], Iterable[Any]]:

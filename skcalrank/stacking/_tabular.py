@@ -264,7 +264,7 @@ class TabularRanker(StackingRanker):
         """
         self._check_params()
         check.count("max_rows", max_rows)
-        streamed = Streamed(chunks, self.columns, max_rows)
+        streamed = Streamed(self, chunks, self.columns, max_rows)
         return self._fit(FIT, streamed.table(), streamed.y, streamed.qid, streamed.weight)
 
     @property

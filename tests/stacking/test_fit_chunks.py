@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.exceptions import DataConversionWarning
 
 from skcalrank import StackingRanker, TabularRanker
 from skcalrank.boosting import BoostedRanker
@@ -239,7 +240,7 @@ def test_chunks_that_are_refused(data):
         r"X must have a column with two different values": [
             (np.ones_like(X), y, qid) for X, y, qid in chunks
         ],
-        r"X has 5 features, but .* is expecting 6": [
+        r"Invalid chunk 2: X has 5 features, but TabularRanker is expecting 6": [
             chunks[0],
             (chunks[1][0][:, :5], *chunks[1][1:]),
         ],
@@ -255,3 +256,39 @@ def test_chunks_that_are_refused(data):
     with pytest.raises(ValueError, match="'trees' parameter"):
         TabularRanker(trees="x").fit_chunks(chunks)
     assert not hasattr(StackingRanker(), "fit_chunks")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_chunks_that_lack_a_column(data, library):
+    module = pytest.importorskip(library)
+    make = module.table if library == "pyarrow" else module.DataFrame
+    X, y, qid = data
+    first, second, *_ = cut(X, y, qid)
+    names = "abcdef"
+    tables = [make(dict(zip(names[:n], X.T))) for n, (X, *_) in ((6, first), (5, second))]
+    chunks = [(table, *rest) for table, (_, *rest) in zip(tables, (first, second))]
+    message = "Invalid chunk 2: X must have the columns of fit, got none named 'f': X has 'a', 'b'"
+    with pytest.raises(ValueError, match=message):
+        TabularRanker(trees=None).fit_chunks(chunks)
+
+
+def test_chunks_of_dicts(data):
+    chunks = cut(*data)
+    dicts = [([dict(zip("abcdef", row)) for row in X.tolist()], *rest) for X, *rest in chunks]
+    expected = TabularRanker(trees=None).fit_chunks(chunks).predict(*data[::2])
+    X = [row for rows, *_ in dicts for row in rows]
+    found = TabularRanker(trees=None).fit_chunks(dicts).predict(X, data[2])
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_labels_may_be_a_column_in_any_chunk(data):
+    first, *others = cut(*data)
+    expected = TabularRanker(trees=None).fit_chunks([first, *others]).predict(*data[::2])
+    X, y, qid = first
+    ranker = TabularRanker(trees=None)
+    with pytest.warns(DataConversionWarning, match="column-vector y") as told:
+        ranker.fit_chunks([(X, y[:, None], qid), *others])
+    assert len(told) == 1
+    np.testing.assert_array_equal(ranker.predict(*data[::2]), expected)
+    with pytest.raises(ValueError, match="qid was given together with y of shape"):
+        ranker.fit_chunks([(X, np.c_[y, y], qid), *others])
