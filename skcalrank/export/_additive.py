@@ -15,9 +15,12 @@ from ..columns import is_missing
 from ..columns.types import Array
 from ..preprocessing import signed_log1p
 
+# Centers more than so many units from 0 are subtracted where a feature is read.
+_FAR = 2.0**20
+
 
 class Curve(NamedTuple):
-    """A feature, its signed logarithm, or a hinge of one of these.
+    """A feature less an offset, its signed logarithm, or a hinge of one of these.
 
     `kind` is that of a view: "linear", "logs", "hinges" or "log_hinges". A hinge is 0 up to a
     start, 1 from an end, and a straight line in between.
@@ -27,10 +30,16 @@ class Curve(NamedTuple):
     feature: str
     start: float = 0.0
     end: float = 0.0
+    offset: float = 0.0
+
+    @property
+    def number(self) -> tuple[str, float]:
+        """What is read: the feature and the offset."""
+        return self.feature, self.offset
 
     @property
     def at_zero(self) -> float:
-        """The curve where the feature is 0."""
+        """The curve where the feature less the offset is 0."""
         if not self.kind.endswith("hinges"):
             return 0.0
         return min(max(-self.start / 2 / (self.end / 2 - self.start / 2), 0.0), 1.0)
@@ -72,6 +81,17 @@ class Additive(NamedTuple):
         is_exact = isinstance(value, str) or (isinstance(value, int) and not self.constant)
         return self._replace(missing={feature: value if is_exact else float(value) - self.constant})
 
+    def less(self, center: float, unit: float = 0.0) -> Additive:
+        """Return the sum less a number, which is the offset of a feature if it is far from 0.
+
+        In a constant it would round off differences of values.
+        """
+        feature = self._replace(missing={}).given()
+        if feature is None or not abs(center) > _FAR * unit:
+            return combined([(1.0, self)], -center)
+        missing = {name: fill - center for name, fill in self.missing.items()}
+        return Additive(0.0, {Curve("linear", feature, offset=center): 1.0}, missing)
+
     def log(self) -> Additive | None:
         """Return the signed logarithm; None where it is not a sum of this kind."""
         feature = self._replace(missing={}).given()
@@ -87,14 +107,15 @@ class Additive(NamedTuple):
         [(curve, slope)] = self.terms.items()
         if not slope or not isinstance(curve, Curve) or curve.kind.endswith("hinges"):
             return None
-        ends = sorted((place - self.constant) / slope for place in (start, end))
+        low, high = sorted((place - self.constant) / slope for place in (start, end))
         falls = float(slope < 0)
         missing = {
             name: min(max((self.constant + fill - start) / (end - start), 0.0), 1.0) - falls
             for name, fill in self.missing.items()
         }
         kind = "hinges" if curve.kind == "linear" else "log_hinges"
-        return Additive(falls, {Curve(kind, curve.feature, *ends): 1.0 - 2 * falls}, missing)
+        bent = Curve(kind, curve.feature, low, high, curve.offset)
+        return Additive(falls, {bent: 1.0 - 2 * falls}, missing)
 
 
 def identity(feature: str) -> Additive:

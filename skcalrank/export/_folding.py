@@ -43,7 +43,7 @@ def folded(tree: Score, names: list[str]) -> tuple[Additive, list[tuple[float, G
     score = combined((weight, term) for weight, term in terms if isinstance(term, Additive))
     numbers = [score.constant, *score.terms.values(), *score.missing.values()]
     curves = [term for term in score.terms if isinstance(term, Curve)]
-    numbers += [end for curve in curves for end in (curve.start, curve.end)]
+    numbers += [x for curve in curves for x in (curve.start, curve.end, curve.offset)]
     if not all(map(math.isfinite, numbers)):  # which no format holds
         raise ValueError(
             "The coefficients, or the scales of steps before them, are not finite numbers: scale "
@@ -52,9 +52,9 @@ def folded(tree: Score, names: list[str]) -> tuple[Additive, list[tuple[float, G
     return score, trees
 
 
-def number_column(name: str) -> dict[str, Any]:
-    """Return the reader of a column of numbers as they are."""
-    return {"name": name, "kind": "number", "from_text": False, "offset": 0.0}
+def number_column(name: str, offset: float = 0.0) -> dict[str, Any]:
+    """Return the reader of a column of numbers less an offset."""
+    return {"name": name, "kind": "number", "from_text": False, "offset": offset}
 
 
 def _terms(tree: Any, columns: list[Additive]) -> Iterator[tuple[float, Additive | Grown]]:
@@ -130,7 +130,7 @@ def _of_table(step: LinearColumns, columns: list[Additive]) -> list[Additive]:
                 "behind other steps: make its columns where features are computed, or leave it out "
                 f"with TableEncoder(columns={{{column.name!r}: 'drop'}})."
             )
-        read.append(combined([(1.0, columns[source])], -getattr(column, "offset", 0.0)))
+        read.append(columns[source].less(getattr(column, "offset", 0.0)))
     out, columns = [], columns if encoder is None else read
     for coded in step.indicators_:
         feature: Any = columns[coded.column].feature()
@@ -204,23 +204,24 @@ def _numbers(chosen: Any, names: list[int | str]) -> Any:
 def _scaled(step: Any, columns: list[Additive]) -> list[Additive]:
     """Return the columns of a StandardScaler, RobustScaler, MaxAbsScaler or MinMaxScaler."""
     if is_min_max := isinstance(step, preprocessing.MinMaxScaler):
-        (low, high), scale, shift = step.feature_range, step.scale_, step.min_
+        (low, high), scale, center = step.feature_range, step.scale_, step.data_min_
     else:
         low, high, scale = -1.0, 1.0, 1.0 if step.scale_ is None else 1.0 / step.scale_
         center = step.mean_ if getattr(step, "with_mean", False) else getattr(step, "center_", None)
-        shift = 0.0 if center is None else -center * scale
+    shift, zeros = low if is_min_max else 0.0, np.zeros(len(columns))
+    centers, units = zeros + (0.0 if center is None else center), zeros + 1.0 / scale
+    less = [of.less(*by) for of, *by in zip(columns, centers.tolist(), units.tolist())]
     if not getattr(step, "clip", False):
-        return _affine(columns, scale, shift)
+        return _affine(less, scale, shift)
     # Of MaxAbsScaler exactly the scales.
     ends: Any = ((x - shift) / scale if is_min_max else x * step.scale_ for x in (low, high))
-    hinges = [_hinge(step, *column) for column in zip(columns, *ends)]
+    hinges = [_hinge(step, *column) for column in zip(less, *ends)]
     return _affine(hinges, high - low, low)
 
 
-def _affine(columns: list[Additive], scale: Any, shift: Any) -> list[Additive]:
-    scales, shifts = np.broadcast_to(scale, len(columns)), np.broadcast_to(shift, len(columns))
-    affine = zip(scales.tolist(), columns, shifts.tolist())
-    return [combined([(scale, column)], shift) for scale, column, shift in affine]
+def _affine(columns: list[Additive], scale: Any, shift: float) -> list[Additive]:
+    scales = np.broadcast_to(scale, len(columns)).tolist()
+    return [combined([of], shift) for of in zip(scales, columns)]
 
 
 def _hinges(step: QuantileHinges, columns: list[Additive]) -> list[Additive]:

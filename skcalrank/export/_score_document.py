@@ -121,7 +121,7 @@ class _Written:
                 self.curves.setdefault(term.kind, []).append((term, weight))
         tables = {name: (list(of), self._table(name, of)) for name, of in levels.items()}
         self.tables = {name: of for name, of in tables.items() if any(x != 0 for x in of[1])}
-        self.numbers = list(dict.fromkeys(curve.feature for curve, _ in self._all_curves()))
+        self.numbers = list(dict.fromkeys(curve.number for curve, _ in self._all_curves()))
 
     def document(self) -> dict[str, Any]:
         """Return the scorer as lists, numbers, texts and dicts."""
@@ -129,9 +129,9 @@ class _Written:
         weights = [1.0] * len(views) + [weight for weight, _ in self.trees]
         return {
             "columns": self.columns,  # which what follows adds, first those of one number each
-            "numbers": [self._number(number_column(name)) for name in self.numbers],
+            "numbers": [self._number(number_column(*number)) for number in self.numbers],
             "in_query": False,
-            "means": [0.0 if name in self.score.missing else None for name in self.numbers],
+            "means": [0.0 if name in self.score.missing else None for name, _ in self.numbers],
             "categories": [
                 self._number({"name": name, "kind": "category", "levels": levels, "rare": []})
                 for name, (levels, _) in self.tables.items()
@@ -166,12 +166,12 @@ class _Written:
             curves, weights = zip(*self.curves[kind]) if self.curves else ((), ())
             view: dict[str, Any] = {"kind": kind, "coefficients": list(weights)}
             if "hinges" in kind:
-                view["features"] = [self.numbers.index(hinge.feature) for hinge in curves]
+                view["features"] = [self.numbers.index(hinge.number) for hinge in curves]
                 view["starts"] = [hinge.start for hinge in curves]
                 view["ends"] = [hinge.end for hinge in curves]
             else:
-                of_features = dict(zip((curve.feature for curve in curves), weights))
-                view["coefficients"] = [of_features.get(name, 0.0) for name in self.numbers]
+                of_numbers = dict(zip((curve.number for curve in curves), weights))
+                view["coefficients"] = [of_numbers.get(number, 0.0) for number in self.numbers]
             view["intercept"] = 0.0 if views else self.score.constant
             view["levels"] = [[0.0] * len(table) for table in tables] if views else tables
             views.append(view)
@@ -180,7 +180,7 @@ class _Written:
     def _table(self, name: str, levels: dict[Any, float]) -> list[float | None]:
         """Return what each level of a feature adds, then an unseen and a missing one.
 
-        Where the feature is missing its curves are those of 0, which this takes back.
+        Where the feature is missing its curves are those of a number 0, which this takes back.
         """
         at_zero = sum(w * curve.at_zero for curve, w in self._all_curves() if curve.feature == name)
         missing = self.score.missing.get(name)

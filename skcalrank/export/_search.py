@@ -1,6 +1,8 @@
 """Models of search engines, and of the libraries of boosted trees."""
 
 import json
+import math
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
@@ -143,13 +145,18 @@ def _weights(tree: Score, names: list[str]) -> dict[str, float]:
             "the plugin be 1 where a document has a category and export a ranker of these, or use "
             "to_sql, to_json or to_onnx."
         )
-    if names := sorted(feature for feature, term in score.missing.items() if term):
+    weights, at_zero = defaultdict[str, float](float), defaultdict[str, float](float)
+    for curve in curves:
+        weights[curve.feature] += score.terms[curve]
+        at_zero[curve.feature] -= score.terms[curve] * curve.offset
+    filled = score.missing.items()
+    if names := sorted(name for name, x in filled if not math.isclose(x, at_zero[name])):
         raise ValueError(
             f"{', '.join(names)} must count as 0 where missing, as the plugin takes them, got "
             "another value of SimpleImputer: use SimpleImputer(strategy='constant', fill_value=0) "
             "as the first step, or to_sql, to_json or to_onnx."
         )
-    return {curve.feature: score.terms[curve] for curve in curves}
+    return weights
 
 
 def _tree(
