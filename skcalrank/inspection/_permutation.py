@@ -128,7 +128,8 @@ def query_permutation_importance(
     >>> found.names, (found.importances > found.errors).tolist()
     (['first half', 'second half'], [True, True])
     """
-    qid = Explained.of(ranker, X, check.carried_qid(y, qid, X=X), None).qid
+    qid = check.carried_qid(y, qid, X=X)
+    qid = Explained.of(ranker, X, None, None).qid if qid is None else qid
     if not (isinstance(X, np.ndarray) or tables.is_frame(X)):
         raise ValueError(
             f"X must be an array or a frame of pandas or polars, got {type(X).__name__}."

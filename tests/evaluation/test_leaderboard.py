@@ -165,7 +165,9 @@ def test_votes_of_weight_0_count_as_if_they_were_not_there(case):
 @pytest.mark.parametrize("kind", [float, Decimal, np.float64])
 def test_numbers_that_are_objects_are_read_whatever_their_number(kind, n):
     votes = VOTES.iloc[np.arange(n) % len(VOTES)].reset_index(drop=True)
-    votes = votes.replace(dict(zip(NAMES, 10**9 * np.arange(1, 1 + len(NAMES)))))
+    numbers = dict(zip(NAMES, 10**9 * np.arange(1, 1 + len(NAMES))))
+    for name in ("model_a", "model_b", "winner"):
+        votes[name] = [numbers.get(value, value) for value in votes[name]]
     objects = votes.copy()
     for name in ("model_a", "model_b", "winner", "z", "w"):
         of = int if name.startswith("model") else kind
