@@ -127,7 +127,7 @@ def borda(y: PreferenceTarget, *, conditional: bool = False) -> Floats:
     tally = tally_of(y, "borda")
     win, lose = tally.law(conditional)
     sizes = tally.row_sums(win + lose, win + lose)
-    return _with_ties(tally, tally.incidence.T @ (win - lose), sizes)
+    return tally.in_rows(tally.incidence.T @ (win - lose), sizes)
 
 
 def win_rate(y: PreferenceTarget, *, conditional: bool = True) -> Floats:
@@ -171,8 +171,7 @@ def win_rate(y: PreferenceTarget, *, conditional: bool = True) -> Floats:
     wins = tally.row_sums(*tally.law(conditional))
     ones = np.ones(len(tally.first))
     met = tally.row_sums(ones, ones) if conditional else _opponents(tally)
-    rates = arrays.safe_divide(wins, met, 0.5)
-    return _with_ties(tally, rates, rates)
+    return tally.in_rows(arrays.safe_divide(wins, met, 0.5))
 
 
 def mean_log_odds(
@@ -211,21 +210,7 @@ def mean_log_odds(
     tally = tally_of(y, "mean_log_odds")
     odds, others = tally.log_odds(c, conditional), _opponents(tally)
     sizes = tally.row_sums(np.abs(odds), np.abs(odds)) / others
-    return _with_ties(tally, tally.incidence.T @ odds / others, sizes)
-
-
-def _with_ties(tally: Tally, scores: Floats, sizes: Floats) -> Floats:
-    """Return scores in row order, equal where they differ by rounding errors of numbers of `sizes`.
-
-    These errors depend on the order of the pairs, and ranks would tell the scores apart.
-    """
-    queries = tally.queries
-    codes, numbers = queries.repeat(np.arange(queries.n_queries)), np.arange(len(scores))
-    order = np.lexsort((scores, codes))
-    far = np.diff(scores[order]) > 2.0**-44 * queries.repeat(queries.max(sizes))[order][1:]
-    starts = np.append(True, far | (np.diff(codes[order]) > 0))
-    scores[order] = scores[order][np.maximum.accumulate(np.where(starts, numbers, 0))]
-    return tally.in_rows(scores)
+    return tally.in_rows(tally.incidence.T @ odds / others, sizes)
 
 
 def _opponents(tally: Tally) -> Floats:

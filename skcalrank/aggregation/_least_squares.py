@@ -87,7 +87,7 @@ def thurstone_mosteller(
         "at 0, and the order between components is not meaningful.",
     )
     scores -= (np.bincount(component, scores) / np.bincount(component))[component]
-    return tally.in_rows(scores)
+    return tally.in_rows(scores, tally.row_sums(np.abs(asked), np.abs(asked)))
 
 
 def _differences(tally: Tally, link: str, c: float | None, conditional: bool) -> Any:

@@ -86,9 +86,20 @@ class Tally:
             out[some] = np.maximum.reduceat(of_pairs, self.pair_ptr[:-1][some])
         return out
 
-    def in_rows(self, values: np.ndarray) -> np.ndarray:
-        """Return values of the documents in row order: (n_rows,), or (n, r)."""
-        values = self.queries.ungroup(values)
+    def in_rows(self, scores: Floats, sizes: Floats | None = None) -> Floats:
+        """Return scores of the documents in row order: (n_rows,), or (n, r).
+
+        Scores of a query become equal if they differ only by rounding errors of numbers of `sizes`,
+        by default those of the scores: the order of the pairs moves these errors, and ranks would
+        tell the scores apart.
+        """
+        queries, values = self.queries, np.empty_like(scores)
+        codes = queries.repeat(np.arange(queries.n_queries))
+        order = np.lexsort((scores, codes))
+        largest = queries.repeat(queries.max(np.abs(scores) if sizes is None else sizes))
+        steps = np.where(np.diff(codes) > 0, -np.inf, largest[1:])
+        values[order] = scores[order][arrays.firsts_of_equal(scores[order], steps)]
+        values = queries.ungroup(values)
         return values if self.n_items is None else values.reshape(-1, self.n_items)
 
     def law(self, conditional: bool) -> tuple[np.ndarray, np.ndarray]:

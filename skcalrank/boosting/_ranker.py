@@ -95,10 +95,10 @@ class BoostedRanker(TableReader):
         "separable": its separable targets, such as the gain ``G(y_i)``, under the condition of
         :class:`NDCGRanker`. "grades": the labels as the measure reads them; for binary relevance
         these are the separable targets, for graded labels they are calibrated for ``"dcg"`` with
-        ``gain="linear"``. Objectives of the engine take the default alone.
+        ``gain="linear"``. Objectives of the engine accept only the default.
     query_weight : {"pairs", "documents", "equal"}, default="pairs"
         Weight of a query of n documents in the loss: n ** 2, n or 1. None leaves the sum of the
-        loss as it is. Objectives of the engine take the default alone.
+        loss as it is. Objectives of the engine accept only the default.
     engine : {"lightgbm", "xgboost", "sklearn"}, default=None
         Library of the trees. If None, the library whose objective `loss` names, else LightGBM if it
         is installed, else XGBoost, else scikit-learn, whose trees support every loss but train

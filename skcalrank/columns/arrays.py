@@ -327,6 +327,16 @@ def sums_before(values: Floats) -> Floats:
     return out
 
 
+def firsts_of_equal(ordered: Floats, sizes: Any) -> Ints:
+    """Return for each of ascending values the number of the first one that equals it.
+
+    Neighbors are equal if they differ by rounding errors of numbers of a size, which is that of
+    all, or of each pair of neighbors, and -inf between values that are not compared.
+    """
+    starts = np.append(True, np.diff(ordered) > 2.0**-44 * sizes)[: len(ordered)]
+    return np.maximum.accumulate(np.where(starts, np.arange(len(ordered)), 0))
+
+
 def scale_of(largest: ArrayLike) -> Floats:
     """Return divisors that keep sums and squares of values in the range of double precision.
 

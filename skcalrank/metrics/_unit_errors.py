@@ -231,8 +231,7 @@ def bins_of(values: Floats, n_bins: int) -> Ints:
     Values that differ by rounding errors alone, as sums of rows in two orders do, are equal.
     """
     order, n = np.argsort(values, kind="stable"), len(values)
-    rounding = 2.0**-44 * np.abs(values).max(initial=0.0)
-    starts = np.append(True, np.diff(values[order]) > rounding)[:n]
+    first = arrays.firsts_of_equal(values[order], np.abs(values).max(initial=0.0))
     bins = np.empty(n, dtype=int)
-    bins[order] = np.maximum.accumulate(np.where(starts, np.arange(n), 0)) * min(n_bins, n) // n
+    bins[order] = first * min(n_bins, n) // n
     return bins

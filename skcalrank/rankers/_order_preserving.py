@@ -147,7 +147,8 @@ class OrderPreservingRanker(TargetScorer):
         self.loss_ = loss = scaled_to_all(
             self._loss(), rows.y, rows.queries, rows.document_weights()
         )
-        if loss.separable:  # others would be no terms, but their features misguide the solver
+        if loss.separable:
+            # Documents of weight 0 are no terms, but their features would scale the solver's steps.
             rows = rows.weighted(documents=True)
         targets, queries, weight = rows.y, rows.queries, rows.document_weights()
         loss.check_some(workers_of_fit().reduce(float(targets.max(initial=0.0)), max))

@@ -328,7 +328,7 @@ class GuaranteedCutoff(RankerAround):
     def _fitted_to(self, rows: Rows) -> Any:
         if self.by != "target":
             return super()._fitted_to(rows)
-        # Of too few queries the threshold tells, in the user's terms.
+        # If these are too few, the threshold raises an error that names alpha, not folds.
         ranker = self._calibrated(max(2, min(5, rows.queries.n_queries)))
         ranker._fit_values(rows.as_given(), rows.in_order(rows.y), rows.qid)  # noqa: SLF001
         return ranker

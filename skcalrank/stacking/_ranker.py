@@ -113,7 +113,7 @@ class StackingRanker(TableReader, _BaseComposition):
     Attributes
     ----------
     rankers_ : list of rankers
-        The fitted rankers. Other libraries' rankers, and regressors, are their `estimator_`.
+        The fitted rankers. Rankers of other libraries, and regressors, are in `estimator_`.
     names_ : list of str
         Names of the fitted rankers.
     named_rankers_ : Bunch

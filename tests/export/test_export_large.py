@@ -1,14 +1,12 @@
 """Tables of hundreds of columns and thousands of levels: every reader computes the scores."""
 
 import json
-import sqlite3
-from contextlib import closing
 from functools import cache
 
 import numpy as np
 import pytest
 from boosting_cases import ENGINES, FIRST, NEEDS_LIGHTGBM, boosted, pickled
-from exported import EVERY_READER
+from exported import EVERY_READER, in_databases
 from recipes import recipe
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
@@ -55,14 +53,7 @@ def scores_in(connection, sql, columns):
     return np.array([x for *_, x in sorted(connection.execute(sql).fetchall())])
 
 
-def in_sqlite(*args):
-    with closing(sqlite3.connect(":memory:")) as connection:
-        return scores_in(connection, *args)
-
-
-def in_duckdb(*args):
-    with pytest.importorskip("duckdb").connect() as connection:
-        return scores_in(connection, *args)
+in_sqlite, in_duckdb = in_databases(scores_in)
 
 
 def trees(engine, n_estimators=30):

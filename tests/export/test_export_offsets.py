@@ -1,12 +1,10 @@
 """Columns of numbers far from 0, such as times in microseconds: no export rounds them off."""
 
 import json
-import sqlite3
-from contextlib import closing
 
 import numpy as np
 import pytest
-from exported import EVERY_READER
+from exported import EVERY_READER, in_databases
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
@@ -59,14 +57,7 @@ def scores_in(connection, sql, rows):
     return np.array([x for _, x in sorted(connection.execute(sql).fetchall())])
 
 
-def in_sqlite(*args):
-    with closing(sqlite3.connect(":memory:")) as connection:
-        return scores_in(connection, *args)
-
-
-def in_duckdb(*args):
-    with pytest.importorskip("duckdb").connect() as connection:
-        return scores_in(connection, *args)
+in_sqlite, in_duckdb = in_databases(scores_in)
 
 
 def assert_scores(found, expected):

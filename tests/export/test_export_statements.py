@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from boosting_cases import ENGINES, FIRST, boosted, pickled
+from exported import in_databases
 from external_cases import TREES, tree_ranker
 from recipes import recipe
 
@@ -122,14 +123,7 @@ def scores_in(connection, sql, table, qid):
     return np.array([score for *_, score in sorted(rows, key=lambda row: row[1])])
 
 
-def in_sqlite(*args):
-    with closing(sqlite3.connect(":memory:")) as connection:
-        return scores_in(connection, *args)
-
-
-def in_duckdb(*args):
-    with pytest.importorskip("duckdb").connect() as connection:
-        return scores_in(connection, *args)
+in_sqlite, in_duckdb = in_databases(scores_in)
 
 
 every_database = pytest.mark.parametrize("database", [in_sqlite, in_duckdb])

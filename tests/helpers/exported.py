@@ -1,8 +1,10 @@
-"""Readers of the JSON of rankers, which need no package."""
+"""Readers of the JSON of rankers, which need no package, and databases."""
 
 import json
 import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from datetime import date, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -69,3 +71,17 @@ def assert_json_scores(text, table, expected, tolerance=1e-9, readers=(by_python
     for read in readers:
         scores = read(text, table, np.zeros(len(table)))
         np.testing.assert_allclose(scores, expected, rtol=tolerance, atol=tolerance)
+
+
+def in_databases(run):
+    """Return functions that call `run` with a connection to SQLite, and to DuckDB."""
+
+    def in_sqlite(*args):
+        with closing(sqlite3.connect(":memory:")) as connection:
+            return run(connection, *args)
+
+    def in_duckdb(*args):
+        with pytest.importorskip("duckdb").connect() as connection:
+            return run(connection, *args)
+
+    return in_sqlite, in_duckdb
