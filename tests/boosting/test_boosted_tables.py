@@ -307,6 +307,7 @@ def test_model_files_of_a_start(engine, tmp_path):
     np.testing.assert_array_equal(twin.predict(X), ranker.predict(X))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES_OF_TEXT)
 def test_many_trees_with_many_leaves_and_levels_are_kept(engine, tmp_path):
     # What a text of trees declares grows with their number, nearly as fast as the text.

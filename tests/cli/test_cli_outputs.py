@@ -120,6 +120,7 @@ def with_hole(files, number, old, new):
     return first + 2
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Most queries of")
 @holds_generator
 @pytest.mark.parametrize("more", [[], ["--chunk-rows", "20"]])

@@ -31,6 +31,7 @@ def judged(tmp_path_factory):
     return lambda name: str(folder / f"{name}.txt")
 
 
+@pytest.mark.long
 @holds_generator
 @pytest.mark.parametrize("target", ["relevant", "grade", "recall"])
 def test_models_with_a_unit_and_cut_runs(capsys, judged, new, target):

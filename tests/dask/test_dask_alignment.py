@@ -89,6 +89,7 @@ def test_partitions_by_query_belong_together_one_by_one(kind, step, local):
     np.testing.assert_allclose(NDCGRanker().fit(*moved).coef_, local.coef_, **EXACT)
 
 
+@pytest.mark.long
 def test_partitions_by_query_of_fused_files(tmp_path, local):
     moved = partition_by_query(*split(write(tmp_path)))
     assert {len(each) for each in moved} == {len(FRAME)}
@@ -98,6 +99,7 @@ def test_partitions_by_query_of_fused_files(tmp_path, local):
 # -- collections of different origin ---------------------------------------------------
 
 
+@pytest.mark.long
 def test_files_that_fuse_apart(tmp_path, local, truth):
     frame = FRAME.sort_values("qid", ignore_index=True)
     X, whole = write(tmp_path / "X", 20, frame[FEATURES]), write(tmp_path / "all", 20, frame)

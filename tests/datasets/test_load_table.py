@@ -132,6 +132,7 @@ def test_separators_and_encodings_that_a_file_does_not_tell(tmp_path):
     assert "price, net" in X.columns
 
 
+@pytest.mark.long
 def test_a_column_is_of_one_type_however_long(tmp_path):
     pandas.DataFrame({"qid": 1, "label": 1, "size": [*range(300_000), "XL"]}).to_csv(
         tmp_path / "t.csv", index=False

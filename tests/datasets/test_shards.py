@@ -146,6 +146,7 @@ def test_a_query_that_a_file_cuts_goes_on_in_the_next(tmp_path, suffix, chunk_ro
     assert len(chunks) == {1: 30, 7: len(chunks), 10**6: 1}[chunk_rows]
 
 
+@pytest.mark.long
 def test_a_row_group_and_a_file_for_each_query(tmp_path):
     write(FRAME[:50], tmp_path / "part-0.parquet", row_group_size=1)
     for number, (_, rows) in enumerate(FRAME[50:].groupby("qid", sort=False)):

@@ -139,6 +139,7 @@ def test_other_strengths_of_bias_do_not_warn_of_the_estimate():
     assert min(estimate.effective_sample_size, estimate.safety.effective_sample_size) > 40
 
 
+@pytest.mark.long
 def test_default_candidates_read_tables():
     pandas = pytest.importorskip("pandas")
     X, y = made(n_sessions=1500)

@@ -708,7 +708,6 @@ def test_tests_of_tails_hold_their_level():
     assert 0 < rate <= 0.05 + 2.6 * np.sqrt(0.05 * 0.95 / n_families)
 
 
-@pytest.mark.long
 def test_tests_of_tails_hold_their_level_nearly_for_other_shapes():
     # Without the division by the error of each exchange, .23 of these are rejected.
     n_families, n, shift = 300, 200, 1.75498 + 0.05176  # the means of the lowest tenths

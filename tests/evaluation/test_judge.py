@@ -222,6 +222,7 @@ def test_frames_tables_and_numbers_of_queries(judged):
         assert np.isinf(result.queries_needed(1e-3).n_queries).all()
 
 
+@pytest.mark.long
 def test_judged_parts_of_queries_have_the_expectation_of_whole_ones(rng):
     measures = ["precision@2", "rbp", "dcg@3", DCG(gain="linear"), "eru"]
     labels, judge = rng.integers(0, 3, 8) * 1.0, rng.integers(0, 4, 8) * 1.0

@@ -155,7 +155,6 @@ def test_databases_compute_the_scores(case, database, of):
         assert np.ptp(expected) > 0.1
 
 
-@pytest.mark.long
 @every_database
 def test_deep_trees(database):
     # Every split cuts a document off, so that the trees are as deep as they can be.

@@ -108,6 +108,7 @@ def test_labels_far_from_zero(rng):
     assert kendall_score(1e14 + y, s) == kendall_score(y, s)
 
 
+@pytest.mark.long
 def test_err_of_equal_scores_asks_for_the_first_k_only(rng):
     y = rng.integers(0, 4, 60)
     orders = [rng.permutation(60) for _ in range(1500)]

@@ -158,6 +158,7 @@ def test_spread_beside_large_means_is_no_constant():
         assert np.array_equal(ranker.fit(far, Y, QID).rank(far, QID), expected)
 
 
+@pytest.mark.long
 def test_the_stochastic_ranker_learns_after_queries_of_one_document():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 2))

@@ -43,6 +43,7 @@ def test_after_scikit_learn_few_modules_are_loaded():
     assert sum(not name.startswith(("numpy.", "sklearn.compose")) for name in modules) <= 89
 
 
+@pytest.mark.long
 def test_what_a_name_needs_is_loaded():
     modules = added("from skcalrank import NDCGRanker; import skcalrank.dask", BEFORE)
     assert "skcalrank.dask._rankers" in modules

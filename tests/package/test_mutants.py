@@ -15,6 +15,7 @@ def test_mutants_are_of_every_room():
     assert named | {"_cli", "_solvers", "(top)"} == set(rooms())
 
 
+@pytest.mark.long
 def test_the_seed_says_which_mutants_are_drawn():
     assert draw("losses", 2, seed=0) == draw("losses", 2, seed=0) != draw("losses", 2, seed=1)
     for room in [*rooms()][::3]:

@@ -287,6 +287,7 @@ def test_held_out_scores_are_those_of_the_measure():
 # -- what it is for ------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", [{}, {"noise": 1.0, "effect": 2.0}], ids=["noise", "column"])
 def test_the_mixture_is_level_with_its_best_member(table):
     pytest.importorskip("lightgbm")

@@ -99,6 +99,7 @@ def test_order_of_queries_does_not_count():
     np.testing.assert_array_equal(ranker.predict(X, qid), other.predict(X, qid))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_frame", [False, True])
 def test_columns_are_not_kept(is_frame):
     rng = np.random.default_rng(0)

@@ -37,7 +37,6 @@ def _scores(ranker, X, qid, answers):
     answers.put(ranker.predict(X, qid))
 
 
-@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_predictions_after_a_fork(fitted):

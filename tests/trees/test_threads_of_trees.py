@@ -58,7 +58,6 @@ def test_threads_grow_with_the_table_up_to_the_default_of_openmp(most):
         assert threads(None, 10**12) == openmp_threads()
 
 
-@pytest.mark.long
 def test_workers_of_joblib_leave_the_cores_to_each_other():
     # loky gives each of its workers a share of the cores.
     limits = joblib.Parallel(2)(joblib.delayed(openmp_threads)() for _ in range(2))
