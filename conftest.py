@@ -59,6 +59,8 @@ else:
 def pytest_addoption(parser):
     text = "of each parametrized test, run the first cases only; pytest-randomly draws them"
     parser.addoption("--cases", type=int, metavar="N", help=text)
+    text = "run this share of the tests only, drawn by their names"
+    parser.addoption("--share", type=float, metavar="P", default=1.0, help=text)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -90,12 +92,14 @@ def pytest_collection_modifyitems(config, items):
     """Mark cases of sweeps, and run few cases of each test in the order that plugins have made."""
     covering.mark_rest(items)
     yield
-    if config.option.cases:
-        kept, beyond, n_kept = [], [], Counter()
-        for item in items:
-            test = item.nodeid.split("[")[0]
-            n_kept[test] += 1
-            (beyond if n_kept[test] > config.option.cases else kept).append(item)
+    kept, beyond, n_kept = [], [], Counter()
+    most = config.option.cases or len(items)
+    for item in items:
+        test = item.nodeid.split("[")[0]
+        n_kept[test] += 1
+        runs = n_kept[test] <= most and covering.draw(test) < config.option.share
+        (kept if runs else beyond).append(item)
+    if beyond:
         config.hook.pytest_deselected(items=beyond)
         items[:] = kept
 

@@ -129,12 +129,17 @@ def sweep_of(item):
     return item.nodeid.partition("[")[0]
 
 
+def draw(name):
+    """A number from 0 to 1 that is the same in every process, with every version."""
+    return random.Random(name).random()
+
+
 def left_out(names):
     """The cases of a sweep that the default run leaves out, by their names.
 
     Other cases have no part in it, except that the one with the lowest draw always runs.
     """
-    draws = {name: random.Random(name).random() for name in names}
+    draws = {name: draw(name) for name in names}
     return {name for name in sorted(draws, key=draws.get)[1:] if draws[name] > 1 / 5}
 
 
