@@ -31,6 +31,16 @@ MODULES = ["skcalrank"] + [
 ]
 
 
+@pytest.mark.parametrize("page", sorted(DOC.glob("*.rst")), ids=lambda page: page.stem)
+def test_a_page_is_read_at_one_sitting(page):
+    most = 2500 if page.stem == "benchmarks" else 1500
+    assert len(page.read_text(encoding="utf-8").split()) <= most
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 130
+
+
 def documented(page):
     """Full names that a page of the reference lists."""
     names, module = set(), None
