@@ -46,14 +46,18 @@ class Case:
     """
 
     name: str
-    make: Callable[[], Any]
+    maker: Callable[[], Any]
     target: str = "grades"
     of_query: str = ""
     near: str = ""
 
+    def make(self):
+        """A new estimator, whose parts no other one has: tests set their parameters."""
+        return clone(self.maker())
+
     def fit(self, X, y, qid):
         """The fitted estimator."""
-        return self.refit(clone(self.make()), X, y, qid)
+        return self.refit(self.make(), X, y, qid)
 
     def refit(self, estimator, X, y, qid):
         """Fit an estimator of this case to grades, or to what is made of them."""
@@ -132,8 +136,7 @@ def with_trees():
         }.items():
             yield Case(
                 f"BoostedRanker-{engine}{name}",
-                # Without clones all cases would share a start, whose parameters tests set.
-                lambda engine=engine, params=params: clone(small_boosted(engine, **params)),
+                lambda engine=engine, params=params: small_boosted(engine, **params),
             )
 
 

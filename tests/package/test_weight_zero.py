@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from every_estimator import EVERY_ESTIMATOR
-from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from skcalrank import (
@@ -63,7 +62,7 @@ def target_of(case, y, qid):
 
 def fitted(case, X, target, qid, weight, alpha=1.0):
     """The fitted estimator of a case, with weights and, unless None, a penalty."""
-    estimator = clone(case.make())
+    estimator = case.make()
     if alpha is not None and has_alpha(case):
         estimator.set_params(alpha=alpha)
     if "tol" in estimator.get_params(deep=False):

@@ -118,8 +118,8 @@ def test_every_ranker_of_targets_takes_them():
 def test_own_targets_are_labels(case, weighted, problem):
     X, y, qid, weight = problem
     weight = weight if weighted else None
-    by_labels = clone(case.make()).fit(X, y, qid, weight)
-    by_targets = clone(case.make())
+    by_labels = case.make().fit(X, y, qid, weight)
+    by_targets = case.make()
     assert by_targets.fit_targets(X, own_targets(by_targets, X, y, qid), qid, weight) is by_targets
     np.testing.assert_allclose(by_targets.predict(X, qid), by_labels.predict(X, qid), **EXACT)
     assert by_targets.score(X, y, qid) == pytest.approx(by_labels.score(X, y, qid), abs=1e-12)
@@ -130,8 +130,8 @@ def test_own_targets_are_labels(case, weighted, problem):
 )
 def test_labels_are_targets_of_regressors_of_labels(case, problem):
     X, y, qid, weight = problem
-    by_labels = clone(case.make()).fit(X, y, qid, weight).predict(X, qid)
-    by_targets = clone(case.make()).fit_targets(X, y, qid, weight).predict(X, qid)
+    by_labels = case.make().fit(X, y, qid, weight).predict(X, qid)
+    by_targets = case.make().fit_targets(X, y, qid, weight).predict(X, qid)
     np.testing.assert_array_equal(by_targets, by_labels)
 
 
