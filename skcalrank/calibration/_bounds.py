@@ -166,7 +166,8 @@ def regret_bound(
     best_value : float, default=None
         In place of ``max_target`` for these losses, if no bound of the targets is known: the
         best possible value of the measure, a mean over the queries, without the terms b(y). The
-        bound is then for means over these queries only (CUG13, Corollary A.2).
+        bound is then for means over these queries only (CUG13, Corollary A.2), so that it takes no
+        margin.
     max_pair : float, default=None
         In place of ``max_target`` for "softmax": the largest sum of the mean targets of two
         documents, :math:`\max_{i \ne j} (U_i + U_j)`, which is 1 for targets that sum to at most 1.
@@ -276,8 +277,11 @@ def regret_bound(
     # An infinite factor means that no bound is known, not even for a regret of 0.
     bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * regret ** (1.0 / q)
     if margin is not None:
-        if results is not None:
-            raise ValueError("margin must be None with results: a gap may be a regret below it.")
+        if results is not None or best_value is not None:
+            raise ValueError(
+                "margin must be None with results, whose gap may be a regret below it, and with "
+                "best_value, by which single queries have no bound."
+            )
         bound = np.minimum(bound, bound * (bound / margin) ** (q - 1.0))
     bound = bound + _mean_gap(measure, results)
     return bound if regret.ndim else float(bound)
