@@ -10,14 +10,14 @@ from sklearn.utils import check_random_state
 from ..columns.types import Seed
 from ..data import check
 from ..losses import Loss
-from ..measures import Measure, PairwiseDisagreement, get_measure
+from ..measures import Measure, get_measure
 from ..preds import PREDS, Pred
 from ._conditions import dag_condition, low_noise_condition, reinforce_condition, score_condition
 from ._distribution import LabelDistribution
 from ._orders import all_positions, is_best
 from ._risk import ConditionalRisk
 from ._rows import SharedRows, random_rows, regret_stays
-from ._surrogates import conditional_risk
+from ._surrogates import conditional_risk, preferences_of
 
 
 class CalibrationGap(NamedTuple):
@@ -244,8 +244,9 @@ def find_counterexample(
         such that another function of the row has no regret.
     condition : {"low_noise", "score", "dag", "reinforce"}, default=None
         Noise condition that the distribution must meet: :func:`low_noise_condition`,
-        :func:`score_condition` (P_f, of net preferences), :func:`dag_condition` or
-        :func:`reinforce_condition`. If None, any distribution.
+        :func:`score_condition` (P_f, of net preferences) or :func:`dag_condition`, each of the
+        preferences in :func:`calibration_gap`, or :func:`reinforce_condition`. If None, any
+        distribution.
     draw : callable, default=None
         Function from a ``RandomState`` to a :class:`LabelDistribution`, or to :class:`SharedRows`
         with ``form="rows"``. If None, :meth:`LabelDistribution.random` draws preferences for
@@ -326,9 +327,8 @@ def _holds(condition: str | None, distribution: LabelDistribution, measure: Meas
     """Return whether a distribution meets a noise condition."""
     if condition is None:
         return True
-    if condition != "reinforce" and not measure.reads_preferences:
-        measure = PairwiseDisagreement()
-    means = [distribution.expected_targets(measure, pairs=True)]
-    if condition == "score":
-        means.append(distribution.expected_targets(measure))
-    return _CONDITIONS[condition](*means)
+    if condition == "reinforce":
+        return reinforce_condition(distribution.expected_targets(measure, pairs=True))
+    EY = np.tensordot(distribution.probabilities, preferences_of(distribution, measure), 1)
+    net = [EY.sum(axis=1) - EY.sum(axis=0)] if condition == "score" else []
+    return _CONDITIONS[condition](EY, *net)

@@ -214,14 +214,17 @@ _NEAREST: dict[Any, dict[str, Any]] = {
 }
 
 
-def _preferences(distribution: Any, measure: PairwiseDisagreement) -> Floats:
+def preferences_of(distribution: Any, measure: Any) -> Floats:
     """Return the preferences of each outcome, of the measure or differences of its labels."""
     if measure.reads_preferences:
         return distribution.targets(measure, pairs=True)
     labels = measure.labels(distribution.labels.ravel()).reshape(distribution.labels.shape)
     unit = PairwiseDisagreement("unit")
-    disagreement = unit if measure.same_targets_as(unit) else PairwiseDisagreement()
-    return disagreement.pair_targets(labels)
+    if measure.same_targets_as(unit):
+        measure = unit
+    elif measure.objective != "disagreement":
+        measure = PairwiseDisagreement()
+    return measure.pair_targets(labels)
 
 
 def targets_of(distribution: Any, measure: Measure, loss: Any) -> Floats:
@@ -242,7 +245,7 @@ def _of_targets(distribution: Any, measure: Measure, loss: Any) -> ConditionalRi
 def _of_preferences(
     distribution: Any, measure: PairwiseDisagreement, loss: str, margin: bool
 ) -> PreferenceRisk:
-    preferences, p = _preferences(distribution, measure), distribution.probabilities
+    preferences, p = preferences_of(distribution, measure), distribution.probabilities
     if loss == "hinge":
         return HingeRisk(SharpHinge(), preferences, p, margin)
     return PreferenceRisk(PREFERENCE_LOSSES[loss](), preferences, p, margin)
@@ -250,7 +253,7 @@ def _of_preferences(
 
 def _of_own_preferences(distribution: Any, measure: Any, loss: PreferenceLoss) -> PreferenceRisk:
     """Return the risk of a loss of single preferences that is not of the package."""
-    preferences = loss.stated(_preferences(distribution, measure))
+    preferences = loss.stated(preferences_of(distribution, measure))
     risk = PreferenceRisk(loss, preferences, distribution.probabilities, loss.margin)
     risk.certificate = "tangents"
     return risk
@@ -261,7 +264,7 @@ def _of_values(distribution: Any, measure: PairwiseDisagreement) -> TargetRisk:
 
     It is least squares on half the net preference.
     """
-    preferences = _preferences(distribution, measure)
+    preferences = preferences_of(distribution, measure)
     net = preferences.sum(axis=2) - preferences.sum(axis=1)
     return TargetRisk(get_loss("squared"), net / 2, distribution.probabilities)
 

@@ -23,7 +23,7 @@ from skcalrank.calibration import (
 from skcalrank.calibration._orders import pooled
 from skcalrank.calibration._surrogates import conditional_risk
 from skcalrank.losses import LOSSES, get_loss
-from skcalrank.measures import AveragePrecision, PositionalMeasure, get_measure
+from skcalrank.measures import AveragePrecision, Kendall, PositionalMeasure, get_measure
 from skcalrank.preds import feedback_arc_positions, map_positions, topological_positions
 
 SCORES = [name for name in SURROGATES if name != "pairs"]
@@ -423,6 +423,8 @@ def test_counterexamples_are_found(surrogate, pred, measure, options):
         ("squared", "sort", "map", {"r": 4, "condition": "reinforce"}),
         ("squared", "sort", PD, {"condition": "low_noise"}),
         ("value_regularized", "sort", PD, {"r": 4, "condition": "low_noise"}),
+        ("value_regularized", "sort", "kendall", {"condition": "low_noise"}),
+        ("value_regularized", "sort", Kendall("b"), {"condition": "score"}),
     ],
 )
 def test_none_is_found_where_theory_says_calibrated(surrogate, pred, measure, options):
