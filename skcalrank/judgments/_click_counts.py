@@ -14,6 +14,9 @@ from ._clicks import ClickSessions, ClickTarget, warn_of_clicks_alone
 # Counts are summed up once so many of them wait.
 _WAITING = 1 << 20
 
+# Counts and positions are below: sums of them are integers.
+_MOST = 2.0**53
+
 
 class ClickCounts(ClickTarget):
     """Clicks and impressions of each document at each position.
@@ -30,7 +33,7 @@ class ClickCounts(ClickTarget):
         Row of a document, and the position where it was shown, from 1 on.
     impressions, clicks : array-like of shape (n_counts,)
         How often the document was shown there, and clicked. Counts of the same row and position
-        are added.
+        are added, and those without impressions left out.
 
     Attributes
     ----------
@@ -94,17 +97,20 @@ class ClickCounts(ClickTarget):
                     f"{name} must hold an integer for each of {n} counts, got shape "
                     f"{values.shape} of {values.dtype}."
                 )
-        rows, at, shown, clicked = (values.astype(np.int64) for values in columns.values())
+        rows, at, shown, clicked = columns.values()
         for name, wrong, what in (
             ("shown_rows", (rows < 0) | (rows >= len(self.qid)), f"0 to {len(self.qid) - 1}"),
-            ("position", at < 1, "1 on"),
+            ("position", (at < 1) | (at >= _MOST), "1 on"),
+            ("impressions", (shown < 0) | (shown >= _MOST), "0 on"),
             ("clicks", (clicked < 0) | (clicked > shown), "0 to the number of impressions"),
         ):
             if wrong.any():
-                value = columns[name][np.argmax(wrong)]
+                value = float(columns[name][np.argmax(wrong)])
                 raise ValueError(f"{name} must hold integers from {what}, got {value:g}.")
+        # Databases may list documents at positions where nobody saw them.
+        seen = shown > 0
         self.shown_rows, self.position, self.impressions, self.clicks = _summed(
-            rows, at, shown, clicked
+            *(values[seen].astype(np.int64) for values in columns.values())
         )
         warn_of_clicks_alone(self)
 

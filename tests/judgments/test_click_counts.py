@@ -144,6 +144,21 @@ def test_counts_of_a_place_are_added():
     assert [values.tolist() for values in y._arrays()] == [[0, 1], [1, 2], [4, 8], [1, 3]]
 
 
+def test_places_without_impressions_do_not_count(sessions):
+    """A database may list every document at every position."""
+    y = counts_of(sessions)
+    row, position = np.divmod(np.arange(2400), 10)
+    zeros = np.zeros(2400)
+    shown = np.append(y.impressions, zeros), np.append(y.clicks, zeros)
+    listed = ClickCounts(
+        y.qid, np.append(y.shown_rows, row), np.append(y.position, position + 1), *shown
+    )
+    assert listed == y
+    assert repr(listed) == repr(y)
+    np.testing.assert_array_equal(fit_propensities(listed).group, fit_propensities(y).group)
+    assert not len(make(impressions=(0, 0), clicks=(0, 0)).position)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -155,6 +170,9 @@ def test_counts_of_a_place_are_added():
         ),
         ({"impressions": (0.5, 1)}, "impressions must hold an integer for each of 2 counts"),
         ({"clicks": (1,)}, r"clicks must hold an integer .* got shape \(1,\)"),
+        ({"impressions": (3, -2)}, "impressions must hold integers from 0 on, got -2"),
+        ({"impressions": (3, np.inf)}, "impressions must hold integers from 0 on, got inf"),
+        ({"position": (1, 1e30)}, "position must hold integers from 1 on, got 1e"),
     ],
 )
 def test_bad_counts_are_clear_errors(options, message):
