@@ -10,7 +10,6 @@ from ..data import check
 from ..measures import Measure, get_measure
 from ._distribution import LabelDistribution
 from ._function import all_labels, law_of_all
-from ._orders import all_positions
 
 # Values of at most 1, singular values and probabilities below this are rounding errors.
 _ROUNDING = 1e-9
@@ -66,8 +65,7 @@ def calibration_dimension(
     r : int
         Number of documents, 2 to 6.
     labels : array-like of shape (m, r) or (m, r, r), default=None
-        Possible labels. If None, all relevances 0 and 1, or all full orders for Kendall's tau and
-        the pairwise disagreement.
+        Possible labels, as in :func:`calibration_function`.
 
     Returns
     -------
@@ -100,8 +98,6 @@ def calibration_dimension(
     """
     check.count("r", r, least=2, most=6)
     measure = get_measure(measure)
-    if labels is None and not measure.reads_preferences and measure.objective == "disagreement":
-        labels = all_positions(r)
     whole = law_of_all(all_labels(measure, r) if labels is None else labels, r)
     measure = whole.resolve(measure)
     values = np.array([LabelDistribution(y[None]).order_values(measure) for y in whole.labels])

@@ -64,8 +64,8 @@ def calibration_function(
     eps : float or array-like
         Target regrets, non-negative.
     labels : array-like of shape (m, r) or (m, r, r), default=None
-        Possible labels. If None, all relevances 0 and 1, or for pairwise disagreement the
-        preferences of all full orders.
+        Possible labels. If None, all relevances 0 and 1, or all full orders for Kendall's tau and
+        the pairwise disagreement.
 
     Returns
     -------
@@ -292,12 +292,13 @@ def law_of_all(labels: ArrayLike, r: int) -> LabelDistribution:
 
 
 def all_labels(measure: Measure, r: int) -> Array:
-    """Return all possible labels: relevances 0 and 1, or preferences of full orders."""
+    """Return all possible labels: relevances 0 and 1, or full orders, if need be as preferences."""
     check.count("r", r, least=2, most=6)
-    if not measure.reads_preferences:
+    if measure.objective != "disagreement":
         return np.array(list(product((0, 1), repeat=r)))
     positions = all_positions(r)
-    return 1.0 * (positions[:, :, None] < positions[:, None, :])
+    before = positions[:, :, None] < positions[:, None, :]
+    return 1.0 * before if measure.reads_preferences else positions
 
 
 def _feasible(gain: Floats, eps: float, rng: np.random.RandomState) -> Floats:

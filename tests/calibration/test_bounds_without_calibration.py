@@ -50,9 +50,10 @@ def test_bound_begins_at_the_level(of):
 def attack(measure, loss, pred, r, n, rng):
     """Compare the regrets of distributions, and their means, with the bound."""
     labels = np.array(list(product((0, 1), repeat=r)))
+    if measure in ("kendall", PD):
+        labels = np.array(list(permutations(range(r))))
     if measure == PD:
-        orders = np.array(list(permutations(range(r))))
-        labels = 1.0 * (orders[:, :, None] < orders[:, None, :])
+        labels = 1.0 * (labels[:, :, None] < labels[:, None, :])
     surrogate, found = surrogate_of(loss, pred), []
     for number in range(n):
         law = LabelDistribution(labels, rng.dirichlet(np.full(len(labels), (0.1, 0.4)[number % 2])))

@@ -33,6 +33,8 @@ LEAST_SQUARES = [
 
 
 def all_labels(measure, r):
+    if measure == "kendall":
+        return np.array(list(permutations(range(r))))
     if measure != PD:
         return np.array(list(product((0, 1), repeat=r)))
     return np.array([np.triu(np.ones((r, r)), 1)[np.ix_(o, o)] for o in permutations(range(r))])
@@ -243,3 +245,10 @@ def test_labels_of_ones_own():
 def test_bad_arguments_of_the_function_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_orders_are_the_labels_of_both_measures_of_orders():
+    """Tau falls by 2/3 for each of three pairs; relevances 0 and 1 alone would have no level."""
+    levels = [inconsistency_level("value_regularized", "sort", of, 3) for of in ("kendall", PD)]
+    assert levels[0] == pytest.approx(levels[1] * 2 / 3)
+    assert levels[0] > 0.2
