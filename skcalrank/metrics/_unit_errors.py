@@ -114,7 +114,7 @@ def query_calibration_error(
     n_bins : int, default=10
         Number of bins of queries.
     relative : bool, default=False
-        Whether to divide by the mean of the observed sums.
+        Whether to divide by the mean of the observed sums, without its sign.
     return_expected : bool, default=False
         As in :func:`document_calibration_error`. With few queries it is large: relative to the
         sums .2 for perfect probabilities of 50 queries of 10 documents, for example.
@@ -153,7 +153,7 @@ def query_calibration_error(
     labels, values = checked_values(y_true, y_value, n_bins)
     queries = check.queries(qid, len(labels))
     bins = bins_of(queries.sum(queries.group(values)), n_bins)[queries.codes]
-    total = labels.sum() if relative else queries.n_queries
+    total = abs(labels.sum()) if relative else queries.n_queries
     return _distance(labels, values, bins, np.ones(len(labels)), total, return_expected)
 
 

@@ -23,10 +23,10 @@ from ..data import (
     Queries,
     Rows,
     check,
+    check_qid,
     fitting,
     limits,
     positions,
-    qid_array,
     refuse_lazy,
     seed_of,
     warn,
@@ -359,7 +359,7 @@ class GuaranteedCutoff(RankerAround):
 
     def _calibrate_precision(self, tuning: Judged, judged: Judged) -> tuple[float, int, int]:
         n = judged.queries.n_queries
-        promise = self._promise(n, 2)
+        promise = self._promise(n if tuning.queries.n_queries else 0, 2)
         candidates = np.unique(self._values(tuning.scores, tuning.queries))[::-1]
         places = np.unique(np.geomspace(1, len(candidates), _CANDIDATES).astype(int)) - 1
         candidates = candidates[places]
@@ -565,13 +565,7 @@ class GuaranteedCutoff(RankerAround):
 
 def _categories(groups: Any, queries: Queries) -> tuple[list[Any], Ints]:
     """Return the names of categories, and the number of that of each row."""
-    array = qid_array(groups)
-    if array.shape != (queries.n_rows,):
-        raise ValueError(
-            f"groups must have shape ({queries.n_rows},), one category for each row, got "
-            f"{array.shape}."
-        )
-    categories = Queries.from_qid(array)
+    categories = Queries.from_qid(check_qid(groups, queries.n_rows, "groups"))
     codes = queries.group(categories.codes)
     mixed = np.flatnonzero(queries.max(codes) + queries.max(-codes))
     if len(mixed):

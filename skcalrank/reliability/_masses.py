@@ -1,6 +1,7 @@
 """How much of a query is lost with each of its documents."""
 
 from collections.abc import Callable
+from inspect import isclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,7 +105,8 @@ def shares_of(loss: Any, parameter: str = "loss", others: tuple[str, ...] = OTHE
     """Return the shares of documents in what a loss, named or a measure, counts."""
     if isinstance(loss, str) and loss in SHARES:
         return SHARES[loss]
-    if getattr(loss, "objective", None) == "positional" and hasattr(loss, "basis"):
+    is_positional = getattr(loss, "objective", None) == "positional" and hasattr(loss, "basis")
+    if is_positional and not isclass(loss):
         return _of_measure(loss)
     names = ", ".join(map(repr, [*SHARES, *others]))
     raise ValueError(f"{parameter} must be one of {names}, or a positional measure, got {loss!r}.")

@@ -65,6 +65,8 @@ def test_weights_and_relative_errors(law):
         plain / (y.sum() / 400)
     )
     assert np.isnan(query_calibration_error(0 * y, p, qid=qid, relative=True))
+    below = query_calibration_error(-y, -p, qid=qid, relative=True)
+    assert below == pytest.approx(query_calibration_error(y, p, qid=qid, relative=True))
 
 
 @pytest.mark.parametrize("return_expected", [False, True])

@@ -327,12 +327,19 @@ def test_groups_are_validated(rng):
         fitted.predict_set(X, qid, groups + 1)
     with pytest.raises(ValueError, match="same for all rows of a query"):
         fitted.predict_set(X, qid, np.arange(len(y)) % 2)
-    with pytest.raises(ValueError, match="one category for each row"):
+    with pytest.raises(ValueError, match=rf"groups must have {len(y)} entries, one for each"):
         cutoff().fit(X, y, qid, groups=[1])
+    with pytest.raises(ValueError, match="groups must hold an identifier for every row, got a mis"):
+        cutoff().fit(X, y, qid, groups=np.where(groups, 1.0, np.nan))
     with pytest.raises(ValueError, match="groups must be None"):
         cutoff().fit(X, y, qid).predict_set(X, qid, groups)
     with pytest.raises(ValueError, match=r"Of group 1: .*at least 9 queries"):
         cutoff().fit(X, y, qid, groups=(qid < 4) * 1)
+    # One query cannot both choose where the tests begin and calibrate.
+    lone = cutoff("precision", alpha=0.5, confidence_level=0.3)
+    for one in range(6):
+        with pytest.raises(ValueError, match=r"Of group 1: .*at least 1 queries .*, got 0"):
+            lone.fit(X, y, qid, groups=(qid == one) * 1)
 
 
 # -- precision, and nothing relevant here ------------------------------------------------------
@@ -409,6 +416,7 @@ def test_too_few_queries_are_refused_with_the_number_needed():
         ({"by": "rank"}, "by"),
         ({"loss": "ndcg"}, "loss must be one of 'recall', 'dcg', 'first', 'best', 'precision'"),
         ({"loss": get_measure("map")}, "loss must be one of"),
+        ({"loss": DCG}, "loss must be one of .*, or a positional measure, got <class"),
         ({"loss": get_measure("auc", relevance_level=1)}, "adds a non-negative share, got auc"),
         ({"loss": "precision"}, "confidence_level must be a number"),
         ({"loss": "no_answer", "by": "depth"}, "by must be"),
