@@ -400,8 +400,9 @@ def _factor(measure: Measure, loss: Any, r: int, max_target: float | None) -> fl
         return constant * spread if spread else 0.0
     if measure.shape is None:
         raise ValueError(
-            f"measure must have a surrogate that is calibrated under every distribution, got "
-            f"{measure.name}, for which none is known: see calibration_dimension."
+            "measure must have scores or pairs whose bound is 0 at 0 under every distribution, got "
+            f"{measure.full_name}: pass pred='sort' for a bound that begins at a level, and "
+            "precision@1 in place of hit@1 and mrr@1."
         )
     if loss.name != "squared":
         raise ValueError(

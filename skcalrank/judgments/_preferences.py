@@ -365,10 +365,11 @@ class PreferenceTarget(Judgments):
         first, second = _pairs_within(queries)
         winner = np.where(values[first] >= values[second], first, second)
         loser = first + second - winner
-        gap = values[winner] - values[loser]
-        keep = gap > 0
-        winner, loser, gap = winner[keep], loser[keep], gap[keep]
-        weight = gap if weights == "difference" else np.ones_like(gap)
+        keep = values[winner] > values[loser]
+        winner, loser = winner[keep], loser[keep]
+        with np.errstate(over="ignore"):
+            gap = values[winner] - values[loser] if weights == "difference" else None
+        weight = _weights(gap, len(winner))
         out = cls(winner, loser, weight, _together(winner), n_rows, qid, n_items)
         # If rows of y were removed, preferences of these rows are missing as well.
         out.origin = y.origin if isinstance(y, Target) else None

@@ -68,6 +68,13 @@ def test_from_comparisons():
     assert together.weight.tolist() == [1, 1, 1]
 
 
+def test_differences_of_relevances_beyond_the_range_are_refused():
+    y = [1.7e308, -1.7e308]
+    with pytest.raises(ValueError, match="must be non-negative with a finite sum, got inf"):
+        PreferenceTarget.from_relevance(y)
+    assert PreferenceTarget.from_relevance(y, weights="unit").weight.tolist() == [1]
+
+
 @pytest.mark.parametrize("weights", ["difference", "unit"])
 def test_from_relevance(weights, rng):
     _, y, qid = make_data(rng)
