@@ -220,11 +220,9 @@ def preferences_of(distribution: Any, measure: Any) -> Floats:
         return distribution.targets(measure, pairs=True)
     labels = measure.labels(distribution.labels.ravel()).reshape(distribution.labels.shape)
     unit = PairwiseDisagreement("unit")
-    if measure.same_targets_as(unit):
-        measure = unit
-    elif measure.objective != "disagreement":
+    if measure.objective != "disagreement":
         measure = PairwiseDisagreement()
-    return measure.pair_targets(labels)
+    return (unit if measure.same_targets_as(unit) else measure).pair_targets(labels)
 
 
 def targets_of(distribution: Any, measure: Measure, loss: Any) -> Floats:

@@ -89,9 +89,7 @@ class ClickCounts(ClickTarget):
         columns = {name: arrays.as_array(values, name) for name, values in given.items()}
         n = len(columns["shown_rows"])
         for name, values in columns.items():
-            whole = values.dtype.kind in "biu" or (
-                values.dtype.kind == "f" and (values == np.floor(values)).all()
-            )
+            whole = values.dtype.kind in "biuf" and (values == np.floor(values)).all()
             if values.shape != (n,) or not (whole or not n):
                 raise ValueError(
                     f"{name} must hold an integer for each of {n} counts, got shape "
@@ -108,9 +106,8 @@ class ClickCounts(ClickTarget):
                 value = float(columns[name][np.argmax(wrong)])
                 raise ValueError(f"{name} must hold integers from {what}, got {value:g}.")
         # Databases may list documents at positions where nobody saw them.
-        seen = shown > 0
         self.shown_rows, self.position, self.impressions, self.clicks = _summed(
-            *(values[seen].astype(np.int64) for values in columns.values())
+            *(values[shown > 0].astype(np.int64) for values in columns.values())
         )
         warn_of_clicks_alone(self)
 

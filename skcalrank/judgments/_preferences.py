@@ -358,15 +358,12 @@ class PreferenceTarget(Judgments):
         qid = check.carried_qid(y, qid)
         grouped, queries = check.target(y, qid)
         values = queries.ungroup(grouped)
-        n_rows, n_items = np.shape(y)[0], None
-        if np.ndim(y) == 2 and np.shape(y)[1] > 1:
-            n_items = np.shape(y)[1]
+        n_rows, *columns = np.shape(y)
+        n_items = columns[0] if columns and columns[0] > 1 else None
         qid = None if qid is None else check_qid(qid, n_rows)
         first, second = _pairs_within(queries)
-        winner = np.where(values[first] >= values[second], first, second)
-        loser = first + second - winner
-        keep = values[winner] > values[loser]
-        winner, loser = winner[keep], loser[keep]
+        ahead, apart = values[first] > values[second], values[first] != values[second]
+        winner, loser = np.where(ahead, [first, second], [second, first])[:, apart]
         with np.errstate(over="ignore"):
             gap = values[winner] - values[loser] if weights == "difference" else None
         weight = _weights(gap, len(winner))

@@ -88,7 +88,7 @@ def test_errors_of_the_best_value_and_of_exponents():
         "best_value must be a finite number >= 0": {"best_value": -1.0},
         "best_value must be None unless .* got precision and 'squared'": {"loss": "squared"},
         "best_value must be None unless .* got map": {"measure": "map"},
-        "margin must be None with results, .* and with best_value": {"margin": 0.1},
+        "margin must be None with results or best_value": {"margin": 0.1},
     }.items():
         with pytest.raises(ValueError, match=message):
             regret_bound(surrogate_regret=0.1, **given | options)
