@@ -287,7 +287,7 @@ class Exponential(_TwoSided):
 
     def _parts(self, v: Floats, s: Floats) -> tuple[Floats, Floats]:
         s = np.clip(s, -EXPONENT, EXPONENT)
-        return v * np.exp(-s), (self.eta - v) * np.exp(s)
+        return v * np.exp(-s), self._rest(v) * np.exp(s)
 
     def terms(self, v: Floats, s: Floats) -> Floats:
         falling, rising = self._parts(v, s)

@@ -365,6 +365,8 @@ def test_targets_may_pass_eta_by_rounding(name):
         for values in (loss.infimum, loss.minimizer):
             passed, reached = values(above, queries), values(np.array([eta]), queries)
             np.testing.assert_allclose(passed, reached, rtol=1e-7, atol=1e-7)
+        # Nor is the loss unbounded below.
+        assert loss.evaluate(above, np.array([200.0]), queries)[0] > -1e-9
 
 
 @pytest.mark.parametrize("name", [n for n in LOSSES if hasattr(get_loss(n), "eta")])
