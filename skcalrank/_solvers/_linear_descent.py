@@ -53,7 +53,7 @@ class ScorerFit(NamedTuple):
 class Units(NamedTuple):
     """Units of the penalties of features."""
 
-    squares: np.ndarray  # weighted sums of squares of the centered features, (d,)
+    squares: np.ndarray  # weighted sums of squares of the centered features, raised, (d,)
     weight: np.ndarray  # weights of the rows in these sums
     center: Callable[[np.ndarray], np.ndarray]  # of scores (n_rows, n_outputs), as of the features
 

@@ -21,7 +21,7 @@ from scipy.sparse import csr_matrix, diags, issparse
 
 from ..columns import CACHE_CELLS, MOST_CELLS, PART_CELLS, arrays
 from ..columns.types import Array, Bools, Floats, Ints
-from ..data import OutOfRangeError, Queries, each
+from ..data import OutOfRangeError, Queries, each, workers_of_fit
 
 # Chunks have a multiple of this number of rows, for which products are fast.
 _CHUNK_ROWS = 1024
@@ -261,6 +261,20 @@ class WithinQueries:
         _check_squares(squares)
         squares[_are_constant(squares, totals, self.means, self.X.dtype)] = 0.0
         return squares
+
+    def raised(self, squares: Floats, weight: Floats) -> np.ndarray:
+        """Return squares of all workers, raised as those of :meth:`Moments.penalty_scale` are.
+
+        Features that differ between queries alone have units of penalties by it, too.
+        """
+        totals, workers = np.bincount(self.codes, weight, len(self.means)), workers_of_fit()
+        total, *sums = workers.total(lambda: np.append(totals.sum(), totals @ self.means), sum)
+        mean = np.array([sums]) / total
+        with np.errstate(over="ignore"):
+            between = workers.total(lambda: totals @ np.square(self.means - mean), sum)
+        _check_squares(between)
+        constant = _are_constant(between, np.array([total]), mean, self.X.dtype)
+        return np.maximum(squares, _LEAST_SQUARES * (squares + np.where(constant, 0.0, between)))
 
     def _dense_squares(self, weight: Floats, rows: Any) -> Floats:
         n_rows = len(self.codes) if rows is None else len(rows)

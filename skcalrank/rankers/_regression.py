@@ -270,7 +270,10 @@ def units_of(rows: Rows, loss: str) -> Units:
     if rows.n_items is None and loss != "squared":
         weight = within.weight()
     of_row = np.ones(n) if weight is None else weight
-    return Units(workers_of_fit().total(lambda: within.squares(weight), sum), of_row, center)
+    squares = workers_of_fit().total(lambda: within.squares(weight), sum)
+    if rows.n_items is None and loss != "pairwise_squared":
+        squares = within.raised(squares, of_row)
+    return Units(squares, of_row, center)
 
 
 def names_of(queries: Queries) -> frozenset[Any]:

@@ -331,6 +331,7 @@ def test_losses_without_a_closed_form(loss, n_workers, rng):
     X, y, qid = sorted_data(rng, SIZES)
     weight = rng.uniform(0, 2, len(y)) * (rng.random(len(y)) < 0.9)
     X[:, 0] *= 1e3
+    X[:, 1] = qid % 5  # known of queries
     ranker = OrderPreservingRanker("ndcg@5", loss=loss, tol=1e-9, max_iter=10_000)
     columns = {"X": X, "y": y, "qid": qid, "sample_weight": weight}
     local, ours = clone(ranker).fit(**columns), fitted_by_workers(ranker, n_workers, qid, columns)

@@ -24,6 +24,7 @@ from skcalrank import (
     SpearmanRanker,
 )
 from skcalrank._solvers import SQUARED_LOSSES
+from skcalrank.data import Queries
 from skcalrank.linear_model import GramRidge
 from skcalrank.losses import LOSSES
 from skcalrank.rankers import DifferenceGraphRanker, PairwiseHingeRanker, ValueRegularizedRanker
@@ -203,6 +204,18 @@ def test_units_do_not_matter(ranker, data):
             np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("ranker", [*CLOSED, *DESCENT], ids=str)
+def test_units_of_what_is_known_of_queries_do_not_matter(ranker, data):
+    X, y, qid = data
+    X[:, ::2] = X[qid - 10, ::2]
+    scale = np.array([1e6, 1.0, 1e-6, -3.0])
+    plain, scaled = (
+        Queries.from_qid(qid).centered(clone(ranker).fit(Z, y, qid).predict(Z, qid))
+        for Z in (X, X * scale)
+    )
+    np.testing.assert_allclose(scaled, plain, rtol=1e-4, atol=1e-6)
+
+
 @every
 def test_order_and_names_do_not_matter(ranker, data, rng):
     X, y, qid = data
@@ -228,7 +241,8 @@ def test_containers(ranker, container, data):
 @every_closed
 def test_constant_and_wide_features(ranker, data, rng):
     X, y, qid = data
-    wide = np.hstack([X, np.ones((len(y), 1)), rng.normal(size=(len(y), 1100))])
+    of_query = 1e-6 * rng.normal(size=(8, 1))[qid - 10]
+    wide = np.hstack([X, np.ones((len(y), 1)), of_query, rng.normal(size=(len(y), 1100))])
     fitted = clone(ranker).fit(wide, y, qid)
     assert isinstance(fitted.estimator_, Ridge)
     narrow = GramRidge(fitted.alpha_, penalty_scale="squares")
