@@ -132,9 +132,6 @@ def beside(X: Any, values: Floats, names: list[str]) -> Any:
     """Return a table or array with named columns of numbers to the right of its own."""
     if not is_frame(X):
         return np.hstack([X, values.astype(X.dtype, copy=False)])
-    twins = [name for name in names if name in X.columns]
-    if twins:
-        raise ValueError(f"X must not have a column {twins[0]!r}, which is to be added: rename it.")
     columns = dict(zip(names, values.T))
     return X.hstack(type(X)(columns)) if hasattr(X, "hstack") else X.assign(**columns)
 

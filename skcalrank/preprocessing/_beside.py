@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..columns import tables
 from ..columns.types import Array, Ints, Self
 from ._table_encoder import TableEncoder
 
@@ -59,5 +60,5 @@ class ScaledBeside(TableEncoder):
 
 def with_scaled(names: Iterable[Any], scaled: Ints) -> Array:
     """Return names of columns, followed by those of columns that are scaled within the query."""
-    names = np.asarray(names, dtype=object)
-    return np.append(names, [f"{name}_in_query" for name in names[scaled]]).astype(object)
+    names = list(names)
+    return tables.distinct([*names, *(f"{names[k]}_in_query" for k in scaled)])

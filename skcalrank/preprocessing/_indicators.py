@@ -43,6 +43,7 @@ class Indicators:
         return out
 
     def names(self, levels: list[Any]) -> list[str]:
-        """Return what the indicators stand for."""
+        """Return what the indicators stand for, given the levels with a code of their own."""
         names = [str(level) for level in levels[: self.n_levels]]
-        return names + ["rare"] * self.has_rare + ["missing"] * self.has_missing
+        n_rare = self.n_levels + self.has_rare - len(names)
+        return names + ["rare"] * n_rare + ["missing"] * self.has_missing

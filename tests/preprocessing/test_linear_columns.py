@@ -68,6 +68,7 @@ CLASHES = {
     "a number": {"c": list("xyxyxyy"), "c_x": range(7), "c_x_2": np.arange(7) ** 2},
     "types": {"c": [1, "1", 1, "1", "a", "a", 1] * 2, "d": range(14)},
     "dates": {"d": pd.date_range("2024-01-01", periods=9, freq="37D"), "d_weekday": range(9)},
+    "rare levels": {"c": [f"code {k}" for k in range(1001)] * 2, "d": [0, 1] * 1001},
     "columns": {"a": list("xyxy"), "a_b": ["x", "x", "y", "y"], "a_b_x": [1, 2, 3, 5]},
 }
 
@@ -76,7 +77,10 @@ CLASHES = {
 @pytest.mark.parametrize("columns", CLASHES.values(), ids=CLASHES)
 def test_names_are_distinct(columns):
     frame = pd.DataFrame(columns)
-    for reader in (TableEncoder(), LinearColumns(), LinearColumns(max_categories=2)):
+    for reader in (
+        TableEncoder(),
+        *(LinearColumns(max_categories=most) for most in (2, 100, 1000)),
+    ):
         names = reader.fit(frame).get_feature_names_out().tolist()
         assert len(set(names)) == len(names) == np.shape(reader.transform(frame))[1]
         reader.set_output(transform="pandas")
