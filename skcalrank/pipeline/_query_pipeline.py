@@ -49,8 +49,16 @@ def naming_columns(steps: Sequence[Any]) -> Iterator[None]:
 
 
 def _of_last(method: str) -> Callable[[Method], Method]:
-    """Return a decorator that makes a method available if the last step has it."""
-    return available_if(lambda self: hasattr(self.steps[-1][1], method))
+    """Return a decorator that makes a method available if the last step has it.
+
+    A last step "passthrough" has `transform`.
+    """
+
+    def is_there(self: Any) -> bool:
+        last = self.steps[-1][1]
+        return hasattr(last, method) or (method == "transform" and not _is_step(last))
+
+    return available_if(is_there)
 
 
 def _is_step(step: Any) -> bool:
@@ -472,6 +480,8 @@ class QueryPipeline(Pipeline):
                 )
             X = transform_rows(step, X, qid)
         last = self.steps[-1][1]
+        if not _is_step(last):
+            return X
         taken = handed_to(last, method, qid=qid, sample_weight=sample_weight)
         return call_step(last, method, X, *y, **taken, **options)
 

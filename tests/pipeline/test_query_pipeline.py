@@ -137,6 +137,7 @@ def _means(X, codes):
         Centered(),
         make_pipeline(QueryContext(), StandardScaler()),
         make_query_pipeline("passthrough", QueryContext()),
+        make_query_pipeline(QueryContext(), "passthrough"),
         make_column_transformer((QueryScaler(), [0, 2]), remainder="passthrough"),
         SelectFromModel(NDCGRanker(alpha=1.0)),
     ],
@@ -150,6 +151,7 @@ def test_steps_of_every_kind(step, data):
         inner, params = pipe[2], {} if isinstance(step, SelectFromModel) else {"qid": qid}
         seen = inner.transform(StandardScaler().fit_transform(X), **params)
     np.testing.assert_allclose(pipe.predict(X, qid), pipe[-1].predict(seen))
+    np.testing.assert_array_equal(pipe[:2].transform(X), pipe[0].transform(X))
     if params:
         with pytest.raises(MissingQidError, match=r"step '.*' needs it"):
             pipe.predict(X)
