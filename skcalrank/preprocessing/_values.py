@@ -94,18 +94,18 @@ def seconds_of(values: Values) -> Floats | None:
         return _read(values, _seconds)
     if values.dtype.kind != "m":
         return np.full(len(values), np.nan) if _all_missing(values) else None
-    out = values.astype("m8[us]").view(np.int64) / 1e6
-    out[np.isnat(values)] = np.nan
-    return out
+    second, whole = np.timedelta64(1, "s"), values.astype("m8[us]")
+    return np.asarray(whole / second + (values - whole) / second)  # Python has no nanoseconds
 
 
 def _seconds(value: Any) -> float:
     if is_missing(value):
         return np.nan
+    exact = value.to_timedelta64() if getattr(value, "nanoseconds", 0) else value  # of pandas
+    if isinstance(exact, np.timedelta64):
+        return float(seconds_of(np.array([exact]))[0])  # type: ignore[index]
     if isinstance(value, time):
         value = datetime.combine(date.min, value) - datetime.combine(date.min, time())
-    if isinstance(value, np.timedelta64):
-        value = value.astype("m8[us]").item()
     if isinstance(value, timedelta):
         return value.total_seconds()
     raise TypeError(value)

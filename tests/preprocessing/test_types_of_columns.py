@@ -119,3 +119,16 @@ def test_consecutive_integers_of_every_type():
     for name, table in tables.items():
         with pytest.warns(UserWarning, match="'a' of X holds consecutive integers"):
             assert TableEncoder().fit(table).kinds_ == {"a": "number"}, name
+
+
+@pytest.mark.parametrize("n", [40, MANY])
+def test_durations_of_nanoseconds(n):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    took = np.arange(n) % 7 * np.timedelta64(100, "ns")
+    frame = pd.DataFrame({"a": took})
+    expected = np.arange(n)[:, None] % 7 * 1e-7
+    tables = [took[:, None], frame, frame.astype(object), frame.astype("category")]
+    for table in (*tables, pl.DataFrame({"a": took})):
+        encoder = TableEncoder().fit(table)
+        assert list(encoder.kinds_.values()) == ["duration"]
+        np.testing.assert_allclose(encoder.transform(table), expected, rtol=1e-12)
