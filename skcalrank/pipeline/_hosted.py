@@ -205,15 +205,18 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
         """Return the features, and the column of the queries or None."""
         if self.qid_column is None:
             return X, None
-        self.column_ = _place_of(self.qid_column, X) if reset else self.column_
+        named = self.qid_column in (tables.column_names(X) or ())
+        place = _place_of(self.qid_column, X) if reset or named else self.column_
+        if reset:
+            self.column_ = place
         if tables.is_records(X):
             name = self.qid_column
             features = [{k: value for k, value in row.items() if k != name} for row in X]
             return features, [row.get(name) for row in X]
         X = arrays.subscriptable(X)
         # Sparse arrays of older versions of scipy have no columns of one dimension.
-        column = arrays.safe_indexing(X, [self.column_] if issparse(X) else self.column_, axis=1)
-        features = np.flatnonzero(np.arange(X.shape[1]) != self.column_)
+        column = arrays.safe_indexing(X, [place] if issparse(X) else place, axis=1)
+        features = np.flatnonzero(np.arange(X.shape[1]) != place)
         qid = np.ravel(column.toarray() if issparse(column) else column)
         return arrays.safe_indexing(X, features, axis=1), qid
 

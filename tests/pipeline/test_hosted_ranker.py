@@ -126,6 +126,14 @@ def test_a_column_of_a_table_has_a_name(problem, make):
     assert hosted.column_ == 1
 
 
+def test_a_column_whose_name_is_a_number_is_found_anywhere(problem):
+    X, y, qid = problem
+    table = pd.DataFrame(X).assign(**{"q": qid}).rename(columns={"q": D})
+    hosted = HostedRanker(NDCGRanker(), qid_column=D).fit(table, y)
+    moved = table[[D, *range(D)]]
+    np.testing.assert_array_equal(hosted.predict(moved), hosted.predict(table))
+
+
 def test_a_column_of_a_sparse_matrix_and_of_lists(problem):
     X, y, qid = problem
     table = with_column(X, qid + 1, 3)
