@@ -265,7 +265,7 @@ class LinearColumns(TransformerMixin, BaseEstimator):
             zeros = _validated(np.broadcast_to(0.0, shape), curve)
             curve.fit(zeros, **handed_to(curve, "fit", qid=qid))
         else:
-            curve.fit(self._filled(matrix), None, **handed_to(curve, "fit", qid=qid))
+            curve.fit(self._filled(matrix).copy(), None, **handed_to(curve, "fit", qid=qid))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Return the names of the columns, such as ``brand_x`` for an indicator.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn
+from sklearn.decomposition import PCA
 from sklearn.pipeline import Pipeline
 
 from skcalrank import NDCGRanker, RankingTarget
@@ -36,6 +37,14 @@ def test_both_in_one_call(data, curve):
         np.testing.assert_array_equal(
             LinearColumns(curve).fit_transform(X, y_of, **named), expected
         )
+
+
+def test_a_curve_may_write_to_what_it_is_given(data):
+    X = data[0].copy()
+    curve = PCA(copy=False, svd_solver="full")
+    found = LinearColumns(curve).fit_transform(X)
+    np.testing.assert_array_equal(X, data[0])
+    np.testing.assert_allclose(found, PCA(svd_solver="full").fit_transform(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("routing", [False, True])
