@@ -129,7 +129,9 @@ class Streamed:
                     matrix = encoded(X, self.encoder).matrix
             queries = check.queries(qid, len(matrix))
             order = slice(None) if queries.order is None else queries.order
-            weight = None if weight is None else np.asarray(weight)[order]
+            if weight is not None:
+                weight = np.asarray(weight)
+                weight = (weight if weight.ndim else np.full(len(matrix), weight))[order]
             yield matrix[order], np.asarray(y)[order], queries, weight
 
     def _learn(self) -> None:

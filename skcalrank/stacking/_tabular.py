@@ -228,7 +228,7 @@ class TabularRanker(StackingRanker):
         The labels and queries of all rows are kept in memory, and the features of a sample of whole
         queries. The linear rankers are those of all rows, up to rounding; the boosted rankers and
         the mixture learn from the sample. If it has all rows, the ranker is that of :meth:`fit`.
-        The chunks are read about eight times.
+        The chunks are read about ten times.
 
         Parameters
         ----------

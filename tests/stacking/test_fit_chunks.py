@@ -98,6 +98,9 @@ def test_weights(data):
         np.testing.assert_allclose(coefficients(of_few)[name], expected, atol=1e-9, rtol=1e-9)
     in_chunks = TabularRanker(trees=None, random_state=3).fit_chunks(chunks)
     assert same(TabularRanker(trees=None, random_state=3).fit(X, y, qid, weight), in_chunks, X, qid)
+    of_all = TabularRanker(trees=None).fit(X, y, qid, 2.0)
+    chunks = [(*chunk, 2.0) for chunk in cut(X, y, qid, seed=0)]
+    assert same(of_all, TabularRanker(trees=None).fit_chunks(chunks), X, qid)
 
 
 @pytest.mark.parametrize("trees", [None, BoostedRanker(engine="sklearn", n_estimators=10)])
