@@ -214,7 +214,7 @@ def _of_pandas(values: Any) -> Values:
 def _of_polars(series: Any) -> Values:
     dtype = series.dtype
     kind = str(dtype)
-    if kind.startswith(("Int", "UInt")):
+    if kind.startswith(("Int", "UInt")) and not kind.endswith("128"):  # which numpy has not
         return _exact(series.to_numpy(), series.to_list)
     if kind.startswith("Float"):
         return series.to_numpy()

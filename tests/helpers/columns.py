@@ -65,10 +65,11 @@ def _pandas_types():
 
 def _polars_types():
     text = [pl.String if hasattr(pl, "String") else pl.Utf8, pl.Categorical]
+    wide = [pl.Int128] if hasattr(pl, "Int128") else []  # of later versions
     return {
         "numbers": [pl.Float64, pl.Float32],
-        "integers": [pl.Int64, pl.Int8, pl.UInt32, pl.Float64],
-        "large integers": [pl.Int64, pl.UInt64],
+        "integers": [pl.Int64, pl.Int8, pl.UInt32, pl.Float64, *wide],
+        "large integers": [pl.Int64, pl.UInt64, *wide],
         "decimals": [pl.Decimal(scale=2)],
         "truths": [pl.Boolean, pl.Int8, pl.Float32],
         "names": text,
