@@ -205,10 +205,10 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
         """Return the features, and the column of the queries or None."""
         if self.qid_column is None:
             return X, None
-        named = self.qid_column in (tables.column_names(X) or ())
-        place = _place_of(self.qid_column, X) if reset or named else self.column_
         if reset:
-            self.column_ = place
+            self.column_ = _place_of(self.qid_column, X)
+        names = tables.column_names(X) or ()
+        place = names.index(self.qid_column) if self.qid_column in names else self.column_
         if tables.is_records(X):
             name = self.qid_column
             features = [{k: value for k, value in row.items() if k != name} for row in X]

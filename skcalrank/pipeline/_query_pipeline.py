@@ -54,11 +54,10 @@ def _of_last(method: str) -> Callable[[Method], Method]:
     A last step "passthrough" has `transform`.
     """
 
-    def is_there(self: Any) -> bool:
-        last = self.steps[-1][1]
-        return hasattr(last, method) or (method == "transform" and not _is_step(last))
-
-    return available_if(is_there)
+    return available_if(
+        lambda self: hasattr(last := self.steps[-1][1], method)
+        or (method == "transform" and not _is_step(last))
+    )
 
 
 def _is_step(step: Any) -> bool:

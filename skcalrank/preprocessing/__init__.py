@@ -3,7 +3,7 @@
 from ._beside import ScaledBeside
 from ._column_kinds import Category, read_by_trees
 from ._context import QueryContext
-from ._hinges import QuantileHinges
+from ._hinges import QuantileHinges, hinges_of
 from ._linear_columns import LinearColumns, curve_of, fit_together, transform_together
 from ._logs import signed_log1p
 from ._rules import summarized

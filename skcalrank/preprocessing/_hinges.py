@@ -141,6 +141,20 @@ def _added(parts: list[_Counted]) -> _Counted:
 # -- hinges ------------------------------------------------------------------------------
 
 
+def hinges_of(X: Floats, features: Ints, starts: Floats, ends: Floats) -> Floats:
+    """Return a column for each of intervals: 0 below, 1 above, and linear in between.
+
+    * `features` (n_intervals,): the column of X that each interval belongs to.
+    """
+    out: Floats = np.take(X, features, axis=1)
+    # Differences of halved values cannot overflow.
+    out *= 0.5
+    out -= starts / 2
+    with np.errstate(over="ignore"):  # of what lies far outside of the interval
+        out /= ends / 2 - starts / 2
+    return np.clip(out, 0.0, 1.0, out=out)
+
+
 @lazy_transformer
 class QuantileHinges(TransformerMixin, BaseEstimator):
     """Replace each feature by hinges between its quantiles, for piecewise linear rankers.
@@ -263,12 +277,7 @@ class QuantileHinges(TransformerMixin, BaseEstimator):
 
     def _transformed(self, X: Floats) -> Floats:
         """Return the columns of validated features."""
-        out: Floats = np.take(X.astype(float, copy=False), self.features_, axis=1)
-        out *= 0.5
-        out -= self.starts_ / 2
-        with np.errstate(over="ignore"):  # of what lies far outside of the interval
-            out /= self.ends_ / 2 - self.starts_ / 2
-        return np.clip(out, 0.0, 1.0, out=out)
+        return hinges_of(X.astype(float, copy=False), self.features_, self.starts_, self.ends_)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Return the names of the columns, such as ``x0_hinge1`` for the second interval of x0.

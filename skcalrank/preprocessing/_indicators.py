@@ -44,6 +44,5 @@ class Indicators:
 
     def names(self, levels: list[Any]) -> list[str]:
         """Return what the indicators stand for, given the levels with a code of their own."""
-        names = [str(level) for level in levels[: self.n_levels]]
-        n_rare = self.n_levels + self.has_rare - len(names)
-        return names + ["rare"] * n_rare + ["missing"] * self.has_missing
+        names = [*map(str, levels[: self.n_levels]), "rare"][: self.width - self.has_missing]
+        return names + ["missing"] * self.has_missing

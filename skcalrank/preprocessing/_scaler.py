@@ -143,8 +143,7 @@ class QueryScaler(QueryTransformer):
             return scaled_within(X, queries, self.method).astype(X.dtype, copy=False)
         is_read = isinstance(X, tables.EncodedTable)
         table = X.matrix if is_read else X
-        numbers = getattr(self, "scaled_", None)
-        numbers = tables.numeric(table) if numbers is None else numbers
+        numbers = self.scaled_ if hasattr(self, "scaled_") else tables.numeric(table)
         scaled = scaled_within(tables.numbers_of(table, numbers), queries, self.method)
         names = with_scaled(tables.column_names(X) or range(X.shape[1]), numbers)[X.shape[1] :]
         wide = tables.beside(table, scaled_beside(scaled), names.tolist())

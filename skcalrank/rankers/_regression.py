@@ -259,21 +259,16 @@ def units_of(rows: Rows, loss: str) -> Units:
 
     Features are centered within queries, or about their means in the label-ranking form.
     """
-    queries, weight, n = rows.queries, rows.weight, rows.n_rows
-    if rows.n_items is not None:
-        queries = Queries.equal(1, n)
-
-    def center(scores: Floats) -> Floats:
-        return queries.centered(scores, weight)
-
+    weight, n, of_documents = rows.weight, rows.n_rows, rows.n_items is None
+    queries = rows.queries if of_documents else Queries.equal(1, n)
     within = WithinQueries(rows.X, np.zeros((n, 0)), queries, weight)
-    if rows.n_items is None and loss != "squared":
-        weight = within.weight()
     of_row = np.ones(n) if weight is None else weight
-    squares = workers_of_fit().total(lambda: within.squares(weight), sum)
-    if rows.n_items is None and loss != "pairwise_squared":
+    if of_documents and loss != "squared":
+        of_row = within.weight()
+    squares = workers_of_fit().total(lambda: within.squares(of_row), sum)
+    if of_documents and loss != "pairwise_squared":
         squares = within.raised(squares, of_row)
-    return Units(squares, of_row, center)
+    return Units(squares, of_row, partial(queries.centered, weight=weight))
 
 
 def names_of(queries: Queries) -> frozenset[Any]:

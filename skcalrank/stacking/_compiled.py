@@ -18,6 +18,7 @@ from ..preprocessing import (
     LinearColumns,
     ScaledBeside,
     TableEncoder,
+    hinges_of,
     scaled_beside,
     scaled_within,
     signed_log1p,
@@ -229,11 +230,7 @@ class View:
 
     def __post_init__(self) -> None:
         # Which of the numbers each of the curves belongs to.
-        self.features: Ints = np.arange(len(self.coef))
-        if self.hinges:
-            self.features, starts, ends = self.hinges
-            # Differences of halved values cannot overflow.
-            self._halves, self._widths = starts / 2, ends / 2 - starts / 2
+        self.features: Ints = self.hinges[0] if self.hinges else np.arange(len(self.coef))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the view as plain Python types, but for what it shares with others."""
@@ -273,14 +270,7 @@ class View:
         numbers = block.scaled if self.kind == "scaled" else block.numbers
         if self.kind.startswith("log"):
             numbers = signed_log1p(numbers)
-        if not self.hinges:
-            return numbers
-        out = numbers[:, self.features]
-        out *= 0.5
-        out -= self._halves
-        with np.errstate(over="ignore"):  # of what lies far outside of the interval
-            out /= self._widths
-        return np.clip(out, 0.0, 1.0, out=out)
+        return hinges_of(numbers, *self.hinges) if self.hinges else numbers
 
 
 # What a view of hinges has more.
