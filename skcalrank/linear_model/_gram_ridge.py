@@ -350,7 +350,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         self._check_whole()
         alphas = np.asarray(alphas)
-        if alphas.ndim != 1:
+        if alphas.ndim != 1 or not len(alphas):
             raise ValueError(f"alphas must be a list of penalties, got shape {alphas.shape}.")
         for alpha in alphas.tolist():
             check.number("alpha", alpha, ">= 0")

@@ -210,9 +210,8 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
         names = tables.column_names(X) or ()
         place = names.index(self.qid_column) if self.qid_column in names else self.column_
         if tables.is_records(X):
-            name = self.qid_column
-            features = [{k: value for k, value in row.items() if k != name} for row in X]
-            return features, [row.get(name) for row in X]
+            features = [{k: v for k, v in row.items() if k != self.qid_column} for row in X]
+            return features, [row.get(self.qid_column) for row in X]
         X = arrays.subscriptable(X)
         # Sparse arrays of older versions of scipy have no columns of one dimension.
         column = arrays.safe_indexing(X, [place] if issparse(X) else place, axis=1)

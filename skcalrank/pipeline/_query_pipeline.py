@@ -53,10 +53,11 @@ def _of_last(method: str) -> Callable[[Method], Method]:
 
     A last step "passthrough" has `transform`.
     """
-
     return available_if(
-        lambda self: hasattr(last := self.steps[-1][1], method)
-        or (method == "transform" and not _is_step(last))
+        lambda self: (
+            hasattr(last := self.steps[-1][1], method)
+            or (method == "transform" and not _is_step(last))
+        )
     )
 
 

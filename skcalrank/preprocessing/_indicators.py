@@ -29,17 +29,14 @@ class Indicators:
 
     def of(self, matrix: Floats) -> Floats:
         """Return the indicators of the rows of a matrix."""
-        codes = matrix[:, self.column]
-        missing = np.isnan(codes)
-        codes = np.where(missing, -1.0, codes)
-        width = self.n_levels + self.has_rare
-        if self.has_rare:
-            codes = np.where((codes < 0) & ~missing, self.n_levels, codes)  # not seen in fit
-        codes = np.minimum(codes, width - 1)
-        codes = np.where(missing & self.has_missing, width, codes).astype(np.intp)
-        out = np.zeros((len(codes), width + self.has_missing))
-        rows = np.flatnonzero(codes >= 0)
-        out[rows, codes[rows]] = 1.0
+        codes, width = matrix[:, self.column], self.n_levels + self.has_rare
+        unseen = self.n_levels if self.has_rare else -1
+        missing = width if self.has_missing else -1
+        places = np.where(codes < 0, unseen, np.minimum(codes, width - 1))
+        places = np.where(np.isnan(codes), missing, places).astype(np.intp)
+        out = np.zeros((len(codes), self.width))
+        rows = np.flatnonzero(places >= 0)
+        out[rows, places[rows]] = 1.0
         return out
 
     def names(self, levels: list[Any]) -> list[str]:

@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from ..columns import CACHE_CELLS, tables
+from ..columns.arrays import check_feature_names_in
 from ..columns.types import Array, ArrayLike, Floats, Ints, Matrix, Self
 from ..data import (
     OutOfRangeError,
@@ -282,12 +283,11 @@ class LinearColumns(TransformerMixin, BaseEstimator):
         names : ndarray of str
         """
         check_is_fitted(self)
-        if self.encoder_ is not None:
-            input_features = self.encoder_.get_feature_names_out(input_features)
-        elif input_features is None:
-            input_features = [f"x{k}" for k in range(self.n_features_in_)]
-        names = np.asarray(input_features, dtype=object)
-        categories = {} if self.encoder_ is None else self.encoder_.categories_
+        encoder, categories = self.encoder_, {}
+        if encoder is None:
+            names = check_feature_names_in(self, input_features)
+        else:
+            names, categories = encoder.get_feature_names_out(input_features), encoder.categories_
         out = [
             f"{names[indicators.column]}_{level}"
             for indicators in self.indicators_

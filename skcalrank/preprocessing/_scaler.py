@@ -115,9 +115,8 @@ class QueryScaler(QueryTransformer):
         if getattr(self, "_reader", None) is not None:
             return self._reader.get_feature_names_out(input_features)
         names = super().get_feature_names_out(input_features)
-        if self.append:
-            names = with_scaled(names, getattr(self, "scaled_", np.arange(len(names))))
-        return names
+        scaled = getattr(self, "scaled_", np.arange(len(names)))
+        return with_scaled(names, scaled) if self.append else names
 
     def _features(self, X: Any, reset: bool) -> Any:
         if not self.append:

@@ -52,14 +52,15 @@ def level_of(value: Any) -> Any:
 
 def numbers_of(values: Values, *, from_text: bool = False) -> Floats | None:
     """Return numbers, also those that text stands for if `from_text`; None if a value is none."""
-    if not isinstance(values, np.ndarray):
-        return _read(values, _number_or_text if from_text else _number)
-    if values.dtype.kind in "biuf":
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values.astype(np.float64, copy=False)
-    return np.full(len(values), np.nan) if _all_missing(values) else None
+    return _read(values, _number_or_text if from_text else _number)
 
 
 def _read(values: Values, number: Callable[[Any], Any], dtype: Any = np.float64) -> Array | None:
+    if isinstance(values, np.ndarray):  # of another type, as a column that is all missing may be
+        return np.full(len(values), number(None), dtype) if (values != values).all() else None
+
     def read(rows: list[Any]) -> Array:
         return np.array([number(value) for value in rows], dtype=dtype)
 
@@ -67,11 +68,6 @@ def _read(values: Values, number: Callable[[Any], Any], dtype: Any = np.float64)
         return by_level(values, read)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _all_missing(values: Array) -> bool:
-    """Return whether an array has no value, as a column of any type that is all missing."""
-    return bool((values != values).all())
 
 
 def _number(value: Any) -> float:
@@ -90,10 +86,8 @@ def _number_or_text(value: Any) -> float:
 
 def seconds_of(values: Values) -> Floats | None:
     """Return durations and times of the day in seconds; None if a value is none."""
-    if not isinstance(values, np.ndarray):
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "m":
         return _read(values, _seconds)
-    if values.dtype.kind != "m":
-        return np.full(len(values), np.nan) if _all_missing(values) else None
     second, whole = np.timedelta64(1, "s"), values.astype("m8[us]")
     return np.asarray(whole / second + (values - whole) / second)  # Python has no nanoseconds
 
@@ -113,12 +107,10 @@ def _seconds(value: Any) -> float:
 
 def moments_of(values: Values) -> Ints | None:
     """Return dates, times and ISO texts as microseconds since 1970; None if a value is none."""
-    if not isinstance(values, np.ndarray):
-        moments = _read(values, _moment, "M8[us]")
-        return None if moments is None else moments.view(np.int64)
-    if values.dtype.kind != "M":
-        return np.full(len(values), NAT) if _all_missing(values) else None
-    return values.astype("M8[us]").view(np.int64)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        return values.astype("M8[us]").view(np.int64)
+    moments = _read(values, _moment, "M8[us]")
+    return None if moments is None else moments.view(np.int64)
 
 
 def _moment(value: Any) -> Any:

@@ -356,6 +356,8 @@ def test_bad_paths(rng):
         model.path([1.0, -2.0])
     with pytest.raises(ValueError, match=r"shape \(\)"):
         model.path(1.0)
+    with pytest.raises(ValueError, match=r"shape \(0,\)"):
+        model.path([])
 
 
 # -- moments ---------------------------------------------------------------------------
