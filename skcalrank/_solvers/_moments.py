@@ -182,6 +182,12 @@ def _about_the_mean(within: Floats, ends: Floats, shifts: Floats) -> tuple[Float
     return start + mean, products + means.T @ (totals * means)
 
 
+def pair_weights(queries: Queries, weight: Any) -> Floats:
+    """Return the weights of rows times the sizes of their queries."""
+    sizes = queries.sizes[queries.codes].astype(float)
+    return sizes if weight is None else sizes * weight
+
+
 class WithinQueries:
     """Features and targets centered within their queries, with queries weighted by their sizes.
 
@@ -200,13 +206,12 @@ class WithinQueries:
         self.means = _sums(X, queries, share)
         grouped = queries.group(targets) * share[:, None]
         self.levels = np.add.reduceat(grouped, queries.ptr[:-1], axis=0)
-        self._sizes, self._weight = queries.sizes.astype(float), weight
-        self._totals, self._unit = total * self._sizes, _largest(targets)
+        self._weight = pair_weights(queries, weight)
+        self._totals, self._unit = total * queries.sizes, _largest(targets)
 
     def weight(self, rows: Any = slice(None)) -> np.ndarray:
         """Return the weights of rows times the sizes of their queries."""
-        weight = self._sizes[self.codes[rows]]
-        return weight if self._weight is None else weight * self._weight[rows]
+        return self._weight[rows]
 
     def centered_targets(self, rows: Any = slice(None)) -> np.ndarray:
         """Return the targets of rows, centered within their queries."""

@@ -49,16 +49,14 @@ def naming_columns(steps: Sequence[Any]) -> Iterator[None]:
 
 
 def _of_last(method: str) -> Callable[[Method], Method]:
-    """Return a decorator that makes a method available if the last step has it.
+    """Return a decorator that makes a method available if the last step has it."""
+    return available_if(lambda self: hasattr(self.steps[-1][1], method))
 
-    A last step "passthrough" has `transform`.
-    """
-    return available_if(
-        lambda self: (
-            hasattr(last := self.steps[-1][1], method)
-            or (method == "transform" and not _is_step(last))
-        )
-    )
+
+def _transforms(pipe: Any) -> bool:
+    """Return whether the last step of a pipeline transforms rows, or passes them on."""
+    last = pipe.steps[-1][1]
+    return not _is_step(last) or hasattr(last, "transform")
 
 
 def _is_step(step: Any) -> bool:
@@ -333,7 +331,7 @@ class QueryPipeline(Pipeline):
 
     # -- methods of the fitted pipeline ---------------------------------------------
 
-    @_of_last("transform")
+    @available_if(_transforms)
     def transform(self, X: Matrix, qid: ArrayLike | None = None) -> Any:
         """Transform rows by every step.
 
@@ -349,7 +347,7 @@ class QueryPipeline(Pipeline):
         """
         return self._call("transform", X, qid)
 
-    @_of_last("transform")
+    @available_if(_transforms)
     @all_or_nothing
     def fit_transform(
         self,
