@@ -156,7 +156,7 @@ def evaluate_run(
 
     A retrieved document without a judgment is not relevant. A judged document that
     was not retrieved counts among the relevant ones and in the ideal ranking, but gains nothing.
-    Negative relevances count as 0.
+    Negative relevances count as 0. A query without a judgment is left out.
 
     Parameters
     ----------

@@ -227,6 +227,7 @@ class JudgedRun:
     """
 
     def __init__(self, qrels: Scores, run: Scores, *, complete: bool, ties: str) -> None:
+        qrels = {name: documents for name, documents in qrels.items() if documents}
         self.names = [name for name in qrels if complete or name in run]
         if not any(name in run for name in self.names):
             raise ValueError(

@@ -150,6 +150,24 @@ def test_queries_that_the_run_lacks():
     assert evaluate_run(QRELS, RUN | {"q9": {"a": 1}}, measures) == without
 
 
+@pytest.mark.parametrize("empty", ["zero", "skip", "error"])
+def test_queries_whose_judgments_are_empty_are_not_judged(empty):
+    measures = ["map", "ndcg@3", "bpref", "judged@2", "recall@2"]
+    expected = evaluate_run(QRELS, RUN, measures, average=False, empty=empty)
+    for qrels in ({"none": {}} | QRELS, QRELS | {"none": {}}):
+        for of_query in ({}, {"none": {}}, {"none": {"a": 1.0}}):
+            for complete in (False, True):
+                values = evaluate_run(
+                    Qrels(qrels),
+                    Run(RUN | of_query),
+                    measures,
+                    average=False,
+                    empty=empty,
+                    complete=complete,
+                )
+                assert (values, values.judged_) == (expected, expected.judged_)
+
+
 def test_equal_scores_by_name_by_order_or_in_expectation():
     run = {"1": {"a": 1.0, "b": 1.0 + 1e-12, "c": 1.0}}
     qrels = {"1": {"a": 1}}
