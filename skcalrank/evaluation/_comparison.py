@@ -269,10 +269,10 @@ class Comparison:
         Returns
         -------
         frame : DataFrame
-            With columns ``system``, ``other``, ``measure``, ``spread`` and ``n_queries``, for
-            differences that vary as in this comparison; NaN if they do not vary. Of one system,
-            ``other`` is None, and the values are what varies. With a judge,
-            the queries that people need to judge; infinity if all of them are too few.
+            With columns ``system``, ``other``, ``measure``, ``spread`` and ``n_queries``, of
+            queries like those here: differences vary as much, and are undefined as often. NaN if
+            they do not vary. Of one system, ``other`` is None, and the values are what varies.
+            With a judge, the queries that people need to judge; infinity if all are too few.
 
         Raises
         ------
@@ -295,16 +295,19 @@ class Comparison:
         check.share("confidence_level", confidence_level)
         level = 1 - confidence_level
         size, corrections = (abs(difference), power, level), self.corrections or {}
-        spreads = {row[:3]: row.spread for row in self.differences}
+        # With the number of queries on which they are defined.
+        spreads = {r[:3]: (r.spread, r.wins + r.ties + r.losses) for r in self.differences}
         if len(self.systems) == 1:
             spreads = {
-                (self.baseline, measure): float(np.nanstd(of, ddof=1))
+                (self.baseline, measure): (float(np.nanstd(of, ddof=1)), int((of == of).sum()))
                 for measure, of in zip(self.measures, with_tails(self.values, self.tail)[0])
             }
         rows = []
-        for key, spread in spreads.items():
-            of = corrections.get(key)
-            n = n_needed(spread, *size) if of is None else of.n_needed(*size)
+        for key, (spread, n_defined) in spreads.items():
+            if key in corrections:
+                n = corrections[key].n_needed(*size)
+            else:
+                n = -(-n_needed(spread, *size) * len(self.queries) // max(n_defined, 1))
             rows.append((key[0], key[1] if key[2:] else None, key[-1], spread, n))
         if math.inf in [row[-1] for row in rows]:
             warn(

@@ -355,6 +355,19 @@ def test_queries_needed_of_one_system_make_its_interval_that_narrow(rng, correct
     assert more > 1.7 * row.n_queries
 
 
+@pytest.mark.parametrize("systems", ["ab", "a"])
+@pytest.mark.parametrize("tail", [None, 0.5])
+def test_queries_needed_count_those_without_a_value(rng, systems, tail):
+    pytest.importorskip("pandas")
+    values = {name: {"m": rng.normal(size=60)} for name in systems}
+    every = compare_values(values, tail=tail).queries_needed(0.2)
+    # A third of the queries has a value, as where others have no relevant document.
+    sparse = {name: {"m": np.append(of["m"], np.full(120, np.nan))} for name, of in values.items()}
+    found = compare_values(sparse, tail=tail).queries_needed(0.2)
+    assert found["spread"].to_list() == pytest.approx(every["spread"].to_list())
+    assert found["n_queries"].to_list() == (3 * every["n_queries"]).to_list()
+
+
 def test_queries_needed_of_tiny_differences_and_without_spread():
     values = {"a": {"m": np.tile([0.25, 0.5], 5)}, "b": {"m": np.tile([0.5, 0.75], 5)}}
     pytest.importorskip("pandas")
