@@ -448,9 +448,16 @@ def _is_missing(value: Any, name: str) -> bool:
         ) from None
     is_number = isinstance(value, Number)
     try:
-        return arrays.is_missing(value) or (is_number and bool(abs(value) == np.inf))
+        return _has_nan(value) or (is_number and bool(abs(value) == np.inf))
     except Exception:
         return False
+
+
+def _has_nan(value: Any) -> bool:
+    """Return whether a name is missing, or a tuple with a part that is; None is a part."""
+    if isinstance(value, tuple):
+        return any(part is not None and _has_nan(part) for part in value)
+    return arrays.is_missing(value)
 
 
 def plain(value: Any) -> Any:

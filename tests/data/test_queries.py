@@ -7,7 +7,7 @@ import pytest
 
 from skcalrank import NDCGRanker, RankingTarget
 from skcalrank.columns import arrays
-from skcalrank.data import Queries
+from skcalrank.data import Queries, check_qid
 from skcalrank.metrics import ndcg_score
 
 # Numbers of the queries of the rows: interleaved, and one after the other.
@@ -91,6 +91,16 @@ def test_missing_in_a_frame_is_missing(kind, rng):
     qid = qid.where(np.arange(12) != 3)
     with pytest.raises(ValueError, match=r"missing value .* in row 3"):
         NDCGRanker().fit(rng.normal(size=(12, 2)), np.zeros(12), qid)
+
+
+@pytest.mark.parametrize("lost", [float("nan"), np.float32("nan"), np.datetime64("NaT")])
+def test_a_missing_part_of_a_name_is_missing(lost):
+    # NaN is equal to no other NaN, so that each of these rows was a query of its own.
+    names = [("u", 1), ("u", 1), (type(lost)(lost), 2), (type(lost)(lost), 2)]
+    for name in (names, [("s", name) for name in names], [(None, name) for name in names]):
+        with pytest.raises(ValueError, match=r"missing value .* in row 2"):
+            check_qid(name, 4)
+    assert Queries.from_qid(check_qid([(None, 1), (None, 2)] * 2, 4)).n_queries == 2
 
 
 def test_null_in_polars_is_missing(rng):
