@@ -786,8 +786,8 @@ def valid_regressor(regressor: Any) -> Any:
 
     Tags are read even to display an estimator in a notebook, where its parameters may be wrong.
     """
-    is_one = hasattr(regressor, "fit") and hasattr(regressor, "predict")
-    return regressor if is_one and not isclass(regressor) else None
+    is_one = limits.REGRESSOR.is_satisfied_by(regressor) and not isclass(regressor)
+    return regressor if is_one else None
 
 
 def _refuse_other(owner: Any, regressor: Any) -> None:

@@ -1,6 +1,5 @@
 """Rankers around another ranker, whose scores they give a meaning."""
 
-from inspect import isclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -11,7 +10,7 @@ from sklearn.utils import get_tags
 
 from ..boosting import adapted, scores_of
 from ..columns.types import Bools, Floats
-from ..data import Queries, Rows, call_step, seed_of, warn
+from ..data import Queries, Rows, call_step, check, seed_of, warn
 from ..measures import Measure, get_measure
 from ..rankers import (
     BaseRanker,
@@ -28,11 +27,10 @@ from ..rankers import (
 
 def _check_ranker(around: Any, _: Plan) -> None:
     """Raise for what is no ranker."""
-    ranker, is_one = around.ranker, hasattr(around.ranker, "fit")
-    if ranker is not None and (isclass(ranker) or not (is_one and hasattr(ranker, "predict"))):
+    if around.ranker is not None and check.valid_regressor(around.ranker) is None:
         raise ValueError(
             "ranker must be a ranker with fit and predict, a FrozenEstimator of a fitted one, "
-            f"or None, got {ranker!r}."
+            f"or None, got {around.ranker!r}."
         )
 
 
@@ -64,7 +62,7 @@ class RankerAround(BaseRanker):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if hasattr(self._given(), "predict") and not isclass(self.ranker):  # else fit raises
+        if check.valid_regressor(self._given()) is not None:  # else fit raises
             inner = get_tags(adapted(self._given())).input_tags
             tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
             tags.input_tags.string, tags.input_tags.categorical = inner.string, inner.categorical

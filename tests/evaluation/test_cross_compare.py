@@ -4,12 +4,20 @@ import numpy as np
 import pytest
 from joblib import parallel_backend
 from scipy import stats
+from sklearn.ensemble import StackingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skcalrank import NDCGRanker, QueryKFold, QueryShuffleSplit, RankingTarget
+from skcalrank import (
+    CalibratedRankerCV,
+    ExternalRanker,
+    NDCGRanker,
+    QueryKFold,
+    QueryShuffleSplit,
+    RankingTarget,
+)
 from skcalrank.data import MissingQidError
 from skcalrank.evaluation import cross_compare
 from skcalrank.measures import ERR
@@ -126,6 +134,17 @@ def test_forms_of_targets_and_splitters(data):
     with parallel_backend("threading"):
         again = cross_compare(ESTIMATORS, X, target, None, MEASURES, cv=GroupKFold(5), n_jobs=2)
     assert first.differences == again.differences
+
+
+def test_a_regressor_that_has_its_predict_after_fit_only(data):
+    X, y, qid = data
+    stack = StackingRegressor([("ridge", Ridge())])
+    assert not hasattr(stack, "predict")
+    calibrated = CalibratedRankerCV(stack, cv=2).fit(X, y, qid)
+    assert calibrated.predict(X, qid).shape == y.shape
+    both = {"a": stack, "b": ExternalRanker(stack)}
+    with pytest.warns(UserWarning, match="Systems are equal on every query"):
+        cross_compare(both, X, y, qid, ["ndcg@3"], cv=2)
 
 
 def test_frames(data):

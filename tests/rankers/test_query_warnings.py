@@ -504,6 +504,7 @@ MEANS = [
     SGDRegressor(),
     MLPRegressor(max_iter=2000, tol=1e-2),
     StackingRegressor([("svr", SVR())], final_estimator=Ridge()),
+    StackingRegressor([("svr", SVR())]),  # which has no predict before fit
 ]
 
 
