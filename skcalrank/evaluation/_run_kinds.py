@@ -20,18 +20,17 @@ class Kind(NamedTuple):
 
     def columns(self, names: Iterable[Any], place: Any) -> list[Any]:
         """Return which of the names are the query, the document and the value; or raise."""
-        known = {plain(name): name for name in names}
-        columns = []
+        names = list(names)
+        known, columns = list(map(plain, names)), []
         roles = {"query": _QUERIES, "document": _DOCUMENTS, "value": self.values}
         for role, choices in roles.items():
-            column = next((known[choice] for choice in choices if choice in known), None)
-            if column is None:
-                listed = ", ".join(map(str, list(known.values())[:20]))
-                raise ValueError(
-                    f"{place} must have a column of the {role} ({', '.join(choices)}), got columns "
-                    f"{listed}."
-                )
-            columns.append(column)
+            choice = next((choice for choice in choices if choice in known), None)
+            if known.count(choice) != 1:
+                any_of = f"a column of the {role} ({', '.join(choices)})"
+                wanted = f"one column {choice!r}" if choice else any_of
+                listed = ", ".join(map(str, names[:20]))
+                raise ValueError(f"{place} must have {wanted}, got columns {listed}.")
+            columns.append(names[known.index(choice)])
         return columns
 
 

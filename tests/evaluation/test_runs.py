@@ -644,6 +644,14 @@ def test_what_is_no_table_of_a_run(tmp_path):
         load_run(frame.astype({"qid": "string"}))
     with pytest.raises(ValueError, match="run: queries 1 and '1' have the same name as text"):
         load_run(frame.assign(qid=np.array([1, "1"], dtype=object)))
+    for name in ("qid", "docid", "score"):
+        twice = pandas.concat([frame.assign(qid="a"), frame[[name]]], axis=1)
+        words = f"run must have one column '{name}', got columns qid, docid, score, {name}"
+        with pytest.raises(ValueError, match=words):
+            load_run(twice)
+        twice.to_csv(tmp_path / "twice.csv", index=False)
+        with pytest.raises(ValueError, match=words.partition("must")[2]):
+            load_run(tmp_path / "twice.csv")
     frame = frame.assign(qid="a", score=[0.5, np.inf])
     frame.to_csv(tmp_path / "r.csv", index=False)
     with pytest.raises(
