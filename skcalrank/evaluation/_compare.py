@@ -327,7 +327,7 @@ def _queries_of(by_measure: dict[str, dict[str, Any]]) -> Any:
     """Return the names of the queries of the first system, or their numbers."""
     system, of_system = next(iter(by_measure.items()))
     measure, values = next(iter(of_system.items()))
-    if not hasattr(values, "__len__"):
+    if not hasattr(values, "__len__") or not len(values):
         raise ValueError(
             f"values[{system!r}][{measure!r}] must hold a value for each query, got {values}. If "
             "it is a mean, pass average=False to evaluate_run, evaluate or the metric."

@@ -159,6 +159,8 @@ class Methods:
         if self.tail is not None:
             check.share("tail", self.tail)
         check.number("margin", self.margin, ">= 0")
+        if not (self.random_state is None or isinstance(self.random_state, np.random.RandomState)):
+            check.count("random_state", self.random_state, "a RandomState or None", least=0)
         if self.margin and self.pairs != "baseline":
             raise ValueError(f"pairs must be 'baseline' with a margin, got {self.pairs!r}.")
         if self.correction == "max-t" and (self.test != "permutation" or self.tail is not None):
@@ -309,7 +311,7 @@ def max_t(differences: Floats, methods: Methods) -> tuple[Floats, Floats, Floats
         bound = max(bound, largest[-n_above] + _ROUNDING if n_above else np.inf)
     # With n values, t rises with the ratio of the sum to the root of the sum of squares.
     share = np.minimum(bound**2 / np.maximum(n, 1), 1.0)
-    t = np.sqrt(arrays.safe_divide((n - 1) * share, 1 - share, np.inf))
+    t = np.sqrt(arrays.safe_divide(np.maximum(n - 1, 0) * share, 1 - share, np.inf))
     half = t * np.where(moments.spread > 0, moments.error(0.0), np.nan)
     return *np.where(n > 1, (p[0], np.maximum(p[1], p[3])), np.nan), half
 

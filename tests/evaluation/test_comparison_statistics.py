@@ -502,6 +502,13 @@ def test_max_t_of_measures_on_different_queries(rng):
             assert (row.low > 0 or row.high < 0) == (row.p_adjusted < 0.05)
 
 
+def test_max_t_of_systems_without_a_common_query():
+    values = {"a": {"m": [0.5, np.nan] * 7}, "b": {"m": [np.nan, 0.5] * 7}}
+    with pytest.warns(UserWarning, match="are defined on different queries"):
+        (row,) = compare_values(values, **MAX_T).differences
+    assert np.isnan([row.p, row.p_adjusted, row.low, row.high]).all()
+
+
 def test_differences_that_do_not_vary_have_max_t_without_an_interval():
     row = one_pair(np.full(9, 0.25), **MAX_T)
     assert row.p == row.p_adjusted == 2 / 2**9

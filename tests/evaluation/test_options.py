@@ -137,6 +137,8 @@ def test_what_contradicts_is_refused(call, options, words):
         (Methods, {"tail": 0}),
         (Methods, {"margin": -1}),
         (Methods, {"correction": "max-t"}),
+        (Methods, {"random_state": -1}),
+        (Methods, {"random_state": "0"}),
         (Policies, {"ties": "no"}),
         (Policies, {"empty": "no"}),
         (Policies, {"relevance_level": "1"}),
