@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from scipy.special import nctdtr, ndtr, ndtri
+from scipy.special import gammaincinv, ndtr, ndtri
 
 from ..columns import arrays
 from ..columns.types import Array, Floats, Ints, Seed, Self
@@ -45,6 +45,9 @@ _MOST_EXACT = 50
 
 # Above this ratio of spread to difference, so many pairs are needed that t is nearly normal.
 _MANY = 1e3
+
+# Quantiles of the spread over which the power of a t-test is averaged.
+_QUANTILES = (np.arange(1000) + 0.5) / 1000
 
 # A standard deviation up to this share of the largest value is rounding, and counts as 0.
 _NO_SPREAD = 1e-12
@@ -383,9 +386,9 @@ def power_of_t(n: int, spread: float, difference: float, level: float, n_fitted:
     """Return the power of a two-sided paired t-test of n pairs, which fits so many parameters."""
     freedom = n - n_fitted
     shift, bound = math.sqrt(n) * difference / spread, stats.t.isf(level / 2, freedom)
-    power = 1 - nctdtr(freedom, shift, bound) + nctdtr(freedom, shift, -bound)
-    # scipy returns NaN far in the tails, where the normal distribution is close enough.
-    return power if power == power else float(ndtr(shift - bound))
+    # The mean is normal given the spread. The noncentral t of scipy is wrong or NaN for few pairs.
+    spreads = np.sqrt(gammaincinv(freedom / 2, _QUANTILES) * 2 / freedom)
+    return float((ndtr(shift - bound * spreads) + ndtr(-shift - bound * spreads)).mean())
 
 
 def snapped(a: Floats, b: Floats) -> Floats:

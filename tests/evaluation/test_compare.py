@@ -297,7 +297,9 @@ def test_html(apart):
     [{"a": {"m": 0.5}, "b": {"m": 0.25}}, {"a": {"m": np.float64(1)}}, {"a": {"m": {}}}],
 )
 def test_means_cannot_be_compared(values):
-    message = r"values\['a'\]\['m'\] must hold a value for each query, got (0.5|1.0|{}).*average=False"
+    message = (
+        r"values\['a'\]\['m'\] must hold a value for each query, got (0.5|1.0|{}).*average=False"
+    )
     with pytest.raises(ValueError, match=message):
         compare_values(values)
 
