@@ -401,12 +401,10 @@ def check_qid(qid: ArrayLike, n_rows: int, name: str = "qid") -> Array:
             )
         raise ValueError(f"{name} must have shape (n_rows,), got {qid.shape}.{hint}")
     if len(qid) != n_rows:
-        hint = ""
-        if n_rows and qid.dtype.kind in "iuf" and qid.sum() == n_rows:
-            hint = (
-                " These look like group sizes, because they sum to the number of rows: pass "
-                "qid=np.repeat(np.arange(len(sizes)), sizes)."
-            )
+        hint = (
+            " These look like group sizes, because they sum to the number of rows: pass "
+            "qid=np.repeat(np.arange(len(sizes)), sizes)."
+        ) * bool(n_rows and qid.dtype.kind in "iuf" and qid.sum() == n_rows)
         raise ValueError(
             f"{name} must have {n_rows} entries, one for each of the rows, got {len(qid)}.{hint}"
         )
@@ -429,10 +427,8 @@ def check_own_qid(qid: ArrayLike, name: str = "qid") -> Array:
 
 
 def _missing(values: Array, name: str) -> Bools:
-    if values.dtype.kind == "f":
+    if values.dtype.kind in "fmM":
         return ~np.isfinite(values)
-    if values.dtype.kind in "mM":
-        return np.isnat(values)
     if values.dtype == object:
         return np.array([_is_missing(v, name) for v in values], dtype=bool)
     return np.zeros(0, dtype=bool)
@@ -448,16 +444,11 @@ def _is_missing(value: Any, name: str) -> bool:
         ) from None
     is_number = isinstance(value, Number)
     try:
-        return _has_nan(value) or (is_number and bool(abs(value) == np.inf))
+        if isinstance(value, tuple):  # None and infinity are equal to themselves, and NaN is not
+            return any(_is_missing(v, name) for v in value if v not in (None, np.inf, -np.inf))
+        return arrays.is_missing(value) or (is_number and bool(abs(value) == np.inf))
     except Exception:
         return False
-
-
-def _has_nan(value: Any) -> bool:
-    """Return whether a name is missing, or a tuple with a part that is; None is a part."""
-    if isinstance(value, tuple):
-        return any(part is not None and _has_nan(part) for part in value)
-    return arrays.is_missing(value)
 
 
 def plain(value: Any) -> Any:

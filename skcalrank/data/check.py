@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import get_config
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
@@ -526,12 +527,10 @@ def sample_weight(
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
-        hint = ""
-        if queries is not None and weight.shape == (queries.n_queries,):
-            hint = (
-                " This is one weight per query: repeat them for the rows with w[codes], where "
-                "codes = np.unique(qid, return_inverse=True)[1]."
-            )
+        hint = (
+            " This is one weight per query: repeat them for the rows with w[codes], where "
+            "codes = np.unique(qid, return_inverse=True)[1]."
+        ) * (queries is not None and weight.shape == (queries.n_queries,))
         raise ValueError(
             f"sample_weight must have shape ({n_rows},), one weight per row, got "
             f"{weight.shape}.{hint}"
@@ -786,8 +785,8 @@ def valid_regressor(regressor: Any) -> Any:
 
     Tags are read even to display an estimator in a notebook, where its parameters may be wrong.
     """
-    is_one = limits.REGRESSOR.is_satisfied_by(regressor) and not isclass(regressor)
-    return regressor if is_one else None
+    predicts = hasattr(regressor, "predict") or isinstance(regressor, RegressorMixin)
+    return regressor if predicts and hasattr(regressor, "fit") and not isclass(regressor) else None
 
 
 def _refuse_other(owner: Any, regressor: Any) -> None:

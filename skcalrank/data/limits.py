@@ -27,19 +27,12 @@ class Integers(Interval):  # type: ignore[misc]
         return not isinstance(val, bool) and bool(super().is_satisfied_by(val))
 
 
-class _Regressors(HasMethods):  # type: ignore[misc]
-    """Constraint to what has the methods, or will have them, being a regressor of scikit-learn."""
-
-    def is_satisfied_by(self, val: Any) -> bool:
-        """Return whether a value is one; StackingRegressor may get its predict in fit only."""
-        return isinstance(val, RegressorMixin) or bool(super().is_satisfied_by(val))
-
-
 AT_LEAST_ONE = Integers(1)
 FINITE = Interval(Real, None, None, closed="neither")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
-REGRESSOR = _Regressors(["fit", "predict"])
+# A StackingRegressor may have a predict after fit only.
+REGRESSOR = [HasMethods(["fit", "predict"]), RegressorMixin, None]
 
 #: Constraint of a parameter that is validated when its value, the name of a measure, a loss or a
 #: prediction map, is looked up.

@@ -293,8 +293,7 @@ class Comparison:
         check.share("power", power)
         confidence_level = self.confidence_level if confidence_level is None else confidence_level
         check.share("confidence_level", confidence_level)
-        level = 1 - confidence_level
-        size, corrections = (abs(difference), power, level), self.corrections or {}
+        size = abs(difference), power, 1 - confidence_level
         # With the number of queries on which they are defined.
         spreads = {r[:3]: (r.spread, r.wins + r.ties + r.losses) for r in self.differences}
         if len(self.systems) == 1:
@@ -304,8 +303,8 @@ class Comparison:
             }
         rows = []
         for key, (spread, n_defined) in spreads.items():
-            if key in corrections:
-                n = corrections[key].n_needed(*size)
+            if self.corrections:
+                n = self.corrections[key].n_needed(*size)
             else:
                 n = -(-n_needed(spread, *size) * len(self.queries) // max(n_defined, 1))
             rows.append((key[0], key[1] if key[2:] else None, key[-1], spread, n))

@@ -178,13 +178,11 @@ def cross_compare(
 def _refuse_others(estimators: Mapping[str, Any]) -> None:
     """Raise for what has no fit and predict, and for classes."""
     for name, estimator in estimators.items():
-        if isclass(estimator):
-            raise ValueError(
-                f"estimators[{name!r}] must be an estimator, got a class: did you mean "
-                f"{estimator.__name__}()?"
-            )
         if check.valid_regressor(estimator) is None:
-            raise ValueError(f"estimators[{name!r}] must have fit and predict, got {estimator!r}.")
+            meant = f": did you mean {estimator.__name__}()?" if isclass(estimator) else "."
+            raise ValueError(
+                f"estimators[{name!r}] must have fit and predict, got {estimator!r}{meant}"
+            )
 
 
 class _Split(NamedTuple):

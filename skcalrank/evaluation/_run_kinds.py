@@ -28,8 +28,9 @@ class Kind(NamedTuple):
             if known.count(choice) != 1:
                 any_of = f"a column of the {role} ({', '.join(choices)})"
                 wanted = f"one column {choice!r}" if choice else any_of
-                listed = ", ".join(map(str, names[:20]))
-                raise ValueError(f"{place} must have {wanted}, got columns {listed}.")
+                raise ValueError(
+                    f"{place} must have {wanted}, got columns {', '.join(map(str, names[:20]))}."
+                )
             columns.append(names[known.index(choice)])
         return columns
 

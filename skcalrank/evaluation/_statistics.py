@@ -152,13 +152,12 @@ class Methods:
     random_state: Seed = 0
 
     def __post_init__(self) -> None:
-        check.option("interval", self.interval, INTERVALS)
-        check.option("test", self.test, TESTS)
+        for name, known in {"interval": INTERVALS, "test": TESTS, "pairs": PAIRS}.items():
+            check.option(name, getattr(self, name), known)
         if self.correction is not None:
             check.option("correction", self.correction, CORRECTIONS)
         check.share("confidence_level", self.confidence_level)
         check.count("n_resamples", self.n_resamples)
-        check.option("pairs", self.pairs, PAIRS)
         if self.tail is not None:
             check.share("tail", self.tail)
         check.number("margin", self.margin, ">= 0")
@@ -347,19 +346,16 @@ def adjusted(p: Floats, n: Ints, correction: str | None) -> Floats:
     """
     if correction in (None, "max-t"):
         return p.copy()
-    out, undefined = np.where(np.isnan(p), 1.0, p), np.isnan(p)
-    family = np.flatnonzero(n > 1)
+    out, family = np.where(np.isnan(p), 1.0, p), np.flatnonzero(n > 1)
     order = family[np.argsort(out[family], kind="stable")]
-    p = out.copy()
-    n = len(order)
+    n_tests = len(order)
     if correction == "holm":
-        raised = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
+        raised = np.maximum.accumulate(out[order] * np.arange(n_tests, 0, -1))
     else:
-        scaled = p[order] * n / np.arange(1, n + 1)
+        scaled = out[order] * n_tests / np.arange(1, n_tests + 1)
         raised = np.minimum.accumulate(scaled[::-1])[::-1]
     out[order] = np.minimum(raised, 1.0)
-    out[undefined] = np.nan
-    return out
+    return np.where(np.isnan(p), np.nan, out)
 
 
 def effect_sizes(moments: Moments) -> Floats:

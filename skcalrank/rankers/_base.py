@@ -122,7 +122,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         "columns": [Mapping, None],
         # A string has a method `split` too, so the type alone does not decide.
         "cv": limits.OWN_ERROR,
-        "estimator": [limits.REGRESSOR, None],
+        "estimator": limits.REGRESSOR,
         "fit_intercept": ["boolean"],
         "k": [limits.AT_LEAST_ONE, None],
         "loss": limits.OWN_ERROR,

@@ -197,7 +197,7 @@ class FMeasureClassifier(ClassifierMixin, LeastSquaresDecisions):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "estimator": [limits.REGRESSOR, None],
+        "estimator": limits.REGRESSOR,
         "beta": [limits.POSITIVE],
         "empty": [limits.one_of(*_EMPTY)],
     }

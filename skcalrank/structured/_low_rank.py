@@ -85,7 +85,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         "loss_matrix": ["array-like", None],
         "factors": limits.OWN_ERROR,
         "classes": ["array-like", None],
-        "estimator": [limits.REGRESSOR, None],
+        "estimator": limits.REGRESSOR,
     }
 
     def __init__(

@@ -108,7 +108,7 @@ class StructuredPredictor(LeastSquaresDecisions):
         "factors": limits.OWN_ERROR,
         "candidates": ["array-like", None],
         "argmin": [callable, None],
-        "estimator": [limits.REGRESSOR, None],
+        "estimator": limits.REGRESSOR,
     }
 
     def __init__(

@@ -183,7 +183,7 @@ OTHERS = {
     "a class for an estimator": (
         lambda: cross_compare({"one": NDCGRanker}, X, Y, QID, ["map"]),
         ValueError,
-        r"estimators\['one'\] must be an estimator, got a class: did you mean NDCGRanker\(\)\?",
+        r"estimators\['one'\] must have fit and predict, .*: did you mean NDCGRanker\(\)\?",
     ),
     "grades for a binary measure": (
         lambda: compare(2 * Y, {"one": Y}, ["ndcg@10", "map@5"], qid=QID, relevance_level=None),
