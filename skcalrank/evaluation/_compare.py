@@ -214,7 +214,8 @@ def compare_values(
     Raises
     ------
     ValueError
-        If a system has other measures or other queries than the first one.
+        If a system lacks a measure of the first one, whose measures are compared, or has other
+        queries.
 
     Warns
     -----

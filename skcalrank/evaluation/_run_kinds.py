@@ -25,7 +25,7 @@ class Kind(NamedTuple):
         roles = {"query": _QUERIES, "document": _DOCUMENTS, "value": self.values}
         for role, choices in roles.items():
             choice = next((choice for choice in choices if choice in known), None)
-            if known.count(choice) != 1:
+            if choice is None or known.count(choice) > 1:
                 any_of = f"a column of the {role} ({', '.join(choices)})"
                 wanted = f"one column {choice!r}" if choice else any_of
                 raise ValueError(

@@ -626,6 +626,7 @@ def test_runs_and_judgments_of_arrays():
         ([("q", "a")], "run, entry 0 must have query_id, doc_id and score, got"),
         ({"q": ["a", "b", "a"]}, "run: document a appears twice in query q"),
         ([{"qid": "q", "docid": "a"}], r"run, entry 0 must have a column of the value \(score"),
+        ([{None: "q", "docid": "a"}], r"entry 0 must have a column of the query .* columns None,"),
     ],
 )
 def test_what_is_no_run(source, words):
