@@ -6,7 +6,7 @@ from matrices import OBJECTIVES, assert_one_by_one, best_value, posed, positions
 from structures import DEFINITIONS, OF_CLICKS, RULES
 
 pytest.importorskip("hypothesis")
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import (
     bad,
@@ -89,6 +89,8 @@ def test_maps_take_numbers_of_every_size_or_name_them(pred, data):
     positions = refused(lambda: positions_of(pred.solve(U * data.draw(SIZES))), names=r"\b[uU]\b")
     assert positions is None or sorted(positions.tolist()) == list(range(1, len(U) + 1))
     wrong = data.draw(bad(U, shapes={}))
+    if pred.name == "sort" and isinstance(wrong, np.ndarray):
+        assume(10**400 not in wrong.ravel().tolist())  # integers of any size are sorted exactly
     assert refused(lambda: pred.solve(wrong), names=r"\b[uU]\b") is None
 
 
