@@ -206,12 +206,13 @@ class WithinQueries:
         self.means = _sums(X, queries, share)
         grouped = queries.group(targets) * share[:, None]
         self.levels = np.add.reduceat(grouped, queries.ptr[:-1], axis=0)
-        self._weight = pair_weights(queries, weight)
+        self._sizes, self._weight = queries.sizes.astype(float), weight
         self._totals, self._unit = total * queries.sizes, _largest(targets)
 
     def weight(self, rows: Any = slice(None)) -> np.ndarray:
         """Return the weights of rows times the sizes of their queries."""
-        return self._weight[rows]
+        weight = self._sizes[self.codes[rows]]
+        return weight if self._weight is None else weight * self._weight[rows]
 
     def centered_targets(self, rows: Any = slice(None)) -> np.ndarray:
         """Return the targets of rows, centered within their queries."""

@@ -93,7 +93,7 @@ def test_missing_in_a_frame_is_missing(kind, rng):
         NDCGRanker().fit(rng.normal(size=(12, 2)), np.zeros(12), qid)
 
 
-@pytest.mark.parametrize("lost", [float("nan"), np.float32("nan"), np.datetime64("NaT")])
+@pytest.mark.parametrize("lost", [float("nan"), np.float32("nan"), np.datetime64("NaT", "D")])
 def test_a_missing_part_of_a_name_is_missing(lost):
     # NaN is equal to no other NaN, so that each of these rows was a query of its own.
     names = [("u", 1), ("u", 1), (type(lost)(lost), 2), (type(lost)(lost), 2)]
