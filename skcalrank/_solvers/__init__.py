@@ -31,12 +31,11 @@ from ._moments import (
     WithinQueries,
     check_features,
     merge_all,
-    pair_weights,
     pooled_moments,
     product_of_rows,
 )
 from ._pairs import PAIR_FEATURES, fit_pairs
-from ._passes import fit_centered, fit_pairwise, fit_pairwise_outputs
+from ._passes import fit_centered, fit_pairwise, fit_pairwise_outputs, pair_weights
 from ._regressors import needs_non_negative, why_not_a_mean
 from ._ridge import ridge, ridge_path
 from ._stochastic import AveragedDescent

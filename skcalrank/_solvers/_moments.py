@@ -182,12 +182,6 @@ def _about_the_mean(within: Floats, ends: Floats, shifts: Floats) -> tuple[Float
     return start + mean, products + means.T @ (totals * means)
 
 
-def pair_weights(queries: Queries, weight: Any) -> Floats:
-    """Return the weights of rows times the sizes of their queries."""
-    sizes = queries.sizes[queries.codes].astype(float)
-    return sizes if weight is None else sizes * weight
-
-
 class WithinQueries:
     """Features and targets centered within their queries, with queries weighted by their sizes.
 
@@ -271,7 +265,7 @@ class WithinQueries:
     def raised(self, squares: Floats, weight: Floats) -> np.ndarray:
         """Return squares of all workers, raised as those of :meth:`Moments.penalty_scale` are.
 
-        Features that differ between queries alone have units of penalties by it, too.
+        Features that are constant within each query get a unit of their penalty, too.
         """
         totals, workers = np.bincount(self.codes, weight, len(self.means)), workers_of_fit()
         total, *sums = workers.total(lambda: np.append(totals.sum(), totals @ self.means), sum)

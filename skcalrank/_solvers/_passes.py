@@ -40,7 +40,7 @@ from ._least_squares import (
     predict_rows,
     weight_parameter,
 )
-from ._moments import WithinQueries, pair_weights
+from ._moments import WithinQueries
 
 # Number of rows on which a fitted regressor is checked to be linear.
 _FEW_ROWS = 100
@@ -145,3 +145,9 @@ def _weights_taken(regressor: Any, queries: Queries, weight: Any) -> Floats | No
         return None
     weight_parameter(regressor)
     return pair_weights(queries, weight)
+
+
+def pair_weights(queries: Queries, weight: Any) -> Floats:
+    """Return the weights of rows times the sizes of their queries."""
+    sizes = queries.sizes[queries.codes].astype(float)
+    return sizes if weight is None else sizes * weight

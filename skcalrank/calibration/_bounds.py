@@ -166,8 +166,8 @@ def regret_bound(
     best_value : float, default=None
         In place of ``max_target`` for these losses, if no bound of the targets is known: the
         best possible value of the measure, a mean over the queries, without the terms b(y). The
-        bound is then for means over these queries only (CUG13, Corollary A.2), so that it takes no
-        margin.
+        bound is then for means over these queries only (CUG13, Corollary A.2), and ``margin`` must
+        be None.
     max_pair : float, default=None
         In place of ``max_target`` for "softmax": the largest sum of the mean targets of two
         documents, :math:`\max_{i \ne j} (U_i + U_j)`, which is 1 for targets that sum to at most 1.
@@ -278,7 +278,7 @@ def regret_bound(
     bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * regret ** (1.0 / q)
     if margin is not None:
         if results is not None or best_value is not None:
-            raise ValueError("margin must be None with results or best_value, which bound means.")
+            raise ValueError("margin must be None with results or best_value, as for means.")
         bound = np.minimum(bound, bound * (bound / margin) ** (q - 1.0))
     bound = bound + _mean_gap(measure, results)
     return bound if regret.ndim else float(bound)
@@ -397,9 +397,9 @@ def _factor(measure: Measure, loss: Any, r: int, max_target: float | None) -> fl
         return constant * spread if spread else 0.0
     if measure.shape is None:
         raise ValueError(
-            "measure must have scores or pairs whose bound is 0 at 0 under every distribution, got "
-            f"{measure.full_name}: pass pred='sort' for a bound that begins at a level, and "
-            "precision@1 in place of hit@1 and mrr@1."
+            "measure must have a bound that is 0 where the regret of the loss is, for every "
+            f"distribution, got {measure.full_name}: pass pred='sort' for a bound that begins at a "
+            "level, or precision@1 in place of hit@1 and mrr@1."
         )
     if loss.name != "squared":
         raise ValueError(

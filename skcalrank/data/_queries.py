@@ -404,7 +404,9 @@ def check_qid(qid: ArrayLike, n_rows: int, name: str = "qid") -> Array:
         hint = (
             " These look like group sizes, because they sum to the number of rows: pass "
             "qid=np.repeat(np.arange(len(sizes)), sizes)."
-        ) * bool(n_rows and qid.dtype.kind in "iuf" and qid.sum() == n_rows)
+            if n_rows and qid.dtype.kind in "iuf" and qid.sum() == n_rows
+            else ""
+        )
         raise ValueError(
             f"{name} must have {n_rows} entries, one for each of the rows, got {len(qid)}.{hint}"
         )

@@ -530,7 +530,9 @@ def sample_weight(
         hint = (
             " This is one weight per query: repeat them for the rows with w[codes], where "
             "codes = np.unique(qid, return_inverse=True)[1]."
-        ) * (queries is not None and weight.shape == (queries.n_queries,))
+            if queries is not None and weight.shape == (queries.n_queries,)
+            else ""
+        )
         raise ValueError(
             f"sample_weight must have shape ({n_rows},), one weight per row, got "
             f"{weight.shape}.{hint}"

@@ -224,7 +224,8 @@ class Leaderboard:
             With the method ``to_text`` for a terminal.
         """
         check.count("digits", digits, least=0)
-        heads = ["item", "rank", "rank set", "score", self.sample.split()[1]]  # votes or tasks
+        counted = "values" if self.scale == "mean" else "votes"
+        heads = ["item", "rank", "rank set", "score", counted]
         shown = [name for name in ("group", "note") if len({*self.columns[name]}) > 1]
         rows = []
         for values in zip(*self.columns.values()):

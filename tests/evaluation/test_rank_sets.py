@@ -79,7 +79,7 @@ def test_a_table_is_a_leaderboard_of_means():
     np.testing.assert_allclose(board.scores, table.mean()[board.items])
     errors = table.std() / np.sqrt(40)
     np.testing.assert_allclose(board.columns["error"], errors[board.items])
-    assert board.to_markdown().split("\n")[0].endswith("| tasks |")
+    assert board.to_markdown().split("\n")[0].endswith("| values |")
     assert "Means of 40 tasks" in board.to_markdown()
     shuffled = rank_sets(table.sample(frac=1, random_state=0)[["y", "w", "z", "x"]])
     assert shuffled.columns["rank_low"].tolist() == board.columns["rank_low"].tolist()
@@ -292,7 +292,7 @@ def test_comparisons_have_rank_sets():
         comparison = compare_values(values, confidence_level=0.9)
     board = comparison.rank_sets()
     assert board.sample == "39 queries"
-    assert board.to_markdown().split("\n")[0].endswith("| queries |")
+    assert board.to_markdown().split("\n")[0].endswith("| values |")
     expected = rank_sets(table.drop(3), confidence_level=0.9)
     assert board.columns["rank_low"].tolist() == expected.columns["rank_low"].tolist()
     assert comparison.rank_sets("mrr").columns["rank_high"].tolist() == [4] * 4
