@@ -278,7 +278,7 @@ def regret_bound(
     bound = np.full(regret.shape, factor) if np.isinf(factor) else factor * regret ** (1.0 / q)
     if margin is not None:
         if results is not None or best_value is not None:
-            raise ValueError("margin must be None with results or best_value, as for means.")
+            raise ValueError("margin must be None with results or best_value, got both.")
         bound = np.minimum(bound, bound * (bound / margin) ** (q - 1.0))
     bound = bound + _mean_gap(measure, results)
     return bound if regret.ndim else float(bound)
