@@ -1,6 +1,6 @@
 """Kemeny's rule: the order that contradicts votes least."""
 
-from collections.abc import Hashable, Iterable, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +11,9 @@ from ..data import check
 from ..judgments import PreferenceTarget
 from ..preds import TIME_LIMIT, feedback_arc_positions
 
-# What an entry of an order may be instead of a name: a group of tied names.
-_GROUPS = (list, tuple, Set)
+# What an entry of an order may be instead of a name, a group of tied names; and what is no order.
+_GROUPS = (list, tuple, Set, np.ndarray)
+_UNORDERED = (str, bytes, set, frozenset, Mapping)
 
 
 class Consensus(NamedTuple):
@@ -58,9 +59,9 @@ def kemeny(
     Parameters
     ----------
     orders : sequence of orders, or PreferenceTarget
-        Votes. An order lists names of candidates, best first; an entry that is a list, tuple or set
-        is a group of tied candidates. A candidate that an order leaves out is compared with no
-        other one: it does not count as worse. Names are of any hashable type. A
+        Votes. An order lists names of candidates, best first; an entry that is a list, tuple, set
+        or array is a group of tied candidates. A candidate that an order leaves out is compared
+        with no other one: it does not count as worse. Names are of any hashable type. A
         :class:`~skcalrank.PreferenceTarget` in the label-ranking form, such as
         ``PreferenceTarget.from_orders(positions)``, has one vote in each row; its candidates are
         named as its items, or numbered from 0. A frame is read as such positions: a row for each
@@ -84,7 +85,7 @@ def kemeny(
         If there is no vote, a vote names a candidate twice, has None or NaN as a name or an empty
         group, the weights do not fit, or an array may hold positions as well as names.
     TypeError
-        If a vote is a string.
+        If a vote is a set, a dict or a string, which list no names in order.
 
     See Also
     --------
@@ -167,10 +168,10 @@ def _of_votes(votes: Iterable[Iterable[Any]], weights: ArrayLike | None) -> tupl
 
 def _groups(vote: Iterable[Any], number: int) -> list[list[Any]]:
     """Return the groups of tied candidates of a vote, best first."""
-    if isinstance(vote, str):
+    if isinstance(vote, _UNORDERED) or not isinstance(vote, Iterable):
         raise TypeError(
-            f"orders must hold lists of names, got the string {vote!r} as vote {number}: pass "
-            f"{vote!r}.split(...)."
+            f"orders must hold lists of names, best first, got the {type(vote).__name__} {vote!r} "
+            f"as vote {number}: pass a list in the order of the vote."
         )
     groups = [list(entry) if isinstance(entry, _GROUPS) else [entry] for entry in vote]
     names = [name for group in groups for name in group]

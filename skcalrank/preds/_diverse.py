@@ -85,17 +85,16 @@ def rerank_diverse(
 def _chosen(s: Floats, x: Floats, queries: Queries, weight: float, k: int) -> Floats:
     """Return scores, in grouped order, that sort documents as they are chosen."""
     codes, starts = queries.repeat(np.arange(queries.n_queries)), queries.ptr[:-1]
-    low = queries.repeat(-queries.max(-s))
+    low, out = queries.repeat(-queries.max(-s)), -1.0 * positions(s, queries)  # below the chosen
     s = arrays.safe_divide(s - low, queries.repeat(queries.max(s)) - low)
     x = arrays.safe_divide(x, np.linalg.norm(x, axis=1, keepdims=True))
-    likeness, out = np.zeros(len(s)), s - 2.0  # below all that are chosen
-    left, numbers = np.ones(len(s), dtype=bool), np.arange(len(s))
+    likeness, left, numbers = np.zeros(len(s)), np.ones(len(s), dtype=bool), np.arange(len(s))
     for place in range(k):
         value = np.where(left, weight * s - (1 - weight) * likeness, -np.inf)
         is_best = left & (value == queries.max(value)[codes])
         first = np.minimum.reduceat(np.where(is_best, numbers, len(s)), starts)
         rows = first[first < len(s)]  # queries that have a document left
-        out[rows], left[rows] = -place / len(s), False
+        out[rows], left[rows] = k - place, False
         with_best = np.where(first < len(s), first, 0)[codes]
         near = np.einsum("ij,ij->i", x, x[with_best])
         likeness = near if place == 0 else np.maximum(likeness, near)

@@ -47,9 +47,10 @@ def test_best_of_all_orders(seed):
     assert loss[tuple(consensus.order)] == consensus.value
 
 
-def test_groups_are_lists_tuples_or_sets():
+def test_groups_are_lists_tuples_arrays_or_sets():
     alike = [["b", ["a", "c"]], ["b", ("a", "c")], (["b"], {"c", "a"}), ["b", frozenset("ac")]]
     votes = [["a", "b", "c"]] * 2
+    alike.append(["b", np.array(["a", "c"])])
     (first, *others) = [kemeny([*votes, vote, vote, vote]) for vote in alike]
     assert first.value == 2
     assert all(consensus == first for consensus in others)
@@ -124,7 +125,10 @@ def test_a_time_limit_that_is_hit_warns():
     [
         ([], None, ValueError, "at least one vote"),
         ([[]], None, ValueError, "at least one vote"),
-        (["abc"], None, TypeError, "the string 'abc' as vote 0"),
+        (["abc"], None, TypeError, "names, best first, got the str 'abc' as vote 0"),
+        ([["a"], {"b"}], None, TypeError, "got the set {'b'} as vote 1: pass a list"),
+        ([{"a": 2, "b": 1}], None, TypeError, "got the dict .* as vote 0: pass a list"),
+        ([["a"], 5], None, TypeError, "got the int 5 as vote 1"),
         ([["a"], ["a", ("b", "a")]], None, ValueError, "got 'a' twice in vote 1"),
         ([["a", []]], None, ValueError, "must not be empty, got one in vote 0"),
         ([["a", "b"]], [1, 2], ValueError, "weights must be 1 non-negative numbers"),

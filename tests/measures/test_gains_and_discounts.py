@@ -88,6 +88,19 @@ def test_the_best_order_of_many_grades_has_an_ndcg_of_one(highest, rng):
         np.testing.assert_allclose(values, worst / expected, rtol=1e-12)
 
 
+class LinearDiscount(NDCG):
+    name = "linear_discount"
+
+    def basis(self, positions, sizes):
+        return np.maximum(1 - (positions - 1) / sizes, 0.0)
+
+
+def test_a_subclass_of_ndcg_may_have_a_discount_of_the_size_of_the_query():
+    y, scores, qid = [0, 2, 1, 2, 0], [5, 4, 3, 2, 1], [1, 1, 2, 2, 2]
+    values = measure_score(LinearDiscount(), y, scores, qid=qid, average=False)
+    assert values == pytest.approx([1 / 2, (1 + 3 * 2 / 3) / (3 + 1 * 2 / 3)])
+
+
 def test_ndcg_is_undefined_where_no_gain_is_positive():
     y, scores = [[1, 0, 1], [2, 0, 1]], [[3, 2, 1], [3, 2, 1]]
     assert measure_score(NDCG(gain=lambda grades: (grades >= 2) * 1.0), y, scores) == 1

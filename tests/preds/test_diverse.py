@@ -49,6 +49,13 @@ def test_weight_1_sorts_and_the_unit_of_scores_does_not_matter(rng):
 
 
 @pytest.mark.every_case
+@pytest.mark.parametrize("k", [1, 2, None])
+def test_documents_below_k_follow_by_scores_however_close(k):
+    scores = [1.0, 1e-20, 1e-18, 0.0, 1e-19]  # as those of a softmax
+    assert rerank_diverse(scores, np.eye(5), score_weight=1, k=k).tolist() == [1, 4, 2, 5, 3]
+
+
+@pytest.mark.every_case
 @pytest.mark.parametrize("unit", [1e-170, 1e160, 1e307])
 def test_units_at_the_ends_of_the_range_do_not_matter(unit):
     X = np.array([[1, 0], [1, 0.1], [0, 1.0]])
