@@ -28,6 +28,8 @@ def check_own(measure: Any) -> None:
             f"basis of {kind} must return an array of the shape of positions, ({_N},) for {_N} "
             f"positions, got {values.shape}."
         )
+    if values.dtype.kind == "b":
+        raise ValueError(f"basis of {kind} must return numbers, got bools: multiply them by 1.0.")
     rises = np.append(values[:1] < 0, np.diff(values) > 1e-9 * np.abs(values[:-1]))
     wrong = ~np.isfinite(values) | rises | (values < 0)
     if wrong.any():

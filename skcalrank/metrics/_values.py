@@ -193,7 +193,12 @@ class MeasuredLabels:
             # The best order of ties depends on the measure, so the sort cannot be shared.
             ranked = ranked.with_labels(self.measure.gains_of(self.labels, self.queries))
         with np.errstate(over="ignore", invalid="ignore"):
-            values = self.evaluate(ranked)
+            values = np.array(self.evaluate(ranked), dtype=float)
+        if values.shape != self.undefined.shape:
+            raise ValueError(
+                f"evaluate of {type(self.measure).__name__} must return one value for each query, "
+                f"of shape {self.undefined.shape}, got {values.shape}."
+            )
         values[values > self.measure.largest_value - _LAST_DIGITS] = self.measure.largest_value
         fill_undefined(values, self.undefined, empty, self.measure.name, self.queries)
         if not np.isfinite(values[~self.undefined]).all():

@@ -5,7 +5,7 @@ import pytest
 
 from skcalrank import BoostedRanker, LeastSquaresRanker, OrderPreservingRanker, get_scorer
 from skcalrank.losses import PointwiseLoss
-from skcalrank.measures import PositionalMeasure
+from skcalrank.measures import Measure, PositionalMeasure
 from skcalrank.metrics import measure_score
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
@@ -33,6 +33,10 @@ WRONG = {
         "basis of Own must be finite.*, got nan at position 4",
     ),
     "a negative basis": ({"basis": lambda _self, p, _sizes: 3.0 - p}, "basis of Own .*position 4"),
+    "a basis of bools": (
+        {"basis": lambda _self, p, _sizes: p <= 3},
+        "basis of Own must return numbers, got bools: multiply them by 1.0",
+    ),
     "a basis of one number": ({"basis": lambda _self, _p, _sizes: 1.0}, "basis of Own .*shape"),
     "negative targets": (
         {"targets": lambda _self, y, _queries: y - 1.0},
@@ -74,6 +78,25 @@ def test_a_measure_that_is_right_is_taken():
     measure = measure_with()
     ranker = LeastSquaresRanker(measure).fit(X, Y, QID)
     assert ranker.score(X, Y, QID) == get_scorer(measure)(ranker, X, Y, QID)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("kind", [list, np.int8, bool])
+def test_values_of_a_measure_may_be_of_any_kind(kind):
+    class Found(Measure):
+        name = "found"
+
+        def evaluate(self, y, ranked):
+            found = ranked.queries.max(y) > 1
+            return found.tolist() if kind is list else found.astype(kind)
+
+    assert measure_score(Found(), [2, 1, 0], [1, 2, 3], qid=[1, 2, 2]) == 0.5
+
+
+def test_a_measure_returns_a_value_for_each_query():
+    few = type("Own", (Measure,), {"name": "own", "evaluate": lambda *_: np.ones(3)})()
+    with pytest.raises(ValueError, match=r"evaluate of Own .* of shape \(4,\), got \(3,\)"):
+        measure_score(few, Y, X[:, 0], qid=QID)
 
 
 class Square(PointwiseLoss):
