@@ -69,6 +69,12 @@ def test_regret_is_that_of_the_order(size, rng):
     assert QUERIES.regret("recall@1", scores * size) == expected
 
 
+def test_scores_may_be_infinite():
+    queries = SharedRows.independent([[0, 1, 2]], [0.2, 0.5, 0.7])
+    assert queries.regret("precision@1", [0.5, np.inf, -np.inf]) == pytest.approx(0.2)
+    assert queries.regret("precision@1", [-np.inf, -np.inf, np.inf]) == 0
+
+
 def test_data_are_the_population():
     X, y, qid, weight = QUERIES.data()
     scores = np.array([0.3, 0.2, 0.1, 0.4])
@@ -198,6 +204,8 @@ def test_queries_without_a_better_order_are_no_counterexamples():
         (lambda: SharedRows([[0, -1]], [LabelDistribution([[0, 1]])]), "integers >= 0"),
         (lambda: SharedRows([[0, 1]], []), "one distribution of relevances for each"),
         (lambda: SharedRows.independent([[0, 1]], [0.5]), "a probability for each kind"),
+        (lambda: SharedRows.independent([[0.0, 1]], [0.5, 0.5]), "documents must be integers"),
+        (lambda: QUERIES.regret("ndcg", [0.0]), r"scores must have shape \(\d,\), got \(1,\)"),
         (lambda: QUERIES.minimizer("preference_hinge", "ndcg"), "must be convex, of scores"),
         (lambda: QUERIES.minimizer("pairs", "map"), "must be convex, of scores"),
         (lambda: find_counterexample("squared", "sort", "ndcg", form="row"), "form"),
