@@ -7,7 +7,7 @@ import numpy as np
 
 from ..columns.types import ArrayLike, Floats, Matrix
 from ..data import check
-from ..rankers import calibration_of, measure_of
+from ..rankers import calibration_of, measure_of, require_qid
 from ._bounds import regret_bound
 from ._orders import all_positions, is_best
 
@@ -96,6 +96,8 @@ def margin_report(ranker: Any, X: Matrix, qid: ArrayLike | None = None) -> Margi
     ValueError
         If the ranker does not estimate mean targets of such a measure, or a query has too many
         documents.
+    MissingQidError
+        If the ranker was fitted with a qid and there is none.
 
     See Also
     --------
@@ -119,6 +121,7 @@ def margin_report(ranker: Any, X: Matrix, qid: ArrayLike | None = None) -> Margi
             "ranker must estimate mean targets of a positional measure, or of pairs with "
             f"surrogate='pairwise' and pred='exact', by least squares, got {ranker!r}."
         )
+    require_qid(ranker, qid, "margin_report")
     u = ranker.surrogate_values(X, qid)
     if measure.shape == "pairs":
         stacks = [np.asarray(one)[None] for one in u]

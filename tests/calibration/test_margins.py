@@ -23,6 +23,7 @@ from skcalrank.calibration import (
     margin_report,
     regret_bound,
 )
+from skcalrank.data import MissingQidError
 from skcalrank.losses import LOSSES, get_loss
 from skcalrank.measures import get_measure
 from skcalrank.rankers import LeastSquaresPairRanker
@@ -181,6 +182,9 @@ def test_margins_of_queries_of_several_sizes(rng):
             assert report.tolerance[number] == pytest.approx((expected / factor) ** 2)
     assert report.best_share(np.inf) == 0.0
     assert "queries" in str(report)
+    with pytest.raises(MissingQidError, match="fitted with a qid, and margin_report got none"):
+        margin_report(ranker, X)
+    assert margin_report(ranker, X, 0).margin.shape == (1,)
 
 
 @pytest.mark.parametrize("measure", ["precision@1", "dcg", "auc"])
