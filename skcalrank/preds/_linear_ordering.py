@@ -34,6 +34,9 @@ _PATIENCE, _SHARE = 4, 0.25
 # Numbers that are nearly integers, as a share of their unit; and rounding of a sum.
 _UNIT, _ROUNDING = 1e-6, 1e-9
 
+# Ten times the absolute gap of the integer programs of scipy.
+_GAP = 1e-5
+
 
 # The linear program over inequalities of orders, with the optional solver highspy.
 
@@ -191,6 +194,8 @@ def _integer_program(problem: _Problem, triples: Ints) -> None:
         problem.round(y)
         violated = problem.pairs.violated(y, _VIOLATED)
         # If a relaxed solution violates nothing but is fractional, require integers.
+        if not relaxed and not len(violated):
+            return  # the same program would be solved again
         relaxed &= len(violated) > 0
         triples = np.concatenate([triples, violated])
 
@@ -202,9 +207,11 @@ def _minimize(problem: _Problem, triples: Ints, relaxed: bool) -> tuple[Any, flo
     left, gain = problem.seconds, problem.gain
     if left <= 0:
         return None, np.inf
-    # Of x = (y + 1) / 2, with y in the inequalities from -1 to 1.
+    # Of x = (y + 1) / 2, with y in the inequalities from -1 to 1; in units in which the absolute
+    # gap that the solver allows, 1e-6, is below the step.
+    unit = min(1.0, problem.step / _GAP)
     result = milp(
-        -gain,
+        -gain / unit,
         integrality=np.full(len(gain), 0 if relaxed else 1),
         bounds=Bounds(0, 1),
         constraints=LinearConstraint(problem.pairs.rows(triples), 0, 1),
@@ -213,7 +220,7 @@ def _minimize(problem: _Problem, triples: Ints, relaxed: bool) -> tuple[Any, flo
     if result.status != 0:
         return None, np.inf
     bound = result.fun if relaxed else result.mip_dual_bound
-    return 2.0 * result.x - 1.0, -2.0 * bound - gain.sum()
+    return 2.0 * result.x - 1.0, -2.0 * unit * bound - gain.sum()
 
 
 def _branch_and_cut(problem: _Problem, program: Relaxation, triples: Ints) -> None:

@@ -244,7 +244,21 @@ def test_preferences_of_very_different_size(rng):
     for _ in range(5):
         U = 10.0 ** rng.uniform(-6, 6, (7, 7))
         result = feedback_arc_positions(U)
+        assert result.proven
         assert result.value == pytest.approx(least_disagreement(U), rel=1e-9)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(("seed", "noise"), [(352, 4e-7), (2135, 1e-6)])
+def test_orders_within_the_gap_of_integer_programs_are_told_apart(seed, noise, monkeypatch):
+    # scipy's programs end at a gap of 1e-6, and were solved again until the time was over.
+    rng = np.random.default_rng(seed)
+    U = rng.integers(0, 2, (15, 15)) + noise * rng.random((15, 15))
+    best = feedback_arc_positions(U)
+    monkeypatch.setitem(sys.modules, "highspy", None)
+    result = feedback_arc_positions(U)
+    assert result.proven
+    assert result.value == pytest.approx(best.value, abs=1e-7)
 
 
 def test_the_optional_solver_prints_nothing(capfd, monkeypatch, rng):
