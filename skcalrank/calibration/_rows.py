@@ -76,7 +76,11 @@ class SharedRows:
         laws: Sequence[LabelDistribution],
         probabilities: ArrayLike | None = None,
     ) -> None:
-        kinds = _kinds(documents)
+        kinds = np.atleast_2d(arrays.as_array(documents, "documents"))
+        if kinds.ndim != 2 or kinds.dtype.kind not in "iu" or not kinds.size or kinds.min() < 0:
+            raise ValueError(
+                f"documents must be integers >= 0, one row for each query, got {documents!r}."
+            )
         if len(laws) != len(kinds) or any(law.labels.shape[1:] != kinds.shape[1:] for law in laws):
             raise ValueError(
                 "laws must hold one distribution of relevances for each query, of as many "
@@ -105,8 +109,8 @@ class SharedRows:
         queries : SharedRows
         """
         p = arrays.as_array(relevance, "relevance").astype(float)
-        kinds = _kinds(documents)
-        if not ((p >= 0) & (p <= 1)).all() or kinds.max() >= len(p):
+        kinds = np.atleast_2d(arrays.as_array(documents, "documents"))
+        if not ((p >= 0) & (p <= 1)).all() or not kinds.size or kinds.max() >= len(p):
             raise ValueError(
                 f"relevance must be a probability for each kind of document, got {relevance!r}."
             )
@@ -252,23 +256,13 @@ class SharedRows:
         measure = self._scaled(measure)
         if scores.ndim != 1 or len(scores) < self.n_kinds:
             raise ValueError(f"scores must have shape ({self.n_kinds},), got {scores.shape}.")
-        largest = np.abs(scores).max(initial=1e-300, where=np.isfinite(scores))
-        scores = np.round(scores / (_EQUAL * largest))
+        unit = _EQUAL * np.abs(scores).max(initial=1e-300, where=np.isfinite(scores))
+        scores = np.round(scores / unit)
         regrets = [
             law.target_regret(measure, scores[row], ties=ties)
             for law, row in zip(self.laws, self.documents)
         ]
         return float(self.probabilities @ regrets)
-
-
-def _kinds(documents: ArrayLike) -> Array:
-    """Return the kinds of the documents of each query, or raise."""
-    kinds = np.atleast_2d(arrays.as_array(documents, "documents"))
-    if kinds.ndim != 2 or kinds.dtype.kind not in "iu" or not kinds.size or kinds.min() < 0:
-        raise ValueError(
-            f"documents must be integers >= 0, one row for each query, got {documents!r}."
-        )
-    return kinds
 
 
 def random_rows(rng: Any, r: int) -> SharedRows:

@@ -23,13 +23,11 @@ def check_own(measure: Any) -> None:
     if measure.shape != "documents":
         return
     values = np.asarray(measure.basis(np.arange(1, _N + 1), np.full(_N, _N)))
-    if values.shape != (_N,):
+    if values.shape != (_N,) or values.dtype.kind == "b":
         raise ValueError(
-            f"basis of {kind} must return an array of the shape of positions, ({_N},) for {_N} "
-            f"positions, got {values.shape}."
+            f"basis of {kind} must return numbers of the shape of positions, ({_N},) for {_N} "
+            f"positions, got {values.dtype} of shape {values.shape}. Multiply bools by 1.0."
         )
-    if values.dtype.kind == "b":
-        raise ValueError(f"basis of {kind} must return numbers, got bools: multiply them by 1.0.")
     rises = np.append(values[:1] < 0, np.diff(values) > 1e-9 * np.abs(values[:-1]))
     wrong = ~np.isfinite(values) | rises | (values < 0)
     if wrong.any():

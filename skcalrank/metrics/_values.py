@@ -195,10 +195,8 @@ class MeasuredLabels:
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.array(self.evaluate(ranked), dtype=float)
         if values.shape != self.undefined.shape:
-            raise ValueError(
-                f"evaluate of {type(self.measure).__name__} must return one value for each query, "
-                f"of shape {self.undefined.shape}, got {values.shape}."
-            )
+            kind, shape = type(self.measure).__name__, self.undefined.shape
+            raise ValueError(f"evaluate of {kind} must return shape {shape}, got {values.shape}.")
         values[values > self.measure.largest_value - _LAST_DIGITS] = self.measure.largest_value
         fill_undefined(values, self.undefined, empty, self.measure.name, self.queries)
         if not np.isfinite(values[~self.undefined]).all():

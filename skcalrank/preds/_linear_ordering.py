@@ -34,9 +34,6 @@ _PATIENCE, _SHARE = 4, 0.25
 # Numbers that are nearly integers, as a share of their unit; and rounding of a sum.
 _UNIT, _ROUNDING = 1e-6, 1e-9
 
-# Ten times the absolute gap of the integer programs of scipy.
-_GAP = 1e-5
-
 
 # The linear program over inequalities of orders, with the optional solver highspy.
 
@@ -208,8 +205,8 @@ def _minimize(problem: _Problem, triples: Ints, relaxed: bool) -> tuple[Any, flo
     if left <= 0:
         return None, np.inf
     # Of x = (y + 1) / 2, with y in the inequalities from -1 to 1; in units in which the absolute
-    # gap that the solver allows, 1e-6, is below the step.
-    unit = min(1.0, problem.step / _GAP)
+    # gap that the solver allows, 1e-6, is a tenth of the step.
+    unit = min(1.0, problem.step / 1e-5)
     result = milp(
         -gain / unit,
         integrality=np.full(len(gain), 0 if relaxed else 1),

@@ -83,7 +83,8 @@ class QueryMap:
             for number, penalty in enumerate(_PENALTIES):
                 parts = design[train], targets[train], weight[train]
                 start = _minimizer(*parts, penalty, start)
-                losses[number] += _log_loss(design[test] @ start, targets[test], weight[test])
+                logits = design[test] @ start
+                losses[number] += weight[test] @ (_softplus(logits)[0] - targets[test] * logits)
         best = int(np.argmin(losses))
         coef = _minimizer(design, targets, weight, _PENALTIES[best], None)
         return cls(center, scale, coef, float(losses[best] / len(weight)))
@@ -108,10 +109,6 @@ def isotonic(logits: Floats, targets: Floats, weight: Floats) -> IsotonicRegress
 def _design(columns: Floats, center: Any, scale: Any) -> Floats:
     units = np.clip((columns - center) / scale, -_FAR, _FAR)
     return np.column_stack([units, np.ones(len(columns))])
-
-
-def _log_loss(logits: Floats, targets: Floats, weight: Floats) -> Any:
-    return weight @ (_softplus(logits)[0] - targets * logits)
 
 
 def _softplus(logits: Floats) -> tuple[Floats, Floats]:

@@ -204,7 +204,6 @@ def test_queries_without_a_better_order_are_no_counterexamples():
         (lambda: SharedRows([[0, -1]], [LabelDistribution([[0, 1]])]), "integers >= 0"),
         (lambda: SharedRows([[0, 1]], []), "one distribution of relevances for each"),
         (lambda: SharedRows.independent([[0, 1]], [0.5]), "a probability for each kind"),
-        (lambda: SharedRows.independent([[0.0, 1]], [0.5, 0.5]), "documents must be integers"),
         (lambda: QUERIES.regret("ndcg", [0.0]), r"scores must have shape \(\d,\), got \(1,\)"),
         (lambda: QUERIES.minimizer("preference_hinge", "ndcg"), "must be convex, of scores"),
         (lambda: QUERIES.minimizer("pairs", "map"), "must be convex, of scores"),
