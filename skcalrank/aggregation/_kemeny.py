@@ -11,9 +11,8 @@ from ..data import check
 from ..judgments import PreferenceTarget
 from ..preds import TIME_LIMIT, feedback_arc_positions
 
-# What an entry of an order may be instead of a name, a group of tied names; and what is no order.
+# What an entry of an order may be instead of a name: a group of tied names.
 _GROUPS = (list, tuple, Set, np.ndarray)
-_UNORDERED = (str, bytes, set, frozenset, Mapping)
 
 
 class Consensus(NamedTuple):
@@ -168,7 +167,7 @@ def _of_votes(votes: Iterable[Iterable[Any]], weights: ArrayLike | None) -> tupl
 
 def _groups(vote: Iterable[Any], number: int) -> list[list[Any]]:
     """Return the groups of tied candidates of a vote, best first."""
-    if isinstance(vote, _UNORDERED) or not isinstance(vote, Iterable):
+    if isinstance(vote, (str, bytes, set, frozenset, Mapping)) or not isinstance(vote, Iterable):
         raise TypeError(
             f"orders must hold lists of names, best first, got the {type(vote).__name__} {vote!r} "
             f"as vote {number}: pass a list in the order of the vote."

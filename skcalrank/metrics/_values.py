@@ -193,10 +193,7 @@ class MeasuredLabels:
             # The best order of ties depends on the measure, so the sort cannot be shared.
             ranked = ranked.with_labels(self.measure.gains_of(self.labels, self.queries))
         with np.errstate(over="ignore", invalid="ignore"):
-            values = np.array(self.evaluate(ranked), dtype=float)
-        if values.shape != self.undefined.shape:
-            kind, shape = type(self.measure).__name__, self.undefined.shape
-            raise ValueError(f"evaluate of {kind} must return shape {shape}, got {values.shape}.")
+            values = np.full(self.undefined.shape, self.evaluate(ranked), dtype=float)
         values[values > self.measure.largest_value - _LAST_DIGITS] = self.measure.largest_value
         fill_undefined(values, self.undefined, empty, self.measure.name, self.queries)
         if not np.isfinite(values[~self.undefined]).all():

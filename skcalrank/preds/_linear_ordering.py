@@ -182,17 +182,17 @@ class _Problem:
 
 def _integer_program(problem: _Problem, triples: Ints) -> None:
     """Solve programs with violated inequalities, relaxed first and then in integers."""
-    relaxed = True
-    while not problem.is_proven:
+    relaxed = is_new = True
+    while is_new and not problem.is_proven:
         y, bound = _minimize(problem, triples, relaxed)
         if y is None:
             return
         problem.bound = min(problem.bound, bound)
         problem.round(y)
         violated = problem.pairs.violated(y, _VIOLATED)
-        # If a relaxed solution violates nothing but is fractional, require integers.
-        if not relaxed and not len(violated):
-            return  # the same program would be solved again
+        # If a relaxed solution violates nothing but is fractional, require integers; an integer
+        # program would be the same again.
+        is_new = relaxed or len(violated) > 0
         relaxed &= len(violated) > 0
         triples = np.concatenate([triples, violated])
 

@@ -93,12 +93,6 @@ def test_values_of_a_measure_may_be_of_any_kind(kind):
     assert measure_score(Found(), [2, 1, 0], [1, 2, 3], qid=[1, 2, 2]) == 0.5
 
 
-def test_a_measure_returns_a_value_for_each_query():
-    few = type("Own", (Measure,), {"name": "own", "evaluate": lambda *_: np.ones(3)})()
-    with pytest.raises(ValueError, match=r"evaluate of Own must return shape \(4,\), got \(3,\)"):
-        measure_score(few, Y, X[:, 0], qid=QID)
-
-
 class Square(PointwiseLoss):
     """(v - s)^2, whose slopes are multiplied by `factor`."""
 
