@@ -104,8 +104,10 @@ def n_rows_of(X: Any) -> int:
 
 def is_empty(X: Any) -> bool:
     """Return whether X is a table or matrix without rows."""
+    if isinstance(X, list):
+        return not X
     shape: Any = getattr(X, "shape", ())
-    return X == [] if isinstance(X, list) else len(shape) == 2 and shape[0] == 0
+    return len(shape) == 2 and isinstance(shape[0], Integral) and shape[0] == 0
 
 
 def has_columns(X: Any) -> bool:

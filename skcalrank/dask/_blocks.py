@@ -251,4 +251,4 @@ def names_of(number: int, *, qid: Any, n_rows: int | None = None) -> dict[Any, i
 
 def named_queries(qid: Any, n_rows: int | None = None) -> Any:
     """Return the queries of the rows of a partition."""
-    return check.queries(qid, len(qid) if n_rows is None else n_rows)
+    return check.queries(qid, np.size(qid) if n_rows is None else n_rows)

@@ -15,10 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from ..data import check, is_lazy
 from ..linear_model import GramRidge, refit
 from ..metrics import CheckedTarget, RowPolicies, undefined_mean
-from ..rankers import BaseRanker, ScoreRanker, check_partitions, require_qid, scored_by
+from ..rankers import (
+    BaseRanker,
+    ScoreRanker,
+    check_partitions,
+    require_qid,
+    scored_by,
+    scores_by_query,
+)
 from ._blocks import OnPartition, check_disjoint, collect, compute, is_frame, like, names_of, tree
 from ._cut import partitions
 from ._fits import as_fitted
+from ._transformers import whole_queries
 
 if TYPE_CHECKING:
     from ._blocks import Partitions
@@ -99,25 +107,27 @@ def _merge(parts: list[_Fitted]) -> _Fitted:
 
 
 def map_partitions(method: str, ranker: BaseRanker, X: Any, qid: Any) -> Any:
-    """Return lazy predictions, or ranks, for which each partition must hold whole queries."""
+    """Return lazy predictions, or ranks, for which each partition must hold whole queries.
+
+    So it must for predictions that depend on the other documents of the query.
+    """
     check_is_fitted(ranker)
-    if method == "rank":
+    by_query, width = method == "rank" or scores_by_query(ranker), ranker.n_items_
+    if by_query:
         require_qid(ranker, qid, method)
     parts = partitions(X, lazily=True, qid=qid)
-    shared = [_light(ranker), method]
-    width = ranker.n_items_
-    if method == "rank":
-        if width is None:
-            check_named(parts, None, qid)
-        # Every partition waits for the check that no query is in two partitions.
-        shared.append(parts.with_whole_queries())
-        return collect(parts.map(_rank_part, *shared), parts, width=width, dtype=np.intp)
-    if is_frame(X) and width is None and (qid is None or is_frame(qid)):
+    if by_query and width is None:
+        check_named(parts, None, qid)
+    dtype: Any = np.intp if method == "rank" else float
+    shared = [_light(ranker), method, dtype]
+    # Every partition waits for the check that no query is in two partitions.
+    if method != "rank" and is_frame(X) and width is None and (qid is None or is_frame(qid)):
         # Dask can compute these together with X, as a column.
-        columns = () if qid is None else (qid,)
+        columns = () if qid is None else (qid, whole_queries(qid)) if by_query else (qid,)
         predict = OnPartition(_predict_rows, *shared)
-        return X.map_partitions(predict, *columns, meta=like(np.zeros(0), X._meta))
-    return collect(parts.map(_predict_part, *shared), parts, width=width)
+        return X.map_partitions(predict, *columns, meta=like(np.zeros(0, dtype), X._meta))
+    shared += [parts.with_whole_queries()] if by_query else []
+    return collect(parts.map(_predict_part, *shared), parts, width=width, dtype=dtype)
 
 
 def _light(ranker: BaseRanker) -> BaseRanker:
@@ -131,24 +141,22 @@ def _forget_names(ranker: BaseRanker) -> BaseRanker:
     return ranker
 
 
-def _predict_rows(ranker: BaseRanker, method: str, X: Any, qid: Any = None) -> Any:
+def _predict_rows(
+    ranker: BaseRanker, method: str, dtype: Any, X: Any, qid: Any = None, _whole: Any = None
+) -> Any:
     """Return the predictions for one partition, as a Series."""
-    return like(_predict_part(ranker, method, 0, X=X, qid=qid), X)
+    return _predict_part(ranker, method, dtype, X=X, qid=qid)
 
 
-def _predict_part(ranker: BaseRanker, method: str, number: int, *, X: Any, qid: Any) -> Any:
+def _predict_part(
+    ranker: BaseRanker, method: str, dtype: Any, *_rest: int, X: Any, qid: Any
+) -> Any:
     """Return the predictions for one partition."""
     if not X.shape[0]:
-        return np.zeros((0,) if ranker.n_items_ is None else (0, ranker.n_items_))
-    return getattr(ranker, method)(X, qid)
-
-
-def _rank_part(
-    ranker: BaseRanker, method: str, named: int, number: int, *, X: Any, qid: Any
-) -> Any:
-    """Return the ranks for one partition."""
-    places = _predict_part(ranker, method, number, X=X, qid=qid)
-    return like(np.asarray(places, dtype=np.intp), X)
+        values = np.zeros((0,) if ranker.n_items_ is None else (0, ranker.n_items_), dtype)
+    else:
+        values = np.asarray(getattr(ranker, method)(X, qid), dtype)
+    return like(values, X)
 
 
 def score_by_partition(ranker: BaseRanker, X: Any, y: Any, qid: Any, sample_weight: Any) -> float:

@@ -24,7 +24,7 @@ def transform_by_partition(transformer: Any, X: Any, qid: Any = None) -> Any:
     # Every partition waits for the check that no query is in two partitions.
     if is_frame(X) and (qid is None or is_frame(qid)):
         # Dask can compute these together with X.
-        beside = () if qid is None else (qid, _whole(qid))
+        beside = () if qid is None else (qid, whole_queries(qid))
         return X.map_partitions(OnPartition(_as_frame, transformer, like), *beside, meta=like)
     whole = [] if qid is None else [parts.with_whole_queries()]
     like = np.asarray(like)
@@ -32,7 +32,7 @@ def transform_by_partition(transformer: Any, X: Any, qid: Any = None) -> Any:
     return collect(values, parts, width=len(names), dtype=like.dtype)
 
 
-def _whole(qid: Any) -> Any:
+def whole_queries(qid: Any) -> Any:
     """Return a Series of one partition, which is computed if no query is in two partitions."""
     import pandas as pd
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..columns import arrays, tables
 from ..columns.types import Array, ArrayLike, Estimator, Floats, Labels, Matrix, Self
-from ..data import available_if, check, fitting, takes_eval_set, warn
+from ..data import available_if, check, fitting, is_lazy, takes_eval_set, warn
 
 
 def _place_of(column: Any, X: Any) -> int:
@@ -183,22 +183,22 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
 
         The qid is None if y carries it, or there is none. `of` begins the names of the arguments.
         """
-        are_records = tables.is_records(X)
+        # scikit-learn counts no columns of records, and knows no names of lazy frames.
+        are_records = tables.is_records(X) or (is_lazy(X) and tables.column_names(X) is not None)
         X = X if are_records or tables.is_empty(X) else tables.as_array(X)
         stated = {"y": check.carried_qid(y), f"{of}qid": qid}
         if are_records or len(getattr(X, "shape", ())) == 2:  # the ranker refuses other shapes
             if not are_records:
                 validate_data(self, X, reset=reset, skip_check_array=True)
-            elif reset:  # scikit-learn counts no columns of records
+            elif reset:
                 self.feature_names_in_ = np.array(tables.column_names(X), dtype=object)
                 self.n_features_in_ = len(self.feature_names_in_)
             X, stated[f"qid_column={self.qid_column!r}"] = self._split(X, reset)
-        n_rows = arrays.num_samples(X)
         if group is not None:
-            stated[f"{of}group"] = _of_sizes(group, n_rows, of)
+            stated[f"{of}group"] = _of_sizes(group, arrays.num_samples(X), of)
         stated = {name: value for name, value in stated.items() if value is not None}
         if len(stated) > 1:
-            _refuse_others(stated, n_rows)
+            _refuse_others(stated, arrays.num_samples(X))
         return X, None if "y" in stated else next(iter(stated.values()), None)
 
     def _split(self, X: Any, reset: bool) -> tuple[Any, Any]:
@@ -212,6 +212,8 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
         if tables.is_records(X):
             features = [{k: v for k, v in row.items() if k != self.qid_column} for row in X]
             return features, [row.get(self.qid_column) for row in X]
+        if is_lazy(X) and names:  # a frame, whose columns have names alone
+            return X[[name for name in names if name != names[place]]], X[names[place]]
         X = arrays.subscriptable(X)
         # Sparse arrays of older versions of scipy have no columns of one dimension.
         column = arrays.safe_indexing(X, [place] if issparse(X) else place, axis=1)

@@ -5,7 +5,6 @@ from contextlib import contextmanager, suppress
 from inspect import signature, unwrap
 from typing import Any
 
-import numpy as np
 from sklearn.base import TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -416,7 +415,7 @@ class QueryPipeline(Pipeline):
             is a pandas DataFrame.
         """
         items = getattr(self.steps[-1][1], "item_names_in_", None)
-        return tables.with_index_of(X, np.asarray(self._call("rank", X, qid)), "rank", items)
+        return tables.with_index_of(X, self._call("rank", X, qid), "rank", items)
 
     @_of_last("top_k")
     def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Any:

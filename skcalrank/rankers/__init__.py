@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # names for use inside the package
         ranker_in,
         require_qid,
         scored_by,
+        scores_by_query,
         seems_trained_on,
         why_weights_do_not_repeat,
     )

@@ -7,7 +7,7 @@ from sklearn.pipeline import Pipeline
 
 from .._solvers import is_closed_form
 from ..columns.types import Estimator
-from ..data import Queries, QuerySizes, inside
+from ..data import Queries, QuerySizes, handed_to, inside
 from ..losses import Loss
 from ..measures import Measure, get_measure
 from ._base import BaseRanker
@@ -15,6 +15,9 @@ from ._known_calibration import Calibration, calibration, unknown
 from ._plan import FIT, Call
 from ._regression import AUTO
 from ._score import ScoreRanker
+
+# Attributes that hold models whose scores a model passes on.
+_INSIDE = ("estimator_", "best_estimator_", "ranker_", "rankers_", "start_")
 
 
 def is_ranker(estimator: Any) -> bool:
@@ -158,6 +161,18 @@ def why_weights_do_not_repeat(ranker: BaseRanker) -> str | None:
 def require_qid(ranker: BaseRanker, qid: Any, method: str) -> None:
     """Raise MissingQidError if `qid` is None and the ranker was fitted with one."""
     ranker._require_qid(qid, method)
+
+
+def scores_by_query(model: Any) -> bool:
+    """Return whether scores of a fitted model may depend on the other documents of the query."""
+    *before, last = [None, *(step for _, step in getattr(model, "steps", ()))]
+    inner = [getattr(model, name, None) for name in _INSIDE]
+    parts = [last, *(part for of in inner for part in (of if isinstance(of, list) else [of]))]
+    return (
+        getattr(model, "_scores_by_query", False)
+        or any(hasattr(s, "transform") and handed_to(s, "transform", qid="any") for s in before)
+        or any(scores_by_query(part) for part in parts if part is not None)
+    )
 
 
 def scored_by(ranker: BaseRanker, y: Any) -> tuple[Measure, Any]:

@@ -377,8 +377,8 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         -------
         scores : ndarray of shape (n_rows,) or (n, r)
             Higher is better. The result is a lazy array for a dask array, and a lazy Series with
-            the same index for a dask DataFrame. The same holds for :meth:`rank`, where each
-            partition must hold whole queries.
+            the same index for a dask DataFrame, as that of :meth:`rank`. For ranks, and for scores
+            that depend on the query, each partition must hold whole queries.
         """
         if tables.is_empty(X):
             return self._of_no_rows(X, qid)

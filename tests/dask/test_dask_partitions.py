@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from dask_cases import (
+    EXACT,
     as_dask,
     check_same,
     da,
@@ -17,8 +18,18 @@ from dask_cases import (
     whole_queries,
 )
 
-from skcalrank import NDCGRanker, RankingTarget
+from skcalrank import (
+    BoostedRanker,
+    DCGRanker,
+    ExternalRanker,
+    NDCGRanker,
+    RankingTarget,
+    StackingRanker,
+    TabularRanker,
+)
 from skcalrank.dask import partition_by_query
+from skcalrank.pipeline import HostedRanker, make_query_pipeline
+from skcalrank.preprocessing import QueryScaler
 
 pytestmark = pytest.mark.usefixtures("dask_in_this_thread")
 
@@ -43,6 +54,61 @@ def test_queries_in_two_partitions(rng):
             call()
     # Prediction does not depend on the partitions of queries.
     ranker.predict(dX, dq).compute()
+
+
+def reading_queries():
+    scaled = make_query_pipeline(QueryScaler(), NDCGRanker())
+    return {
+        "scaled": StackingRanker([("a", NDCGRanker()), ("b", DCGRanker())], normalize="query"),
+        "in a member": StackingRanker([("a", NDCGRanker()), ("b", scaled)]),
+        "in an estimator": ExternalRanker(scaled),
+        "in a start": BoostedRanker(n_estimators=2, start=scaled, n_jobs=1),
+        "table": TabularRanker(trees=None),
+        "hosted": HostedRanker(scaled),
+        "pipeline": scaled,
+    }
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("kind", list(reading_queries()))
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_predictions_that_read_the_query_need_whole_queries(kind, as_frame, rng):
+    X, y, qid = sorted_data(rng, (8, 6) * 15)
+    ranker = reading_queries()[kind].fit(X, y, qid=qid)
+    whole = partition_by_query(*as_dask(29, X, y, qid))
+    halved = as_dask((20, len(X) - 20), X, y, qid)
+    if as_frame:
+        names = list("abcd")[: X.shape[1]]
+        ranker.fit(pd.DataFrame(X, columns=names), y, qid=qid)
+        X = pd.DataFrame(X, columns=names)
+        whole, halved = (
+            [dd.from_dask_array(of[0], columns=names), None, dd.from_dask_array(of[2])]
+            for of in (whole, halved)
+        )
+    for method in ("predict", "rank"):
+        call, local = getattr(ranker, method), getattr(ranker, method)(X, qid)
+        np.testing.assert_allclose(call(whole[0], whole[2]).compute(), local, **EXACT)
+        with pytest.raises(ValueError, match=r"query 12 in partitions 0 and 1"):
+            call(halved[0], halved[2]).compute()
+    if not as_frame:
+        one = as_dask(len(X), X)[0]
+        np.testing.assert_allclose(ranker.predict(one, 0).compute(), ranker.predict(X, 0), **EXACT)
+        with pytest.raises(ValueError, match="query 0 in partitions 0 and 1"):
+            ranker.predict(halved[0], 0).compute()
+
+
+def test_a_host_reads_the_queries_of_a_lazy_frame(rng):
+    X, y, qid = sorted_data(rng)
+    frame = pd.DataFrame({"a": X[:, 0], "q": qid, "b": X[:, 1], "y": y})
+    lazy, names = dd.from_pandas(frame, npartitions=3), ["a", "q", "b"]
+    lazy = lazy.shuffle("q").persist()
+    ours, local = (
+        HostedRanker(NDCGRanker(), qid_column="q").fit(d[names], d["y"]) for d in (lazy, frame)
+    )
+    assert ours.score(lazy[names], lazy["y"]) == pytest.approx(local.score(frame[names], y))
+    for method in ("predict", "rank"):
+        found = getattr(ours, method)(lazy[names]).compute().sort_index()
+        np.testing.assert_allclose(found, getattr(local, method)(frame[names]), **EXACT)
 
 
 @pytest.mark.product
