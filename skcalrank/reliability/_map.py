@@ -17,7 +17,7 @@ _PENALTIES = (0.3, 3.0, 30.0, 300.0, 3e4)
 # Share of the values that tells documents apart whose values would be equal otherwise.
 _STRICT = 1e-6
 
-# Spreads below this share of the largest score of a query are rounding.
+# Means and spreads below this share of the largest score of a query are rounding.
 _ROUNDING = 1e-9
 
 # Covariates are cut here, in standard deviations: sums of larger ones may be undefined.
@@ -33,14 +33,15 @@ def covariates(scores: Floats, queries: Queries, level: Floats | None) -> Floats
     The score, the score standardized within the query, and of the query: mean, spread and maximum
     of the scores, the logarithm of the number of documents, and the level.
     """
-    centered = scores - queries.repeat(queries.mean(scores))
-    largest = queries.max(np.abs(scores))
+    mean, largest = queries.mean(scores), queries.max(np.abs(scores))
+    mean = np.where(np.abs(mean) <= _ROUNDING * largest, 0.0, mean)  # of centered scores
+    centered = scores - queries.repeat(mean)
     unit = np.where(largest > 0, largest, 1.0)  # squares of large scores overflow
     spread = unit * np.sqrt(queries.mean((centered / queries.repeat(unit)) ** 2))
     is_flat = spread <= _ROUNDING * largest
     z = np.where(queries.repeat(is_flat), 0.0, centered)
     z = z / queries.repeat(np.where(is_flat, 1.0, spread))
-    of_query = [queries.mean(scores), spread, queries.max(scores), np.log(queries.sizes)]
+    of_query = [mean, spread, queries.max(scores), np.log(queries.sizes)]
     of_query += [] if level is None else [level]
     return np.column_stack([scores, z, queries.repeat(np.column_stack(of_query))])
 

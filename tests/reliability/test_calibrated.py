@@ -17,15 +17,19 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from skcalrank import (
     BoostedRanker,
     CalibratedRankerCV,
+    DCGRanker,
     GuaranteedCutoff,
     NDCGRanker,
     QueryKFold,
     RankingTarget,
+    StackingRanker,
     TabularRanker,
     load_digits_queries,
 )
 from skcalrank.data import MissingQidError
 from skcalrank.measures import NDCG
+from skcalrank.pipeline import make_query_pipeline
+from skcalrank.preprocessing import QueryScaler
 from skcalrank.testing import expected_failed_checks
 
 TARGETS = ["relevant", "grade", "gain", "recall", "dcg", "first", "best", NDCG(k=3)]
@@ -46,6 +50,16 @@ def assert_same_order(values, scores, qid):
 @pytest.fixture(scope="module")
 def digits():
     return load_digits_queries(n_queries=60, n_documents=12)
+
+
+@pytest.mark.parametrize("factor", [3.0, 7.0])
+def test_values_of_centered_scores_are_those_in_other_units(factor, digits):
+    X, y, qid = digits
+    pipeline = make_query_pipeline(QueryScaler(), NDCGRanker())
+    stack = StackingRanker([("a", NDCGRanker()), ("b", DCGRanker())], normalize="query")
+    for ranker in (pipeline, stack):
+        values = [calibrated(ranker).fit(c * X, y, qid).predict(c * X, qid) for c in (1, factor)]
+        assert_allclose(*values, rtol=1e-6)
 
 
 # -- the order within a query ------------------------------------------------------------------
