@@ -9,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import InputTags
 
 from .._solvers import fits_in_closed_form, with_ties
+from ..columns import tables
 from ..columns.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
 from ..data import Rows, apart, available_if, call_step, check, fitting
 from ..measures import Measure
@@ -258,6 +259,8 @@ class ExternalRanker(TableReader):
         ValueError
             If the score is no such sum.
         """
+        if tables.is_empty(X):
+            return self._no_parts(X, qid)
         rows = self._check_rows(X, qid, "contributions")
         matrix = self._matrix(self.estimator_, rows)
         columns, last = self._steps()

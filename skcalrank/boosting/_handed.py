@@ -9,7 +9,7 @@ import numpy as np
 
 from ..columns import arrays
 from ..columns.types import Array, ArrayLike, Floats, Ints
-from ..data import MissingQidError, Queries, check_own_qid, plain
+from ..data import MissingQidError, Queries, check, check_own_qid, plain
 from ..trees import LIBRARIES
 
 # Training sets to remember: cross-validation inside a library boosts its folds in turn, with one
@@ -115,6 +115,8 @@ def workers() -> Any:
 
 def _handed(labels: Any, scores: Any, weight: Floats | None, sizes: Ints, is_part: bool) -> Handed:
     scores = arrays.as_array(scores, "scores").astype(float).ravel()
+    if not np.isfinite(scores).all():
+        check.scores(scores, scores.shape)  # which raises
     if not len(labels) == len(scores) == sizes.sum():
         raise ValueError(
             "labels, scores and group sizes must agree in the number of rows, got "

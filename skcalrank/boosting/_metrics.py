@@ -30,8 +30,6 @@ class _Metric:
         """Return the mean of the measure over the queries, as a function of finite scores."""
         if handed.is_part:
             self.measure.require_scale("if several workers train", "all workers")
-        if not np.isfinite(handed.scores).all():
-            check.scores(handed.scores, handed.scores.shape)
         return self._known.of(handed, self._prepared)
 
     def _prepared(self, handed: Handed) -> PreparedScore:

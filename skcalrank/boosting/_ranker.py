@@ -643,6 +643,8 @@ class BoostedRanker(TableReader):
         ValueError
             If `start_` is not linear in the features.
         """
+        if tables.is_empty(X):
+            return self._no_parts(X, qid)
         rows = self._check_rows(X, qid, "contributions")
         parts = [model.contributions(self._reader, rows) for model in self._models()]
         return by_column(np.sum(parts, axis=0), self.encoder_)

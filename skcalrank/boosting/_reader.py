@@ -2,6 +2,9 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
+
+from ..columns.types import Floats
 from ..data import workers_of_fit
 from ..preprocessing import encoded, fit_encoded
 from ..rankers import BaseRanker
@@ -31,6 +34,10 @@ class TableReader(BaseRanker):
             )
         self.encoder_ = getattr(X, "encoder", None)
         return X
+
+    def _no_parts(self, X: Any, qid: Any) -> Floats:
+        """Return the contributions of the features to the scores of no rows."""
+        return np.zeros((len(self._of_no_rows(X, qid)), self.n_features_in_ + 1))
 
     def _encoded(self, X: Any) -> Any:
         return X if self.encoder_ is None else encoded(X, self.encoder_)

@@ -484,7 +484,8 @@ def number_of(name: str, value: Any, most: int, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise ValueError(f"{name} must be the number of one {what}, got {value!r}.")
     if not 0 <= value < most:
-        raise ValueError(f"{name} must be a {what} number from 0 to {most - 1}, got {value}.")
+        known = f"an existing {what} number from 0 to {most - 1}"
+        raise ValueError(f"{name} must be {known}, got {value}.")
     return int(value)
 
 

@@ -136,9 +136,12 @@ def query_permutation_importance(
         )
     check.count("n_repeats", n_repeats)
     known = tables.column_names(X) or list(range(X.shape[1]))
-    if not isinstance(groups, Mapping | None):
-        raise ValueError(f"groups must be a mapping of names to columns, got {groups!r}.")
     groups = {name: [name] for name in known} if groups is None else groups
+    columns = groups.values() if isinstance(groups, Mapping) else ()
+    if not columns or not all(
+        isinstance(of, Iterable) and not isinstance(of, str) for of in columns
+    ):
+        raise ValueError(f"groups must be a mapping of names to lists of columns, got {groups!r}.")
     lists = {name: [*columns] for name, columns in groups.items()}
     for name, columns in lists.items():
         lost = [column for column in columns if column not in known]

@@ -133,10 +133,13 @@ def explain_scores(
             "qid must be given to compare rows with their queries, since the ranker was fitted "
             "with a qid, got None. Pass qid=qid, or qid=0 if all rows are one query."
         )
-    queries = explained.queries
+    queries, labels = explained.queries, tables.labels_of(X)
+    if not queries.n_rows:
+        names = explained.features(ranker.n_features_in_)
+        return ScoreExplanation(names, np.zeros((0, len(names))), np.zeros(0), labels)
     codes = None if explained.qid is None else queries.codes
     table = explained.rows(np.arange(queries.n_rows))
     scores = ranker.predict(table, codes)
     parts = queries.centered(parts_of(ranker, table, scores, codes))
     names = explained.features(parts.shape[1])
-    return ScoreExplanation(names, parts, queries.levels(scores), tables.labels_of(X))
+    return ScoreExplanation(names, parts, queries.levels(scores), labels)

@@ -498,7 +498,7 @@ class StackingRanker(TableReader, _BaseComposition):
         """
         self._require_qid(qid, "contributions")
         if tables.is_empty(X):
-            return np.zeros((len(self._of_no_rows(X, qid)), self.n_features_in_ + 1))
+            return self._no_parts(X, qid)
         rows = self._check_rows(X, qid, "contributions")
         levels, scorer = rows.queries.levels(self._scores(rows)), self._scorer(rows)
         if scorer is None:

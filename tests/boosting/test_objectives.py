@@ -366,6 +366,9 @@ def test_errors_about_rows(labels, scores):
         objective(labels, scores, np.ones(3), SIZES)
     with pytest.raises(ValueError, match="sample_weight must be non-negative"):
         objective(labels, scores, -np.ones(ROWS), SIZES)
+    for call in (lightgbm_objective("dcg"), lightgbm_metric("dcg")):
+        with pytest.raises(ValueError, match="y_score contains NaN"):
+            call([0, 1], [0.0, np.nan], None, [2])
     with pytest.raises(ValueError, match="y_true contains NaN"):
         objective(np.full(ROWS, np.nan), scores, None, SIZES)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from boosting_cases import FIRST, boosted
+from boosting_cases import ENGINES, FIRST, boosted
 from cases import make_data
 from sklearn.exceptions import NotFittedError
 from sklearn.inspection import partial_dependence, permutation_importance
@@ -10,7 +10,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tables import labels, made_columns
 
-from skcalrank import NDCGRanker, RankingTarget, SpearmanRanker, TabularRanker, get_scorer
+from skcalrank import (
+    ExternalRanker,
+    NDCGRanker,
+    RankingTarget,
+    SpearmanRanker,
+    TabularRanker,
+    get_scorer,
+)
 from skcalrank.data import MissingQidError
 from skcalrank.displays import TopContributionsDisplay
 from skcalrank.inspection import FixedQueries, explain_order, explain_scores
@@ -39,10 +46,20 @@ def test_contributions_are_those_of_each_order(name, rng):
     np.testing.assert_array_equal(explanation.importances, sizes)
 
 
-def test_no_documents_have_no_importances(rng):
+NO_ROWS = {
+    **RANKERS,
+    **{engine: lambda engine=engine: boosted(engine, n_estimators=2) for engine in ENGINES},
+    "external": lambda: ExternalRanker(),
+}
+
+
+@pytest.mark.parametrize("name", NO_ROWS)
+def test_no_documents_have_no_importances(name, rng):
     X, y, qid = make_data(rng)
-    ranker = RANKERS["stack"]().fit(X, y, qid)
+    ranker = NO_ROWS[name]().fit(X, y, qid)
     assert explain_scores(ranker, X[:0], qid[:0]).importances.tolist() == [0.0] * X.shape[1]
+    if hasattr(ranker, "contributions"):
+        assert ranker.contributions(X[:0], qid[:0]).shape == (0, X.shape[1] + 1)
 
 
 def test_a_frame_has_a_column_for_each_feature(rng):

@@ -219,7 +219,7 @@ def test_errors(data, rng):
     labels = SpearmanRanker().fit(rng.normal(size=(9, 2)), rng.normal(size=(9, 3)))
     with pytest.raises(ValueError, match="instance="):
         explain_order(labels, np.zeros((1, 2)), 0)
-    with pytest.raises(ValueError, match="item number from 0 to 2"):
+    with pytest.raises(ValueError, match="an existing item number from 0 to 2"):
         explain_order(labels, np.zeros((1, 2)), 3, instance=0)
     with pytest.raises(ValueError, match="Drop qid"):
         explain_order(labels, np.zeros((1, 2)), 0, instance=0, qid=[1])

@@ -118,8 +118,9 @@ def test_a_group_may_be_an_iterator(problem):
     found = query_permutation_importance(model, X, y, qid, groups=groups, **options)
     np.testing.assert_array_equal(found.of_queries, expected.of_queries)
     assert expected.importances[0] > 0
-    with pytest.raises(ValueError, match=r"groups must be a mapping of names to columns, got \["):
-        query_permutation_importance(model, X, y, qid, groups=["price"])
+    for wrong in (["price"], {}, {"a": 0}, {"a": "price"}):
+        with pytest.raises(ValueError, match="groups must be a mapping of names to lists of col"):
+            query_permutation_importance(model, X, y, qid, groups=wrong)
 
 
 def test_errors(problem):
