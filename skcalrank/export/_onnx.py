@@ -21,7 +21,7 @@ from ._additive import identity
 from ._folding import functions, splines
 from ._onnx_graph import Graph, dtype_of
 from ._score_document import compiled_document
-from ._score_tree import Score, Steps, Sum, score_tree, unwrapped
+from ._score_tree import Score, Steps, Sum, changes_rows, first_reader, score_tree, unwrapped
 from ._trees import forests_of_numbers, sources_of
 
 
@@ -67,12 +67,12 @@ def to_onnx(ranker: Estimator, *, initial_types: Any = None, target_opset: Any =
     register_converters()
     skl2onnx = import_module("skl2onnx")
     check_is_fitted(ranker)
-    model = unwrapped(ranker)
+    model = _known(unwrapped(ranker))
     if scorer_of(model) is None:
         score_tree(model)
     floats = skl2onnx.common.data_types.FloatTensorType
     if initial_types is None:
-        initial_types = [("X", floats([None, model.n_features_in_]))]
+        initial_types = [("X", floats([None, first_reader(model).n_features_in_]))]
     try:
         return skl2onnx.convert_sklearn(
             model,
@@ -155,11 +155,17 @@ def _scores(score: Score, graph: Graph) -> Any:
         return graph.linear(graph.X, score.coef_, score.intercept_)
     if isinstance(score, Steps) and isinstance(score.score, Sum):
         forests_of_numbers(score.score.trees)  # skl2onnx would leave out a link and categories
-    # skl2onnx knows this class of pipelines, but none of its subclasses.
-    model = Pipeline(score.pipeline.steps) if isinstance(score, Steps) else score
+    model = _known(score.pipeline if isinstance(score, Steps) else score)
     sub = import_module("skl2onnx.algebra.onnx_operator").OnnxSubEstimator
     shape = np.array([-1, graph.n_scores], dtype=np.int64)
     return graph.op("Reshape", sub(model, graph.X, op_version=graph.version), shape)
+
+
+def _known(model: Any) -> Any:
+    """Return a pipeline of the class that skl2onnx knows, without steps that pass rows on."""
+    if not isinstance(model, Pipeline):
+        return model
+    return Pipeline([(name, _known(step)) for name, step in model.steps if changes_rows(step)])
 
 
 def _hinges(step: QuantileHinges, graph: Graph) -> Any:

@@ -95,9 +95,22 @@ def unwrapped(model: Any) -> Any:
 
 
 def steps_of(model: Any) -> list[Any]:
-    """Return the steps of a pipeline that change rows, and its last step."""
-    *before, last = [step for _, step in model.steps]
-    return [step for step in before if step not in (None, "passthrough")] + [last]
+    """Return the steps of a pipeline that change rows or score them."""
+    return [step for _, step in model.steps if changes_rows(step)]
+
+
+def changes_rows(step: Any) -> bool:
+    """Return whether a step of a pipeline does anything."""
+    if isinstance(step, Pipeline):
+        return any(changes_rows(inner) for _, inner in step.steps)
+    return step is not None and step != "passthrough"
+
+
+def first_reader(model: Any) -> Any:
+    """Return what knows the features of a fitted model, such as its first step that reads rows."""
+    while not hasattr(model, "n_features_in_"):
+        model = steps_of(model)[0] if isinstance(model, Pipeline) else inside(model)
+    return model
 
 
 def _reader(step: Any) -> Any:
@@ -142,16 +155,17 @@ def names_of_features(model: Any, names: Any = None) -> list[str]:
 
     The column with the queries of a HostedRanker is none of them.
     """
-    names = getattr(model, "feature_names_in_", None) if names is None else names
+    reader = first_reader(model)
+    names = getattr(reader, "feature_names_in_", None) if names is None else names
     if names is None:
         raise ValueError(
             f"{type(model).__name__} was not fitted to named columns: pass feature_names=[...], "
             "or fit to a data frame."
         )
     names = [str(name) for name in np.asarray(names, dtype=object).ravel()]
-    if len(set(names)) < len(names) or len(names) != model.n_features_in_:
+    if len(set(names)) < len(names) or len(names) != reader.n_features_in_:
         raise ValueError(
-            f"feature_names must be {model.n_features_in_} names that differ, got {names}."
+            f"feature_names must be {reader.n_features_in_} names that differ, got {names}."
         )
     while (inner := inside(model)) is not None:
         if getattr(model, "qid_column", None) is not None:

@@ -120,6 +120,11 @@ LINEAR = {
         )
     ],
     "mask": [ColumnTransformer([("some", MinMaxScaler(), [True, False, False, True])])],
+    "passed on": [
+        make_pipeline("passthrough"),
+        make_pipeline(StandardScaler(), "passthrough"),
+        None,
+    ],
     "union": [FeatureUnion([("a", MinMaxScaler()), ("b", make_pipeline(StandardScaler()))])],
 }
 BENT = {

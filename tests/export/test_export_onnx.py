@@ -136,6 +136,11 @@ STEPS = {
         ColumnTransformer([("a", QuantileHinges(), [1, 0]), ("b", StandardScaler(), [3])]),
     ],
     "identity": [FunctionTransformer()],
+    "passed on": [
+        make_pipeline("passthrough"),
+        make_pipeline(StandardScaler(), "passthrough"),
+        None,
+    ],
 }
 
 
