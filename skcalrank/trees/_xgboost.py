@@ -51,6 +51,7 @@ class _GrowingXGBoost(Growing):
         if valid is not None:
             options = {"label": np.zeros(len(valid.y)), "nthread": options["nthread"]}
             self._valid = engine.matrix(valid.X, kinds, zeros, base_margin=starts[1], **options)
+            self._has_unknown = bool(kinds) and bool(np.isnan(valid.X[:, kinds]).any())
             known.append(self._valid)
         self.model = engine.module.Booster(params, known)
         self.model.set_attr(zeros=zeros)
@@ -60,7 +61,13 @@ class _GrowingXGBoost(Growing):
         self.model.update(self._data, self.n_rounds(), fobj=self._objective)
 
     def followed(self) -> Floats:
-        return self.model.predict(self._valid, output_margin=True).astype(float)
+        if not self._has_unknown:
+            return self.model.predict(self._valid, output_margin=True).astype(float)
+        n = self.n_rounds()
+        latest = _unknown_with_most(self.model[n - 1 : n])
+        scores = latest.predict(self._valid, output_margin=True)
+        self._valid.set_base_margin(scores)  # to which the next trees are added
+        return scores.astype(float)
 
     def n_rounds(self) -> int:
         return self.model.num_boosted_rounds()

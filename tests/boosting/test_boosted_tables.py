@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from skcalrank import NDCGRanker, QueryKFold, RankingTarget, get_scorer
 from skcalrank.data import MissingQidError
+from skcalrank.metrics import measure_score
 from skcalrank.persistence import load_model, save_model
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler, encoded
@@ -122,12 +123,18 @@ def test_a_level_that_was_not_seen_has_none_of_the_extreme_scores(engine, gaps):
     levels = [f"l{k}" for k in range(9)] + ["best" if not gaps else None]
     chosen = rng.integers(0, 10, 600)
     y = np.array([0, 1, 1, 1, 1, 2, 2, 2, 2, 4])[chosen]
-    ranker = boosted(engine).fit(of_flowers("pandas", [levels[k] for k in chosen]), y, qid)
+    X = of_flowers("pandas", [levels[k] for k in chosen])
+    ranker = boosted(engine).fit(X, y, qid)
     rows = of_flowers("pandas", [*levels, "tulip", "rose"]).assign(size=0.0)
     *known, one, other = ranker.predict(rows)
     assert min(known) < one == other < max(known)
     if not gaps:  # nothing tells what missing means
         assert ranker.predict(rows.assign(flower=None))[0] == one
+    new = of_flowers("pandas", ["tulip" if k < 3 else levels[k] for k in chosen])
+    stopped = boosted(engine).fit(X, y, qid, eval_set=(new, y, qid))
+    rounds = stopped.staged_predict(new, qid)
+    found = [measure_score("ndcg@10", y, scores, qid=qid) for scores in rounds]
+    np.testing.assert_allclose(found, stopped.validation_scores_[: len(found)], rtol=1e-6)
 
 
 def with_flowers(rows, lost):
