@@ -366,7 +366,8 @@ class CutoffDisplay(Display):
         Raises
         ------
         ValueError
-            If there are too few queries for all values of `alpha`.
+            If there are too few queries for all values of `alpha`, or one is not above 0 and
+            below 1.
         """
         cls._check_support("from_estimator")
         check.count("n_sizes", n_sizes, "the number of classes of size")
@@ -380,7 +381,8 @@ class CutoffDisplay(Display):
         for low, high in pairwise(edges):
             last = high == edges[-1]
             inside = (sizes >= low) & (sizes < high + last)
-            classes[f"{low} to {high - (not last)} documents"] = inside
+            size = spanned((low, high - (not last)))
+            classes[f"{size} document{'s' * (size != '1')}"] = inside
         display = cls(
             alpha=halves.alpha,
             loss={size: halves.loss[:, which].mean(axis=1) for size, which in classes.items()},

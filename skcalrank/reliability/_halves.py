@@ -53,6 +53,8 @@ def on_halves(
     queries = judged.queries
     mass, n = masses(shares(judged), queries), queries.n_queries
     alphas = np.unique(np.asarray(alpha, dtype=float))
+    if not len(alphas) or not ((alphas > 0) & (alphas < 1)).all():
+        raise ValueError(f"alpha must have losses above 0 and below 1, got {alpha!r}.")
     promises = [Promise(of, cutoff.confidence_level) for of in alphas.tolist()]
     promises = [of for of in promises if of.n_needed <= n // 2]
     if not promises:

@@ -140,6 +140,10 @@ def test_large_queries_lose_more_at_the_same_depth(rng):
     display = CutoffDisplay.from_estimator(cutoff, X, y, qid=qid, alpha=[0.2], n_sizes=2)
     _, small, large = (loss[0] for loss in display.loss.values())
     assert small < 0.1 < 0.2 < large
+    display = CutoffDisplay.from_estimator(cutoff, X, y, qid=qid, alpha=[0.2], n_sizes=99)
+    ends = [label.split()[:3:2] for label in display.loss if " to " in label]
+    assert all(first != last for first, last in ends)
+    assert "10 documents" in display.loss
 
 
 def test_what_cannot_be_promised_is_left_out_or_refused(rng):
@@ -148,6 +152,9 @@ def test_what_cannot_be_promised_is_left_out_or_refused(rng):
     assert CutoffDisplay.from_estimator(cutoff, X, y, qid=qid).alpha.min() > 0.05
     with pytest.raises(ValueError, match="at least 98 queries with something to lose"):
         CutoffDisplay.from_estimator(cutoff, X, y, qid=qid, alpha=[0.02])
+    for wrong in ([], [0], [0.2, 1.0], [np.nan]):
+        with pytest.raises(ValueError, match="alpha must have losses above 0 and below 1"):
+            CutoffDisplay.from_estimator(cutoff, X, y, qid=qid, alpha=wrong)
     cutoff.loss = "precision"
     with pytest.raises(ValueError, match="a loss of mass"):
         CutoffDisplay.from_estimator(cutoff, X, y, qid=qid)
