@@ -79,8 +79,8 @@ class Explained(NamedTuple):
     def linear_rows(self, rows: Ints) -> tuple[Floats, Array]:
         """Return rows as the ranker gets them, and features; raise if scores are not linear."""
         table, ranker = self.rows(rows), self.ranker
+        scores = ranker.surrogate_values(table)  # which refuses what the ranker does not read
         X = dense(table)
-        scores = ranker.surrogate_values(table)
         names = self.features(X.shape[1])
         linear = X @ np.asarray(ranker.coef_).reshape(-1, X.shape[1]).T + ranker.intercept_
         _refuse_nonlinear(ranker, X, linear.reshape(scores.shape) - scores)

@@ -213,6 +213,8 @@ def test_errors(data, rng):
     neighbors = NDCGRanker(KNeighborsRegressor(2)).fit(X, y, qid)
     with pytest.raises(ValueError, match=r"linear in the features .coef_., got NDCGRanker"):
         explain_order(neighbors, X, 0, qid=qid)
+    with pytest.raises(ValueError, match="X must hold numbers, got dicts"):
+        explain_order(NDCGRanker().fit(X, y, qid), [{"a": 0.5}], 0, qid=0)
     pairs = AveragePrecisionRanker(surrogate="pairwise", relevance_level=1).fit(X, y, qid)
     with pytest.raises(ValueError, match="surrogate='pairwise'"):
         explain_order(pairs, X, 0, qid=qid)
