@@ -34,7 +34,8 @@ def together(
     lineages = _lineages(optimized)
     if len(lineages) == 1 and (may_recut or optimized.npartitions == packed.npartitions):
         return packed.to_delayed(), optimized.divisions, *lineages
-    return packed.to_delayed(optimize_graph=False), packed.divisions, _one_lineage(packed)
+    check_one_order(lineages := _lineages(packed))
+    return packed.to_delayed(optimize_graph=False), packed.divisions, next(iter(lineages))
 
 
 def _packed(frames: Any) -> Any:
@@ -67,13 +68,6 @@ def _lineages(packed: Any) -> set[Lineage]:
     calls = _calls(packed)
     (task,) = {_name(key) for key in packed.__dask_keys__()}
     return {_traced(calls, {name}) for name in calls[task]}
-
-
-def _one_lineage(packed: Any) -> Lineage:
-    """Return the lineage of all combined collections, or raise if shuffles differ."""
-    lineages = _lineages(packed)
-    check_one_order(lineages)
-    return next(iter(lineages))
 
 
 def check_one_order(lineages: Collection[Lineage]) -> None:

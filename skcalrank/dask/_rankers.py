@@ -15,14 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data import check, is_lazy
 from ..linear_model import GramRidge, refit
 from ..metrics import CheckedTarget, RowPolicies, undefined_mean
-from ..rankers import (
-    BaseRanker,
-    ScoreRanker,
-    check_partitions,
-    require_qid,
-    scored_by,
-    scores_by_query,
-)
+from ..rankers import BaseRanker, ScoreRanker, check_partitions, is_by_query, require_qid, scored_by
 from ._blocks import OnPartition, check_disjoint, collect, compute, is_frame, like, names_of, tree
 from ._cut import partitions
 from ._fits import as_fitted
@@ -112,7 +105,7 @@ def map_partitions(method: str, ranker: BaseRanker, X: Any, qid: Any) -> Any:
     So it must for predictions that depend on the other documents of the query.
     """
     check_is_fitted(ranker)
-    by_query, width = method == "rank" or scores_by_query(ranker), ranker.n_items_
+    by_query, width = method == "rank" or is_by_query(ranker), ranker.n_items_
     if by_query:
         require_qid(ranker, qid, method)
     parts = partitions(X, lazily=True, qid=qid)

@@ -163,16 +163,14 @@ def require_qid(ranker: BaseRanker, qid: Any, method: str) -> None:
     ranker._require_qid(qid, method)
 
 
-def scores_by_query(model: Any) -> bool:
+def is_by_query(model: Any) -> bool:
     """Return whether scores of a fitted model may depend on the other documents of the query."""
+    if model is None or isinstance(model, list):
+        return any(map(is_by_query, model or []))
     *before, last = [None, *(step for _, step in getattr(model, "steps", ()))]
-    inner = [getattr(model, name, None) for name in _INSIDE]
-    parts = [last, *(part for of in inner for part in (of if isinstance(of, list) else [of]))]
-    return (
-        getattr(model, "_scores_by_query", False)
-        or any(hasattr(s, "transform") and handed_to(s, "transform", qid="any") for s in before)
-        or any(scores_by_query(part) for part in parts if part is not None)
-    )
+    readers = (hasattr(s, "transform") and handed_to(s, "transform", qid="any") for s in before)
+    inner = [last, *(getattr(model, name, None) for name in _INSIDE)]
+    return getattr(model, "_scores_by_query", False) or any(readers) or is_by_query(inner)
 
 
 def scored_by(ranker: BaseRanker, y: Any) -> tuple[Measure, Any]:
