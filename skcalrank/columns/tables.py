@@ -262,7 +262,6 @@ def with_index_of(X: object, values: Array, name: str, columns: Any = None) -> A
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(X, pandas.DataFrame):
         return values
-    values = np.asarray(values)  # of what may be a Series
     if values.ndim == 1:
         return pandas.Series(values, index=X.index, name=name)
     return pandas.DataFrame(values, index=X.index, columns=columns)

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from inspect import signature, unwrap
 from typing import Any
 
+import numpy as np
 from sklearn.base import TransformerMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -26,6 +27,7 @@ from ..data import (
     eval_sets,
     handed_to,
     has_method,
+    is_lazy,
     naming_eval_set,
     takes_eval_set,
     timed,
@@ -415,7 +417,9 @@ class QueryPipeline(Pipeline):
             is a pandas DataFrame.
         """
         items = getattr(self.steps[-1][1], "item_names_in_", None)
-        return tables.with_index_of(X, self._call("rank", X, qid), "rank", items)
+        places = self._call("rank", X, qid)
+        places = places if is_lazy(places) else np.asarray(places)  # of a frame that a step made
+        return tables.with_index_of(X, places, "rank", items)
 
     @_of_last("top_k")
     def top_k(self, X: Matrix, qid: ArrayLike | None = None, k: int | None = 10) -> Any:

@@ -344,6 +344,7 @@ def test_names(library, data):
     if library == "pandas":
         frame.index = np.arange(len(y))[::-1]
         assert pipe.rank(frame, qid).index.equals(frame.index)
+        assert type(pipe.fit(X, y, qid).rank(X, qid)) is np.ndarray
 
 
 class Counting(MinMaxScaler):
