@@ -123,9 +123,13 @@ def numbers_of(X: Any, columns: Ints) -> Floats:
 
 def _as_floats(values: Values) -> Array | None:
     """Return a column as floats; None for categories, dates and text, also of numbers."""
-    is_text = isinstance(values, list) and any(isinstance(value, str) for value in values)
-    numbers = None if is_text or isinstance(values, Coded) else _numbers_in(values)
-    return None if numbers is None else numbers.astype(float)
+    rows = values.levels if isinstance(values, Coded) else values
+    is_text = isinstance(rows, list) and any(isinstance(value, str) for value in rows)
+    numbers = None if is_text else _numbers_in(values)
+    if numbers is None:
+        return None
+    numbers = numbers.astype(float)
+    return np.append(numbers, np.nan)[values.codes] if isinstance(values, Coded) else numbers
 
 
 def beside(X: Any, values: Floats, names: list[str]) -> Any:

@@ -71,7 +71,7 @@ class Front:
         Raises
         ------
         ValueError
-            If a measure is unknown, or no mix meets the constraints.
+            If a measure is unknown or undefined, or no mix meets the constraints.
         """
         bounds = [(name, value) for name, value in (least or {}).items()]
         for name, share in (lose or {}).items():
@@ -88,13 +88,19 @@ class Front:
         values = np.where(allowed, self._column(best), -np.inf)
         # Among equally good mixes, one with the largest sum over all measures.
         ties = np.flatnonzero(values == values.max())
-        return int(ties[np.argmax(self.values[ties].sum(axis=1))])
+        return int(ties[np.argmax(np.nansum(self.values[ties], axis=1))])
 
     def _column(self, name: str) -> Floats:
-        """Return the values of a measure, or raise if the name is unknown."""
+        """Return the values of a measure, or raise if it is unknown or has none."""
         if name not in self.axes:
             raise ValueError(f"measure must be one of {', '.join(self.axes)}, got {name!r}.")
-        return self.values[:, self.axes.index(name)]
+        values = self.values[:, self.axes.index(name)]
+        if np.isnan(values).any():
+            raise ValueError(
+                f"measure must be defined on some query, got {name!r}, which is 0/0 on all of "
+                "them: choose another one, or pass queries with such labels to front."
+            )
+        return values
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with weights, values, and whether a mix is efficient."""
@@ -108,8 +114,11 @@ class Front:
 
 
 def efficient_rows(values: Floats) -> Bools:
-    """Return the rows to which no other row is equal or better in all columns and better in one."""
-    efficient = np.ones(len(values), dtype=bool)
+    """Return the rows to which no other row is equal or better in all columns and better in one.
+
+    Columns of measures that are undefined (NaN) do not count.
+    """
+    values, efficient = np.nan_to_num(values), np.ones(len(values), dtype=bool)
     for number, row in enumerate(values):
         efficient[number] = not ((values >= row).all(axis=1) & (values > row).any(axis=1)).any()
     return efficient

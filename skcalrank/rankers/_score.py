@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._solvers import (
     SQUARED_LOSSES,
     Moments,
+    SummedPairs,
     is_closed_form,
     needs_non_negative,
     offsets,
@@ -88,7 +89,8 @@ def keeps_statistics(ranker: Any) -> bool:
     regressor = vars(ranker).get("estimator_")
     if isinstance(regressor, Ridge):
         return ranker.record_.plan.alpha is None
-    return regressor is None or ranker.record_.plan.kernel != "gaussian"
+    unranked = isinstance(regressor, SummedPairs)
+    return regressor is None or not (unranked or ranker.record_.plan.kernel == "gaussian")
 
 
 def with_held_out(first: Any, fit_others: Callable[[], Any], fit_all: Callable[[], Any]) -> Any:
@@ -105,9 +107,11 @@ def _check_statistics(*rankers: ScoreRanker) -> None:
     """Raise if a regressor kept no statistics that other rows could be added to."""
     for ranker in rankers:
         if not keeps_statistics(ranker):
-            curved = ranker.record_.plan.kernel == "gaussian"
-            few = f"X had too few rows for {ranker.n_features_in_} features:"
-            why = "it took a Gaussian kernel: set kernel='linear', or" if curved else few
+            why = f"X had too few rows for {ranker.n_features_in_} features:"
+            if isinstance(ranker.estimator_, SummedPairs):
+                why = "y had unranked items (NaN): begin with a new ranker, and"
+            elif ranker.record_.plan.kernel == "gaussian":
+                why = "it took a Gaussian kernel: set kernel='linear', or"
             raise ValueError(
                 f"fit kept no statistics, because {why} call partial_fit from the first chunk on."
             )

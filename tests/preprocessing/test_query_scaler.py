@@ -194,6 +194,16 @@ def test_tables_keep_their_other_columns(library, given):
     assert ranker.predict(table, qid).shape == (30,)
 
 
+@pytest.mark.parametrize("n_rows", [10, 600])  # pandas has levels of many objects
+def test_objects_that_are_numbers_are_appended_in_tables_of_any_size(n_rows):
+    pandas = pytest.importorskip("pandas")
+    flags = pandas.Series([True, None, False, True, False] * (n_rows // 5), dtype=object)
+    frame = pandas.DataFrame({"flag": flags, "text": "x"})
+    found = QueryScaler(append=True).fit_transform(frame, qid=np.arange(n_rows) // 5)
+    np.testing.assert_array_equal(found["flag_in_query"][:5], [1.0, np.nan, -1.0, 1.0, -1.0])
+    assert list(found) == ["flag", "text", "flag_in_query"]
+
+
 @pytest.mark.parametrize("as_frame", [False, True])
 def test_columns_that_are_appended_twice_have_two_names(as_frame, given):
     X, qid = given

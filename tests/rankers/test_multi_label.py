@@ -203,6 +203,20 @@ def test_a_mix_is_chosen_under_constraints(front):
         found.choose("age")
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_a_measure_that_is_undefined_chooses_no_mix(problem):
+    X, y = problem
+    none = MultiLabelTarget(np.column_stack([y.label("relevance"), 0 * y.qid]), y.qid, ["some", "no"])
+    ranker = MultiLabelRanker(LINEAR).fit(X, y)
+    axes = {"some": ("some", "ndcg"), "no": ("no", "ndcg"), "also": ("some", "ndcg@2")}
+    found, alone = (ranker.front(X, none, None, {k: axes[k] for k in ks}) for ks in (axes, ["some"]))
+    assert found.choose("some") == alone.choose("some") == found.choose("some", lose={"some": 0})
+    assert not found.efficient.all()
+    for choose in ({"best": "no"}, {"best": "some", "lose": {"no": 0.1}}):
+        with pytest.raises(ValueError, match="defined on some query, got 'no', which is 0/0"):
+            found.choose(**choose)
+
+
 def test_exposure_of_a_group_is_an_axis(problem):
     X, y = problem
     group = X[:, 3] > 0

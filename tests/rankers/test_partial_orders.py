@@ -254,6 +254,10 @@ def test_errors_of_chunks_and_scores():
     X, y = [[0.0], [1.0]], [[1, 2, np.nan], [0, 1, 2]]
     with pytest.raises(ValueError, match="got partial_fit with"):
         PairwiseDisagreementRanker().partial_fit(X, y)
+    fitted = PairwiseDisagreementRanker().fit(X, y)
+    for call in (lambda: fitted.partial_fit(X, [[0, 1, 2]] * 2), lambda: fitted.merge(fitted)):
+        with pytest.raises(ValueError, match="kept no statistics, because y had unranked items"):
+            call()
     with pytest.raises(ValueError, match="must rank an item in some row"):
         kendall_score([[np.nan, np.nan]], [[1, 2]])
     with pytest.raises(ValueError, match="y_score contains NaN"):
