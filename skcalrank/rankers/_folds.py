@@ -60,12 +60,14 @@ def _given(cv: Any, rows: Rows, qid: Any) -> Iterator[Any] | list[tuple[Any, Any
 
 def _check_split(part: tuple[Any, Any], n_rows: int) -> Split:
     """Return a split as arrays of row numbers, or raise if a part is empty or missing."""
+    numbers = np.arange(n_rows)
     try:
-        train, test = part
-    except (TypeError, ValueError):
-        raise ValueError(f"cv must yield pairs (train, test) of rows, got {part!r}.") from None
-    train, test = (np.flatnonzero(p) if np.asarray(p).dtype == bool else p for p in (train, test))
-    train, test = np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)
+        train, test = (numbers[np.asarray(rows) if len(rows) else []] for rows in part)
+    except (TypeError, ValueError, IndexError) as error:
+        raise ValueError(
+            f"cv must yield pairs (train, test) of numbers of {n_rows} rows, or of masks, got "
+            f"{part!r}."
+        ) from error
     if not len(train) or not len(test):
         raise ValueError(
             "Both parts of a split of cv must hold rows, got "

@@ -342,6 +342,18 @@ def test_splits_given_as_rows(data):
     check_same(ranker, search(X, y, qid, measure="dcg@3", cv=as_rows))
 
 
+@pytest.mark.filterwarnings("ignore::skcalrank.data.CutQueriesWarning")
+def test_numbers_of_rows_from_the_end(data):
+    X, y, qid = data
+    scores = []
+    for shift in (0, len(y)):
+        parts = [np.arange(k, len(y), 3) - shift for k in range(3)]
+        cv = [(np.delete(np.arange(len(y)), part) - shift, part) for part in parts]
+        ranker = LeastSquaresRankerCV("dcg@3", alphas=ALPHAS, cv=cv).fit(X, y, qid)
+        scores.append(ranker.cv_results_["mean_test_score"])
+    assert np.array_equal(*scores)
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -352,6 +364,8 @@ def test_splits_given_as_rows(data):
         ({"cv": []}, r"at least one split"),
         ({"cv": [1, 2]}, r"cv must yield pairs .*got 1"),
         ({"cv": [([0, 1], [])]}, r"2 to train on and 0 to test"),
+        ({"cv": [([0, 1], [10**6])]}, r"pairs \(train, test\) of numbers of \d+ rows"),
+        ({"cv": [([0, 1], [2.5])]}, r"pairs \(train, test\) of numbers of \d+ rows"),
         ({"alphas": []}, r"alphas must be a list .*got \[\]"),
         ({"alphas": 1.0}, r"\'alphas\' .*array-like.*Got 1.0"),
         ({"alphas": [1.0, -1.0]}, r"alphas must be .*got \[1.0, -1.0\]"),
