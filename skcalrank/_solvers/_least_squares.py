@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn import config_context
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -352,4 +352,6 @@ def of_outputs(regressor: Any) -> Any:
     """Return the regressor, wrapped in MultiOutputRegressor if it supports one output only."""
     if get_tags(regressor).target_tags.multi_output:
         return regressor
+    if getattr(regressor, "final_estimator", regressor) is None:
+        regressor.set_params(final_estimator=RidgeCV())  # as None is, which predicts after fit only
     return MultiOutputRegressor(regressor)

@@ -6,7 +6,7 @@ from cases import first_of_each_class, make_data, ranker_id, tags_sparse
 from fits import EVERY, fitted
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, StackingRegressor
 from sklearn.linear_model import (
     HuberRegressor,
     Lars,
@@ -147,7 +147,14 @@ def test_label_form_is_a_multi_output_regression(ranker, weighted, rng):
 
 
 @pytest.mark.filterwarnings("ignore::skcalrank.data.NotAMeanWarning")
-@pytest.mark.parametrize("regressor", [SVR(kernel="linear"), DecisionTreeRegressor(random_state=0)])
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        SVR(kernel="linear"),
+        DecisionTreeRegressor(random_state=0),
+        StackingRegressor([("ridge", Ridge())]),  # which has no predict before fit
+    ],
+)
 def test_label_form_with_any_regressor(regressor, rng):
     X, y = rng.normal(size=(30, 4)), rng.integers(0, 3, size=(30, 5)).astype(float)
     ranker = SpearmanRanker(regressor).fit(X, y)
