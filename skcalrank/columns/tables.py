@@ -27,6 +27,7 @@ from ._columns import (
     take_rows,
 )
 from ._row_order import index_of
+from .arrays import is_missing
 from .types import Array, Floats, Ints
 
 # Names of types of numbers without a missing value of their own.
@@ -123,10 +124,13 @@ def numbers_of(X: Any, columns: Ints) -> Floats:
 
 def _as_floats(values: Values) -> Array | None:
     """Return a column as floats; None for categories, dates and text, also of numbers."""
-    rows = values.levels if isinstance(values, Coded) else values
-    is_text = isinstance(rows, list) and any(isinstance(value, str) for value in rows)
-    numbers = None if is_text else _numbers_in(values)
-    if numbers is None:
+    levels = values.levels if isinstance(values, Coded) else values
+    if not isinstance(levels, np.ndarray):
+        if not isinstance(levels, list) or any(isinstance(level, str) for level in levels):
+            return None
+        levels = [None if is_missing(level) else level for level in levels]
+    numbers = _numbers_in(levels)
+    if numbers is None or numbers.ndim > 1:
         return None
     numbers = numbers.astype(float)
     return np.append(numbers, np.nan)[values.codes] if isinstance(values, Coded) else numbers

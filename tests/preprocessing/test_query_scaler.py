@@ -197,11 +197,15 @@ def test_tables_keep_their_other_columns(library, given):
 @pytest.mark.parametrize("n_rows", [10, 600])  # pandas has levels of many objects
 def test_objects_that_are_numbers_are_appended_in_tables_of_any_size(n_rows):
     pandas = pytest.importorskip("pandas")
-    flags = pandas.Series([True, None, False, True, False] * (n_rows // 5), dtype=object)
-    frame = pandas.DataFrame({"flag": flags, "text": "x"})
-    found = QueryScaler(append=True).fit_transform(frame, qid=np.arange(n_rows) // 5)
-    np.testing.assert_array_equal(found["flag_in_query"][:5], [1.0, np.nan, -1.0, 1.0, -1.0])
-    assert list(found) == ["flag", "text", "flag_in_query"]
+    columns = {"flag": [True, None, False, True, False], "count": [9, pandas.NA, 7, 9, 7]}
+    columns |= {"text": ["x", None, "y", "x", "1"], "pair": [(1, 2), None, (3, 4), (5, 6), (7, 8)]}
+    objects = {name: pandas.Series(v * (n_rows // 5), dtype=object) for name, v in columns.items()}
+    found = QueryScaler(append=True).fit_transform(
+        pandas.DataFrame(objects), qid=np.arange(n_rows) // 5
+    )
+    assert list(found) == [*columns, "flag_in_query", "count_in_query"]
+    for scaled in (found["flag_in_query"], found["count_in_query"]):
+        np.testing.assert_array_equal(scaled[:5], [1.0, np.nan, -1.0, 1.0, -1.0])
 
 
 @pytest.mark.parametrize("as_frame", [False, True])
