@@ -145,11 +145,12 @@ def statistics_of(X: Floats, queries: Queries, names: Sequence[str]) -> list[Flo
         return np.add.reduceat(np.where(known, values, 0.0), first, axis=0)
 
     if {"mean", "std"} & set(names):
-        # Compute means relative to the smallest value, so that the mean of equal values is exact.
-        shares = (X - queries.repeat(by_name["min"])) / queries.repeat(count)
-        by_name["mean"] = by_name["min"] + total(shares)
+        # Relative to the smallest value, so that the mean of equal values is exact.
+        above = X - queries.repeat(by_name["min"])
+        rise = total(above / queries.repeat(count))
+        by_name["mean"] = by_name["min"] + rise
     if "std" in names:
-        away = X - queries.repeat(by_name["mean"])
+        away = above - queries.repeat(rise)
         # Divide by the largest deviation, so that squares stay in range.
         unit = np.fmax.reduceat(np.abs(away), first, axis=0)
         unit = np.where(unit > 0, unit, 1.0)

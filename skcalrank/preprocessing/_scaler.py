@@ -163,6 +163,7 @@ def scaled_within(X: Array, queries: Queries, method: str) -> Floats:
         return queries.ungroup(_standard(values, queries))
     if method == "rank":
         values = _ranks(values, queries)
+    values -= queries.repeat(np.fmin.reduceat(values, queries.ptr[:-1], axis=0))
     start, unit = statistics_of(values, queries, _BY_STATISTICS[method])
     if method != "standard":
         unit = unit - start

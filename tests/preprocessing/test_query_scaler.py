@@ -10,7 +10,7 @@ from sklearn.compose import make_column_transformer
 from skcalrank import RankingTarget
 from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.pipeline import make_query_pipeline
-from skcalrank.preprocessing import QueryScaler
+from skcalrank.preprocessing import QueryContext, QueryScaler
 
 # Cases are kinds of values, of which each has lines of its own.
 pytestmark = pytest.mark.every_case
@@ -192,6 +192,15 @@ def test_tables_keep_their_other_columns(library, given):
     ranker.fit(table, np.arange(30) % 5 // 2, qid)
     assert ranker[-1].feature_names_in_.tolist() == names
     assert ranker.predict(table, qid).shape == (30,)
+
+
+def test_values_far_from_zero_keep_their_spread(rng):
+    steps, qid = rng.integers(0, 9, 40).astype(float), np.arange(40) // 10
+    X = np.column_stack([1e15 + steps, np.where(steps > 3, np.nan, steps)])
+    scaled = QueryScaler().fit_transform(steps[:, None], qid=qid)[:, 0]
+    np.testing.assert_allclose(QueryScaler().fit_transform(X, qid=qid)[:, 0], scaled, atol=1e-12)
+    of_query = QueryContext(["std"]).fit_transform(X, qid=qid)[:, 2]
+    np.testing.assert_allclose(of_query, np.repeat(steps.reshape(4, 10).std(axis=1), 10))
 
 
 @pytest.mark.parametrize("n_rows", [10, 600])  # pandas has levels of many objects
