@@ -390,7 +390,7 @@ def column_from_dict(written: Mapping[str, Any]) -> Column:
         words = Words.__new__(Words)
         words.rows = {word: row for row, word in enumerate(written["words"])}
         words.n_flags, words.by_letters = written["n_flags"], written["by_letters"]
-        words.table = np.array(written["table"]).reshape(len(words.rows), -1)
+        words.table = np.array(written["table"] or np.empty((0, 1)))
         column.words = words
         if "levels" in written:
             column.category = column_from_dict({**written, "kind": Category.kind})

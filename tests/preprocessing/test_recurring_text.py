@@ -75,6 +75,14 @@ def test_what_was_fitted_is_kept():
     assert TableEncoder.from_dicts(older).categorical_ == []
 
 
+def test_text_without_a_common_word_is_kept():
+    table = [{"title": title, "price": price} for price, title in enumerate("abca")]
+    encoder = TableEncoder({"title": "text"}).fit(table)
+    kept = TableEncoder.from_dicts(encoder.to_dicts())
+    assert kept.kinds_ == {"title": "text", "price": "number"}
+    np.testing.assert_array_equal(kept.transform(table), encoder.transform(table))
+
+
 def test_linear_columns_have_indicators_of_levels_and_words():
     names = LinearColumns(max_categories=20).fit(TABLE).get_feature_names_out().tolist()
     assert len(names) == 21 + 30 + 1
