@@ -60,6 +60,7 @@ class Moments(NamedTuple):
     moment: np.ndarray  # products of features and targets, (d, n_targets)
     # Squares of the features as units of penalties, (d,); None means the diagonal of the gram.
     squares: np.ndarray | None = None
+    eps: float = float(np.finfo(float).eps)  # precision of the features
 
     def merge(self, other: Moments) -> Moments:
         """Return the moments of all rows of both parts (Chan, Golub and LeVeque 1983)."""
@@ -75,6 +76,7 @@ class Moments(NamedTuple):
             self.gram + other.gram + np.outer(self.total * share * step, step),
             self.moment + other.moment + np.outer(self.total * share * step, rise),
             None if self.squares is None or other.squares is None else self.squares + other.squares,
+            max(self.eps, other.eps),
         )
 
     def penalty_scale(self, fit_intercept: bool = True) -> np.ndarray:
@@ -161,7 +163,8 @@ def pooled_moments(X: Any, targets: Floats, weight: Any = None, rows: Any = None
     within = _products(X, pick, width - d, shifted, note)
     mean, products = _about_the_mean(within, np.array(ends), np.array(shifts, dtype=float))
     moment = _times(products[:d, d:], unit)
-    return Moments(total, mean[:d], level + mean[d:] * unit, products[:d, :d], moment)
+    level, eps = level + mean[d:] * unit, float(np.finfo(X.dtype).eps)
+    return Moments(total, mean[:d], level, products[:d, :d], moment, eps=eps)
 
 
 def _about_the_mean(within: Floats, ends: Floats, shifts: Floats) -> tuple[Floats, Floats]:
@@ -221,7 +224,8 @@ class WithinQueries:
         gram, moment = products(slice(None) if rows is None else rows)
         _drop_constants(gram, moment, totals, self.means, self.X.dtype)
         zeros = np.zeros(len(gram)), np.zeros(moment.shape[1])
-        return Moments(float(totals.sum()), *zeros, gram, moment)
+        total, eps = float(totals.sum()), float(np.finfo(self.X.dtype).eps)
+        return Moments(total, *zeros, gram, moment, eps=eps)
 
     def by_products_of_rows(self, alpha: float, unit: Floats) -> Floats:
         """Return the ridge coefficients for one target, for more features than rows.
@@ -371,7 +375,7 @@ def _pooled_sparse(X: Any, targets: Floats, weight: Floats, level: Floats) -> Mo
     constant = _drop_constants(gram, moment, total[None], mean[None, :], X.dtype)
     # Use the constant value itself, so that the means of several chunks are the same.
     mean[constant] = X[[weight.argmax()]].toarray()[0, constant]
-    return Moments(float(total), mean, level, gram, moment)
+    return Moments(float(total), mean, level, gram, moment, eps=float(np.finfo(X.dtype).eps))
 
 
 def _sparse_products(

@@ -10,12 +10,12 @@ from ._moments import Moments
 
 _EPS = np.finfo(float).eps
 
-# Products of unit vectors below this are treated as rounding errors.
-_ROUNDING = 1e-12
+# Products of unit vectors below this multiple of the precision are treated as rounding errors.
+_ROUNDING = 5000
 
-# If the normal equations of scaled features have a smaller reciprocal condition number, singular
-# directions are left out instead of solved for.
-_WELL_CONDITIONED = 1e-8
+# If the normal equations of scaled features have a reciprocal condition number below this, or this
+# multiple of the precision, singular directions are left out instead of solved for.
+_WELL_CONDITIONED, _AT_LEAST = 1e-8, 100
 
 
 def ridge(
@@ -30,14 +30,18 @@ def ridge(
     if np.ndim(alpha) == 0:
         penalty = alpha * (1.0 if scale is None else scale)
         with one_blas_thread(moments.gram.size):
-            coef = _solve(*moments.normal(fit_intercept), penalty)
+            least = max(_WELL_CONDITIONED, _AT_LEAST * moments.eps)
+            coef = _solve(*moments.normal(fit_intercept), penalty, least)
         if coef is not None:
             return coef
     return ridge_path(moments, np.asarray(alpha)[None], fit_intercept, scale)[0]
 
 
-def _solve(gram: Floats, moment: Floats, penalty: Floats) -> Floats | None:
-    """Solve the normal equations by Cholesky factors; return None if they are ill-conditioned."""
+def _solve(gram: Floats, moment: Floats, penalty: Floats, least: float) -> Floats | None:
+    """Solve the normal equations by Cholesky factors; return None if they are ill-conditioned.
+
+    That is, if their reciprocal condition number is below `least`.
+    """
     scale = np.sqrt(gram.diagonal() + penalty)
     if not (scale > 0.0).all():
         return None
@@ -47,7 +51,7 @@ def _solve(gram: Floats, moment: Floats, penalty: Floats) -> Floats | None:
     np.fill_diagonal(matrix, 1.0)
     norm = np.abs(matrix).sum(axis=0).max()
     factor, coef, failed = lapack.dposv(matrix.T, moment / scale[:, None], overwrite_a=True)
-    if failed or lapack.dpocon(factor, norm)[0] < _WELL_CONDITIONED:
+    if failed or lapack.dpocon(factor, norm)[0] < least:
         return None
     return coef / scale[:, None]
 
@@ -79,7 +83,7 @@ def square_root(moments: Moments, fit_intercept: bool = True) -> tuple[np.ndarra
     Gram matrix.
     """
     with one_blas_thread(moments.gram.size):
-        root, right = _factors(moments.gram, moments.moment)
+        root, right = _factors(moments.gram, moments.moment, moments.eps)
     if fit_intercept:
         return root, right
     # Append a row instead of adding its square, whose large entries would swamp the others if a
@@ -88,21 +92,24 @@ def square_root(moments: Moments, fit_intercept: bool = True) -> tuple[np.ndarra
     return np.vstack([root, weight * moments.mean]), np.vstack([right, weight * moments.level])
 
 
-def _factors(gram: Floats, moment: Floats) -> tuple[Floats, Floats]:
-    """Return A and b with ``A'A`` the Gram matrix and ``A'b`` the moment; see `square_root`."""
+def _factors(gram: Floats, moment: Floats, eps: float) -> tuple[Floats, Floats]:
+    """Return A and b with ``A'A`` the Gram matrix and ``A'b`` the moment; see `square_root`.
+
+    `eps` is the precision of both.
+    """
     # Scale the columns to one size, so that features of small values do not vanish in rounding.
     scale = np.sqrt(np.maximum(gram.diagonal(), 0.0))
     units = np.where(scale > 0.0, scale, 1.0)[:, None]
     correlation, moment = gram / units / units.T, moment / units
     values, vectors = eigh(correlation)
-    null = values <= len(values) * _EPS * max(values[-1], 0.0)
+    null = values <= len(values) * eps * max(values[-1], 0.0)
     if null.any():
         # The eigenvalues of these directions are rounding errors. If features are exactly linearly
         # dependent, so are the moments along these directions; if they are only nearly dependent,
         # the moments are larger, and the directions are kept.
-        kept = _kept_directions(vectors[:, null], moment)
+        kept = _kept_directions(vectors[:, null], moment, _ROUNDING * eps)
         vectors = np.hstack([vectors[:, ~null], kept])
-        least = np.maximum(np.einsum("ij,ij->j", kept, correlation @ kept), _EPS)
+        least = np.maximum(np.einsum("ij,ij->j", kept, correlation @ kept), eps)
         values = np.append(values[~null], least)
     if not len(values):
         return np.zeros((1, len(gram))), np.zeros((1, moment.shape[1]))
@@ -110,10 +117,10 @@ def _factors(gram: Floats, moment: Floats) -> tuple[Floats, Floats]:
     return (vectors * root).T * scale, (vectors.T @ moment) / root[:, None]
 
 
-def _kept_directions(null: Floats, moment: Floats) -> Floats:
+def _kept_directions(null: Floats, moment: Floats, rounding: float) -> Floats:
     """Return orthonormal directions in the span of `null` along which a moment is not rounding."""
     largest = np.abs(moment).max(axis=0, initial=0.0)
     unit = moment / np.where(largest > 0.0, largest, 1.0)  # squares of unit cannot overflow
     size = np.sqrt((unit**2).sum(axis=0))
     left, values, _ = svd(null.T @ (unit / np.where(size > 0.0, size, 1.0)), full_matrices=False)
-    return null @ left[:, values > _ROUNDING]
+    return null @ left[:, values > rounding]

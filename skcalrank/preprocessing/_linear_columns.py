@@ -45,8 +45,8 @@ class LinearColumns(TransformerMixin, BaseEstimator):
 
     The table is read by a :class:`~skcalrank.preprocessing.TableEncoder`. Missing numbers are
     replaced by the mean of their column. Each of the most frequent categories of a column gets an
-    indicator; rarer ones, and those that `fit` has not seen, share one. A missing category has an
-    indicator if `fit` has seen one.
+    indicator; if there are rarer ones, they share one with those that `fit` has not seen. A missing
+    category has an indicator if `fit` has seen one.
 
     Parameters
     ----------

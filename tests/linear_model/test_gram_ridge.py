@@ -70,6 +70,24 @@ def test_single_precision(weighted, offset, rng):
     assert model.coef_.dtype == model.predict(X).dtype == float
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1e-8])
+@pytest.mark.parametrize("container", [np.asarray, csr_array])
+def test_dependent_columns_in_single_precision(container, alpha, rng):
+    X = np.column_stack([np.eye(4)[rng.integers(0, 4, 300)], rng.normal(size=(300, 3))])
+    X[:, 5] = X[:, 4] * 3.0 + 50.0
+    y = X @ rng.normal(size=7) + rng.normal(size=300)
+    X = np.column_stack([X, X[:, 4] + X[:, 6]]).astype(np.float32)
+    apart = [0, 1, 2, 4, 6]  # the others follow from these
+    expected = LinearRegression().fit(X[:, apart], y).predict(X[:, apart])
+    model = GramRidge(alpha)
+    for fitted in (
+        clone(model).fit(container(X), y),
+        clone(model).partial_fit(container(X[:9]), y[:9]).partial_fit(container(X[9:]), y[9:]),
+    ):
+        assert abs(fitted.coef_).max() < 5.0
+        np.testing.assert_allclose(fitted.predict(X), expected, atol=1e-3)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_x_is_not_copied(dtype, rng):
     X = rng.normal(size=(50_000, 20)).astype(dtype)

@@ -206,10 +206,14 @@ def test_a_mix_is_chosen_under_constraints(front):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_a_measure_that_is_undefined_chooses_no_mix(problem):
     X, y = problem
-    none = MultiLabelTarget(np.column_stack([y.label("relevance"), 0 * y.qid]), y.qid, ["some", "no"])
+    none = MultiLabelTarget(
+        np.column_stack([y.label("relevance"), 0 * y.qid]), y.qid, ["some", "no"]
+    )
     ranker = MultiLabelRanker(LINEAR).fit(X, y)
     axes = {"some": ("some", "ndcg"), "no": ("no", "ndcg"), "also": ("some", "ndcg@2")}
-    found, alone = (ranker.front(X, none, None, {k: axes[k] for k in ks}) for ks in (axes, ["some"]))
+    found, alone = (
+        ranker.front(X, none, None, {k: axes[k] for k in ks}) for ks in (axes, ["some"])
+    )
     assert found.choose("some") == alone.choose("some") == found.choose("some", lose={"some": 0})
     assert not found.efficient.all()
     for choose in ({"best": "no"}, {"best": "some", "lose": {"no": 0.1}}):
