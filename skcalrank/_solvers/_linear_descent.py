@@ -375,12 +375,12 @@ def _basis(rows: _Rows, curvature: float, penalty: Floats) -> Floats:
     # Scale to one size first, so that features of small values do not vanish in rounding.
     scale = _inverse_root(full.diagonal())
     values, vectors = eigh(scale[:, None] * full * scale)
-    return scale[:, None] * vectors * _inverse_root(values)
+    return scale[:, None] * vectors * _inverse_root(values, rows.X.dtype)
 
 
-def _inverse_root(values: Floats) -> Floats:
+def _inverse_root(values: Floats, dtype: Any = float) -> Floats:
     """Return ``1 / sqrt(values)``, with values below their rounding error raised to it."""
-    least = max(values.max(initial=0.0), np.finfo(float).tiny) * len(values) * np.finfo(float).eps
+    least = max(values.max(initial=0.0), np.finfo(float).tiny) * len(values) * np.finfo(dtype).eps
     return 1.0 / np.sqrt(np.maximum(values, least))
 
 

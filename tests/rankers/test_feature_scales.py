@@ -110,3 +110,14 @@ def test_large_features_of_documents_of_weight_0_do_not_matter(loss, alpha, data
     ranker = OrderPreservingRanker("dcg@5", loss=loss, alpha=alpha)
     near, moved = (clone(ranker).fit(A, y, QID, sample_weight=weight).coef_ for A in (X, far))
     np.testing.assert_allclose(moved, near, rtol=1e-5)
+
+
+def test_dependent_columns_in_single_precision_take_few_steps(rng):
+    qid, level = np.repeat(np.arange(40), 10), rng.integers(0, 4, 400)
+    X = np.column_stack([np.eye(4)[level], rng.normal(size=(400, 3)) * [1, 10, 0.1] + [0, 50, 1]])
+    X = np.column_stack([X, X[:, 4] + X[:, 6]]).astype(np.float32)
+    y = np.clip(np.round(X[:, 4] + 0.3 * level + 0.5 * rng.normal(size=400)), 0, 4)
+    ranker = OrderPreservingRanker(loss="exponential", alpha=1e-8)
+    single, double = (clone(ranker).fit(rows, y, qid) for rows in (X, X.astype(float)))
+    assert single.n_iter_ < 3 * double.n_iter_
+    assert single.score(X, y, qid) > double.score(X, y, qid) - 0.01
