@@ -5,7 +5,6 @@ from ._known_outputs import SummedPairs, fit_known_outputs
 from ._least_squares import (
     SQUARED_LOSSES,
     as_dense,
-    effective_loss,
     fit_outputs,
     fit_pooled,
     fit_regressor,

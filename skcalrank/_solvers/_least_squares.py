@@ -81,14 +81,6 @@ def takes_nan(regressor: Any) -> bool:
     return regressor is not None and get_tags(regressor).input_tags.allow_nan
 
 
-def effective_loss(loss: str | None, regressor: Any) -> str:
-    """Return `loss`, or if None, "pairwise_squared" if fitted in closed form, else "squared"."""
-    if loss is not None:
-        check.option("loss", loss, SQUARED_LOSSES)
-        return loss
-    return "pairwise_squared" if fits_in_closed_form(regressor) else "squared"
-
-
 def fit_regressor(
     regressor: Any,
     X: Any,

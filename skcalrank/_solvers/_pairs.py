@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import Ridge
 from sklearn.utils import check_array
 
 from ..columns import CHUNK_ROWS, MOST_CELLS
 from ..columns.types import Floats, Ints, Self
-from ..data import Queries, Rows, apart, check, has_method
+from ..data import Queries, Rows, apart, has_method
 from ._bilinear import DocumentPairs, fit_bilinear
 from ._least_squares import fit_pooled, fit_rows, is_closed_form
 from ._moments import merge_all, pooled_moments
@@ -41,11 +40,9 @@ def fit_pairs(
     """Regress the targets of pairs of documents.
 
     `features` is a name in ``PAIR_FEATURES``, or a function of two (m, d) arrays that returns an
-    (m, p) array. `regressor` is fitted to these features; None means Ridge with penalty `alpha`.
-    It must be None for bilinear features.
+    (m, p) array. `regressor` is fitted to these features; it must be None for bilinear ones, whose
+    penalty is `alpha`.
     """
-    if not callable(features):
-        check.option("pair_features", features, PAIR_FEATURES)
     # Callables may compare equal to anything, so they are checked first.
     if not callable(features) and features == "bilinear":
         if regressor is not None:
@@ -56,8 +53,7 @@ def fit_pairs(
             )
         return fit_bilinear(pairs, alpha, verbose=verbose)
     function: Any = features if callable(features) else PAIR_FEATURES[features]
-    model = PairRegression(Ridge(alpha=alpha) if regressor is None else regressor, function)
-    return model.fit(pairs)
+    return PairRegression(regressor, function).fit(pairs)
 
 
 class PairRegression:

@@ -30,17 +30,16 @@ def ridge(
     if np.ndim(alpha) == 0:
         penalty = alpha * (1.0 if scale is None else scale)
         with one_blas_thread(moments.gram.size):
-            least = max(_WELL_CONDITIONED, _AT_LEAST * moments.eps)
-            coef = _solve(*moments.normal(fit_intercept), penalty, least)
+            coef = _solve(*moments.normal(fit_intercept), penalty, moments.eps)
         if coef is not None:
             return coef
     return ridge_path(moments, np.asarray(alpha)[None], fit_intercept, scale)[0]
 
 
-def _solve(gram: Floats, moment: Floats, penalty: Floats, least: float) -> Floats | None:
+def _solve(gram: Floats, moment: Floats, penalty: Floats, eps: float) -> Floats | None:
     """Solve the normal equations by Cholesky factors; return None if they are ill-conditioned.
 
-    That is, if their reciprocal condition number is below `least`.
+    `eps` is the precision of both sides.
     """
     scale = np.sqrt(gram.diagonal() + penalty)
     if not (scale > 0.0).all():
@@ -51,7 +50,7 @@ def _solve(gram: Floats, moment: Floats, penalty: Floats, least: float) -> Float
     np.fill_diagonal(matrix, 1.0)
     norm = np.abs(matrix).sum(axis=0).max()
     factor, coef, failed = lapack.dposv(matrix.T, moment / scale[:, None], overwrite_a=True)
-    if failed or lapack.dpocon(factor, norm)[0] < least:
+    if failed or lapack.dpocon(factor, norm)[0] < max(_WELL_CONDITIONED, _AT_LEAST * eps):
         return None
     return coef / scale[:, None]
 

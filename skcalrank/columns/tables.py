@@ -27,8 +27,7 @@ from ._columns import (
     take_rows,
 )
 from ._row_order import index_of
-from .arrays import is_missing
-from .types import Array, Floats, Ints
+from .types import Array, Floats
 
 # Names of types of numbers without a missing value of their own.
 _NUMBER = re.compile("[Uu]?[Ii]nt(8|16|32|64)|[Ff]loat(32|64)").fullmatch
@@ -95,45 +94,6 @@ def _numbers_in(values: Values) -> Array | None:
         return numbers if numbers.dtype.kind in "biufc" else np.array(rows, dtype=np.float64)
     except (ValueError, TypeError):
         return None
-
-
-def numeric(X: Any) -> Ints:
-    """Return the numbers of the columns of a table or array that hold numbers, not text of them."""
-    if not is_table(X):
-        return np.arange(X.shape[1])
-    columns = enumerate(columns_of(X))
-    return np.array([k for k, of in columns if _as_floats(of) is not None], dtype=np.intp)
-
-
-def numbers_of(X: Any, columns: Ints) -> Floats:
-    """Return columns of a table or array as floats; raise ValueError if one holds no numbers."""
-    if not is_table(X):
-        return X if len(columns) == X.shape[1] else X[:, columns]
-    names, out = column_names(X) or range(X.shape[1]), np.empty((X.shape[0], len(columns)))
-    values = list(columns_of(X))
-    for place, column in enumerate(columns):
-        numbers = _as_floats(values[column])
-        if numbers is None:
-            raise ValueError(
-                f"Column {names[column]!r} of X must hold numbers, as in fit, got others: make "
-                "numbers of them, or missing values."
-            )
-        out[:, place] = numbers
-    return out
-
-
-def _as_floats(values: Values) -> Array | None:
-    """Return a column as floats; None for categories, dates and text, also of numbers."""
-    levels = values.levels if isinstance(values, Coded) else values
-    if not isinstance(levels, np.ndarray):
-        if not isinstance(levels, list) or any(isinstance(level, str) for level in levels):
-            return None
-        levels = [None if is_missing(level) else level for level in levels]
-    numbers = _numbers_in(levels)
-    if numbers is None or numbers.ndim > 1:
-        return None
-    numbers = numbers.astype(float)
-    return np.append(numbers, np.nan)[values.codes] if isinstance(values, Coded) else numbers
 
 
 def beside(X: Any, values: Floats, names: list[str]) -> Any:

@@ -14,6 +14,7 @@ from ..columns.types import ArrayLike, Estimator, Floats, Ints, Matrix, Seed
 from ..data import Rows, call_step, check, handed_to, keeping_warnings, seed_of, warning_once
 from ..judgments import ClickSessions
 from ..measures import DCG, Measure
+from ..preprocessing import numeric
 from ..rankers import AggregatedRanker
 from ..stacking import TabularRanker
 from ._click_models import better_model, perplexities
@@ -87,7 +88,7 @@ class ClickChoice:
 
 def default_candidates(X: Any, theta: Floats, prior: Any = None) -> dict[str, AggregatedRanker]:
     """Return rankers of clicks on documents X that differ in weight, clipping and correction."""
-    reads = tables.is_table(X) and len(tables.numeric(X)) < X.shape[1]
+    reads = tables.is_table(X) and len(numeric(X)) < X.shape[1]
     ranker = TabularRanker(DCG(gain="linear"), trees=None) if reads else None
     clipped, naive = np.maximum(theta, 1 / _CLIP), np.ones_like(theta)
     models: dict[str, tuple[dict[str, Any], float]] = {

@@ -7,7 +7,7 @@ from ._hinges import QuantileHinges, hinges_of
 from ._linear_columns import LinearColumns, curve_of, fit_together, transform_together
 from ._logs import signed_log1p
 from ._rules import summarized
-from ._scaler import QueryScaler, scaled_beside, scaled_within
+from ._scaler import QueryScaler, numeric, scaled_beside, scaled_within
 from ._summaries import Summary
 from ._table_encoder import (
     TableEncoder,

@@ -6,12 +6,13 @@ import numpy as np
 from sklearn.utils import Tags
 
 from ..columns import arrays, tables
-from ..columns.types import Array, ArrayLike, Floats
+from ..columns.types import Array, ArrayLike, Floats, Ints
 from ..data import Queries, check, limits
 from ._base import QueryTransformer
 from ._beside import ScaledBeside, with_scaled
 from ._context import in_range, statistics_of
 from ._table_encoder import encoded
+from ._values import numbers_of
 
 # Of what is appended: no tree splits what the order of the rows changes, and a model that computes
 # it in single precision finds the values that thresholds are.
@@ -134,7 +135,7 @@ class QueryScaler(QueryTransformer):
             self._reader: Any = None
             if isinstance(X, tables.EncodedTable):
                 self._reader = ScaledBeside.of(self.encoder_, X.shape[1], self.method)
-            self.scaled_ = tables.numeric(X) if self._reader is None else self._reader.scaled_
+            self.scaled_ = numeric(X) if self._reader is None else self._reader.scaled_
         return X
 
     def _transformed(self, X: Any, queries: Queries) -> Any:
@@ -142,11 +143,42 @@ class QueryScaler(QueryTransformer):
             return scaled_within(X, queries, self.method).astype(X.dtype, copy=False)
         is_read = isinstance(X, tables.EncodedTable)
         table = X.matrix if is_read else X
-        numbers = self.scaled_ if hasattr(self, "scaled_") else tables.numeric(table)
-        scaled = scaled_within(tables.numbers_of(table, numbers), queries, self.method)
+        numbers = self.scaled_ if hasattr(self, "scaled_") else numeric(table)
+        scaled = scaled_within(_numbers_in(table, numbers), queries, self.method)
         names = with_scaled(tables.column_names(X) or range(X.shape[1]), numbers)[X.shape[1] :]
         wide = tables.beside(table, scaled_beside(scaled), names.tolist())
         return tables.EncodedTable(wide, self._reader, X.table) if is_read else wide
+
+
+def numeric(X: Any) -> Ints:
+    """Return the numbers of the columns of a table or array that hold numbers, not text of them."""
+    if not tables.is_table(X):
+        return np.arange(X.shape[1])
+    columns = enumerate(tables.columns_of(X))
+    return np.array([k for k, of in columns if _as_floats(of) is not None], dtype=np.intp)
+
+
+def _numbers_in(X: Any, columns: Ints) -> Floats:
+    """Return columns of a table or array as floats; raise ValueError if one holds no numbers."""
+    if not tables.is_table(X):
+        return X if len(columns) == X.shape[1] else X[:, columns]
+    names, values = tables.column_names(X) or range(X.shape[1]), list(tables.columns_of(X))
+    floats: list[Any] = [_as_floats(values[column]) for column in columns]
+    for column, numbers in zip(columns, floats):
+        if numbers is None:
+            raise ValueError(
+                f"Column {names[column]!r} of X must hold numbers, as in fit, got others: make "
+                "numbers of them, or missing values."
+            )
+    return np.column_stack([np.empty((len(X), 0)), *floats])
+
+
+def _as_floats(values: tables.Values) -> Array | None:
+    """Return a column as floats; None for categories, dates and text, also of numbers."""
+    if isinstance(values, np.ndarray):
+        return values.astype(float) if values.dtype.kind in "biuf" else None
+    is_category = isinstance(values, tables.Coded) and hasattr(values.levels, "take")
+    return None if is_category else numbers_of(values)
 
 
 # Statistics of each method: the one that is subtracted, and the one that determines the unit.

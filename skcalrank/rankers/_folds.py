@@ -64,19 +64,15 @@ def _check_split(part: tuple[Any, Any], n_rows: int) -> Split:
     try:
         train, test = (numbers[np.asarray(rows) if len(rows) else []] for rows in part)
     except (TypeError, ValueError, IndexError) as error:
-        raise ValueError(
-            f"cv must yield pairs (train, test) of numbers of {n_rows} rows, or of masks, got "
-            f"{part!r}."
-        ) from error
+        raise ValueError(f"cv must yield pairs (train, test) of rows, got {part!r}.") from error
     if not len(train) or not len(test):
         raise ValueError(
             "Both parts of a split of cv must hold rows, got "
             f"{len(train)} to train on and {len(test)} to test on."
         )
-    used = np.zeros(n_rows, dtype=bool)
-    used[train] = used[test] = True
+    is_whole = (np.bincount(np.append(train, test), minlength=n_rows) == 1).all()
     # Holding the training rows of every split would take more memory than X.
-    return Split(test, None if len(train) + len(test) == n_rows and used.all() else train)
+    return Split(test, None if is_whole else train)
 
 
 def _warn_of_cuts(splits: list[Split], rows: Rows) -> None:

@@ -97,8 +97,7 @@ class Front:
         values = self.values[:, self.axes.index(name)]
         if np.isnan(values).any():
             raise ValueError(
-                f"measure must be defined on some query, got {name!r}, which is 0/0 on all of "
-                "them: choose another one, or pass queries with such labels to front."
+                f"measure must be defined on some query of the front, got {name!r}: choose another."
             )
         return values
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
-from .._solvers import predict_rows
+from .._solvers import as_dense, predict_rows
 from ..columns import MOST_CELLS, PART_CELLS
 from ..columns.types import Floats
 from ..data import Queries, Ranked, Rows, one_blas_thread, warn
@@ -99,9 +99,7 @@ def _best(rows: Rows, measure: Any, *, or_linear: bool) -> Any:
 def predict_parts(regressor: Any, X: Any) -> Floats:
     """Return predictions in parts, since a matrix of all pairs of rows takes any memory."""
     parts = gen_batches(X.shape[0], PART_CELLS // len(regressor[-1].X_fit_))
-    X = X.tocsr() if issparse(X) else X
-    rows = (X[part].toarray() if issparse(X) else X[part] for part in parts)
-    return np.concatenate([predict_rows(regressor, each) for each in rows])
+    return np.concatenate([predict_rows(regressor, as_dense(X[part])) for part in parts])
 
 
 def held_out_by(draws: Any, gram: Floats, weight: Floats, alpha: float, targets: Floats) -> Floats:

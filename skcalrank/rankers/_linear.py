@@ -146,9 +146,8 @@ class LinearScorer(BaseRanker):
     def _minimize(self, plan: Plan, rows: Rows) -> Self:
         """Minimize the objective, and assign the result to the fitted attributes."""
         rows, start = plan.weighed(rows), None
-        shape: tuple[int, ...] = (rows.X.shape[1],)
-        if rows.n_items is not None:
-            shape = (rows.n_items, *shape)
+        d = rows.X.shape[1]
+        shape = (d,) if rows.n_items is None else (rows.n_items, d)
         if self.warm_start and np.shape(vars(self).get("coef_", ())) == shape:
             start = self.coef_, self.intercept_
         self.coef_, self.intercept_, self.n_iter_, self.penalty_scale_ = self._solve(rows, start)
@@ -177,9 +176,8 @@ class LinearScorer(BaseRanker):
         """
         queries = rows.queries
         within = rows.n_items is None and not sees_shift
-        units = None
-        if self.alpha == AUTO:
-            units = units_of(rows, "squared" if sees_shift else "pairwise_squared")
+        loss = "squared" if sees_shift else "pairwise_squared"
+        units = units_of(rows, loss) if self.alpha == AUTO else None
         return fit_scorer(
             in_row_order(objective, queries),
             rows.X,

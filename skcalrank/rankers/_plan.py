@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from .._solvers import effective_loss, fits_in_closed_form, is_closed_form
+from .._solvers import fits_in_closed_form, is_closed_form
 from ..columns.types import Floats, Self
 from ..data import Rows, has_method, query_factors, workers_of_fit
 from ..judgments import PreferenceTarget
@@ -193,15 +193,15 @@ class RegressionPlan(Plan):
     def of(cls, params: dict[str, Any], **settings: Any) -> Self:
         # A ranker that chooses its penalty by cross-validation has no parameter `estimator`.
         regressor = params.get("estimator")
-        plan = super().of(params, **settings)
-        loss = effective_loss(plan.loss, regressor)
+        plan, closed_form = super().of(params, **settings), fits_in_closed_form(regressor)
+        loss = plan.loss or ("pairwise_squared" if closed_form else "squared")
         return replace(
             plan,
             loss=loss,
             alpha=plan.alpha if regressor is None else None,
             regressor=regressor,
             sums_over="documents" if plan.on_documents and loss == "squared" else "pairs",
-            closed_form=regressor is None or fits_in_closed_form(regressor),
+            closed_form=closed_form,
         )
 
     @property

@@ -47,9 +47,6 @@ class Names(Set[Any]):
     def __len__(self) -> int:
         return sum(map(len, self._parts))
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} names>"
-
     @classmethod
     def _from_iterable(cls, names: Iterable[Any]) -> Names:
         return cls((frozenset(names),))

@@ -89,8 +89,8 @@ def keeps_statistics(ranker: Any) -> bool:
     regressor = vars(ranker).get("estimator_")
     if isinstance(regressor, Ridge):
         return ranker.record_.plan.alpha is None
-    unranked = isinstance(regressor, SummedPairs)
-    return regressor is None or not (unranked or ranker.record_.plan.kernel == "gaussian")
+    is_curved = regressor is not None and ranker.record_.plan.kernel == "gaussian"
+    return not (is_curved or isinstance(regressor, SummedPairs))
 
 
 def with_held_out(first: Any, fit_others: Callable[[], Any], fit_all: Callable[[], Any]) -> Any:
@@ -109,7 +109,7 @@ def _check_statistics(*rankers: ScoreRanker) -> None:
         if not keeps_statistics(ranker):
             why = f"X had too few rows for {ranker.n_features_in_} features:"
             if isinstance(ranker.estimator_, SummedPairs):
-                why = "y had unranked items (NaN): begin with a new ranker, and"
+                why = "y had unranked items (NaN), which fit alone takes: begin anew, and"
             elif ranker.record_.plan.kernel == "gaussian":
                 why = "it took a Gaussian kernel: set kernel='linear', or"
             raise ValueError(

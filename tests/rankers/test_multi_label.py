@@ -217,7 +217,7 @@ def test_a_measure_that_is_undefined_chooses_no_mix(problem):
     assert found.choose("some") == alone.choose("some") == found.choose("some", lose={"some": 0})
     assert not found.efficient.all()
     for choose in ({"best": "no"}, {"best": "some", "lose": {"no": 0.1}}):
-        with pytest.raises(ValueError, match="defined on some query, got 'no', which is 0/0"):
+        with pytest.raises(ValueError, match="defined on some query of the front, got 'no'"):
             found.choose(**choose)
 
 
