@@ -14,7 +14,7 @@ from ._comparison_tables import TABLES, table_of
 from ._leaderboard import Leaderboard, rank_values
 from ._rank_frame import pandas_for
 from ._regression_means import Correction
-from ._statistics import n_needed, snapped, with_tails
+from ._statistics import Moments, n_needed, snapped, unit_of, with_tails
 
 
 class Estimate(NamedTuple):
@@ -297,10 +297,10 @@ class Comparison:
         # With the number of queries on which they are defined.
         spreads = {r[:3]: (r.spread, r.wins + r.ties + r.losses) for r in self.differences}
         if len(self.systems) == 1:
-            spreads = {
-                (self.baseline, measure): (float(np.nanstd(of, ddof=1)), int((of == of).sum()))
-                for measure, of in zip(self.measures, with_tails(self.values, self.tail)[0])
-            }
+            unit = unit_of(self.values)
+            moments = Moments.of(with_tails(self.values / unit, self.tail)[0])
+            of_measures = zip((unit * moments.spread).tolist(), moments.n.tolist())
+            spreads = {(self.baseline, m): of for m, of in zip(self.measures, of_measures)}
         rows = []
         for key, (spread, n_defined) in spreads.items():
             if self.corrections:

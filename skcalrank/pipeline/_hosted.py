@@ -172,7 +172,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
             how = f"as {type(self.ranker).__name__} is not stopped early: choose BoostedRanker or"
             warn(f"eval_set is left out, {how} TabularRanker.", UserWarning)
             return None
-        stated = zip(sets, qids or [None] * len(sets), groups or [None] * len(sets))
+        stated = zip(sets, *([None] * len(sets) if of is None else of for of in (qids, groups)))
         read = ((y, *self._read(X, y, *of_rows, of="eval_")) for (X, y), *of_rows in stated)
         return {f"validation_{k}": (X, y, qid) for k, (y, X, qid) in enumerate(read)} or None
 

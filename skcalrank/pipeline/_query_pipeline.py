@@ -189,8 +189,8 @@ class QueryPipeline(Pipeline):
         TypeError
             If `sample_weight` or `eval_set` is given and the last step does not accept it.
         """
-        check.row_order(X=X, y=y, qid=qid, sample_weight=sample_weight)
-        return self._fit_steps("fit", X, y, qid, sample_weight, eval_sets(eval_set))
+        self._fit_steps("fit", X, y, qid, sample_weight, eval_sets(eval_set))
+        return self
 
     @available_if(lambda self: has_method(self.steps[-1][1], "fit_targets"))
     @all_or_nothing
@@ -220,18 +220,19 @@ class QueryPipeline(Pipeline):
             The fitted pipeline.
         """
         check.row_order(X=X, targets=targets, qid=qid, sample_weight=sample_weight)
-        return self._fit_steps("fit_targets", X, targets, qid, sample_weight, eval_sets(eval_set))
+        self._fit_steps("fit_targets", X, targets, qid, sample_weight, eval_sets(eval_set))
+        return self
 
     def _fit_steps(
         self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any, evals: Any = None
-    ) -> Self:
-        """Fit the transformers, and the ranker by a method."""
-        qid = check.carried_qid(y, qid)
+    ) -> tuple[Any, Any]:
+        """Fit the steps, the last by a method; return the rows that it got, and its result."""
+        qid = check.carried_qid(y, qid, X=X, sample_weight=sample_weight)
         X, evals = self._fit_before(X, _labels_of(y), qid, sample_weight, evals or {})
         with self._timed(len(self.steps) - 1):
-            self._fit_last(method, X, y, qid, sample_weight, evals)
+            result = self._fit_last(method, X, y, qid, sample_weight, evals)
         self.has_qid_ = qid is not None
-        return self
+        return X, result
 
     @available_if(lambda self: self._can_add_chunks())
     @all_or_nothing
@@ -302,10 +303,10 @@ class QueryPipeline(Pipeline):
 
     def _fit_last(
         self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any, evals: Any = None
-    ) -> None:
+    ) -> Any:
         name, last = self.steps[-1]
         if not _is_step(last):
-            return
+            return X
         taken = handed_to(last, method, qid=qid, sample_weight=sample_weight)
         if _is_of_others(last) and "qid" not in taken:
             raise TypeError(
@@ -325,7 +326,7 @@ class QueryPipeline(Pipeline):
             )
         taken |= {"eval_set": evals} if evals else {}
         with naming_columns([step for _, step in self.steps[:-1]]):
-            call_step(last, method, X, y, **taken)
+            return call_step(last, method, X, y, **taken)
 
     def _timed(self, number: int) -> Any:
         return timed(self.verbose, type(self).__name__, self._log_message(number))
@@ -357,7 +358,7 @@ class QueryPipeline(Pipeline):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Any:
-        """Fit every step, and transform the same rows.
+        """Fit every step, and transform the same rows, as each step's own `fit_transform` does.
 
         Parameters
         ----------
@@ -369,7 +370,12 @@ class QueryPipeline(Pipeline):
         X_out : array-like of shape (n_rows, n_features_out)
             Transformed features.
         """
-        return self.fit(X, y, qid, sample_weight).transform(X, check.carried_qid(y, qid))
+        qid, last = check.carried_qid(y, qid), self.steps[-1][1]
+        method = "fit_transform" if _has_fit_transform(last, qid) else "fit"
+        X, result = self._fit_steps(method, X, y, qid, sample_weight)
+        if method == "fit" and _is_step(last):
+            return transform_rows(last, X, qid)
+        return result
 
     @_of_last("predict")
     def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
@@ -385,6 +391,21 @@ class QueryPipeline(Pipeline):
         scores : ndarray of shape (n_rows,) or (n, r)
         """
         return self._call("predict", X, qid)
+
+    @_of_last("predict_proba")
+    def predict_proba(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
+        """Return the probabilities that the last step predicts for the transformed rows.
+
+        Parameters
+        ----------
+        X, qid
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        probabilities : ndarray
+        """
+        return self._call("predict_proba", X, qid)
 
     @_of_last("surrogate_values")
     def surrogate_values(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
@@ -490,14 +511,18 @@ class QueryPipeline(Pipeline):
 def _fit_step(step: Any, X: Any, y: Any, qid: Any, sample_weight: Floats | None) -> tuple[Any, Any]:
     """Fit a transformer, and return the transformed rows and the transformer."""
     metadata = {"qid": qid, "sample_weight": sample_weight}
-    # scikit-learn's default fit_transform, which a decorator may hide, passes the qid to fit only.
+    method = "fit_transform" if _has_fit_transform(step, qid) else "fit"
+    result = call_step(step, method, X, y, **_asked_for(step, method, metadata))
+    return transform_rows(step, X, qid) if method == "fit" else result, step
+
+
+def _has_fit_transform(step: Any, qid: Any) -> bool:
+    """Return whether a step has a `fit_transform` of its own, which takes what `transform` does."""
+    # scikit-learn's default, which a decorator may hide, passes the qid to fit only.
     both: Any = getattr(type(step), "fit_transform", None)
-    if unwrap(both) not in (None, unwrap(TransformerMixin.fit_transform)):
-        taken = _asked_for(step, "fit_transform", metadata)
-        if handed_to(step, "transform", qid=qid).keys() <= taken.keys():
-            return call_step(step, "fit_transform", X, y, **taken), step
-    call_step(step, "fit", X, y, **_asked_for(step, "fit", metadata))
-    return transform_rows(step, X, qid), step
+    is_own = unwrap(both) not in (None, unwrap(TransformerMixin.fit_transform))
+    taken = (handed_to(step, method, qid=qid).keys() for method in ("transform", "fit_transform"))
+    return is_own and next(taken) <= next(taken)
 
 
 def _asked_for(step: Any, method: str, metadata: dict[str, Any]) -> dict[str, Any]:

@@ -387,6 +387,23 @@ def test_queries_needed_count_those_without_a_value(rng, systems, tail):
     assert found["n_queries"].to_list() == (3 * every["n_queries"]).to_list()
 
 
+@pytest.mark.parametrize("values", [[0.1] * 7, [0.5]])
+@pytest.mark.filterwarnings("ignore:'m' is defined on 1 queries")
+def test_queries_needed_of_one_system_without_spread(values):
+    pytest.importorskip("pandas")
+    assert compare_values({"a": {"m": values}}).queries_needed(0.01).n_queries.isna().all()
+
+
+def test_queries_needed_of_one_system_at_the_end_of_the_range(rng):
+    pytest.importorskip("pandas")
+    values = rng.normal(size=9)
+    (n,) = compare_values({"a": {"m": values}}).queries_needed(0.1).n_queries
+    (large,) = (
+        compare_values({"a": {"m": values * 2.0**1000}}).queries_needed(0.1 * 2.0**1000).n_queries
+    )
+    assert large == n
+
+
 def test_queries_needed_of_tiny_differences_and_without_spread():
     values = {"a": {"m": np.tile([0.25, 0.5], 5)}, "b": {"m": np.tile([0.5, 0.75], 5)}}
     pytest.importorskip("pandas")

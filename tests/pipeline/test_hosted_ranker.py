@@ -243,6 +243,8 @@ def test_lists_of_sets_stop_as_an_eval_set_does(ranker, problem):
     for given in (
         {"eval_set": [(X_val, y_val)], "eval_group": [sizes]},
         {"eval_set": [(X_val, y_val)], "eval_qid": [qid_val]},
+        {"eval_set": [(X_val, y_val)], "eval_group": np.array([sizes])},
+        {"eval_set": [(X_val, y_val)], "eval_qid": np.array([qid_val])},
         {"eval_set": (X_val, y_val), "eval_qid": [qid_val]},
         {"eval_set": [(X_val, RankingTarget(y_val, qid_val))]},
     ):

@@ -26,6 +26,7 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler, Targ
 from skcalrank import (
     AggregatedRanker,
     AveragePrecisionRanker,
+    CalibratedRankerCV,
     NDCGRanker,
     QueryKFold,
     RankingTarget,
@@ -166,6 +167,40 @@ def test_encoders_that_read_the_target(data):
     pipe = make_query_pipeline(TargetEncoder(target_type="continuous"), NDCGRanker())
     scores = pipe.fit(names, y, qid).predict(names, qid)
     assert len(np.unique(scores)) == len(np.unique(names))
+
+
+class Unseen(TransformerMixin, BaseEstimator):
+    """An encoder that hides from each row of the fit its own label, as TargetEncoder does."""
+
+    def fit(self, X, y):
+        self.mean_ = np.mean(y)
+        return self
+
+    def transform(self, X):
+        return X + self.mean_
+
+    def fit_transform(self, X, y):
+        return X + (self.fit(X, y).mean_ * len(y) - np.asarray(y)[:, None]) / (len(y) - 1)
+
+
+@pytest.mark.parametrize("last", [MinMaxScaler(), Unseen(), None, "passthrough"])
+def test_rows_of_the_fit_are_not_encoded_by_their_own_labels(last, data):
+    X, y, qid = data
+    steps = [("encode", Unseen())] + [("last", last)] * (last is not None)
+    expected = Pipeline(steps).fit_transform(X, y)
+    inner = QueryPipeline(steps)
+    np.testing.assert_array_equal(inner.fit_transform(X, y, qid), expected)
+    ranker = QueryPipeline([("encode", inner), ("rank", NDCGRanker())]).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker[-1].coef_, NDCGRanker().fit(expected, y, qid).coef_)
+
+
+@pytest.mark.filterwarnings("ignore:y should have at least 10 queries")
+def test_probabilities_of_the_last_step(data):
+    X, y, qid = data
+    pipe = make_query_pipeline(QueryScaler(), CalibratedRankerCV(NDCGRanker())).fit(X, y, qid)
+    np.testing.assert_array_equal(pipe.predict_proba(X, qid)[:, 1], pipe.predict(X, qid))
+    with pytest.raises(MissingQidError, match="predict_proba got none"):
+        pipe.predict_proba(X)
 
 
 def test_refused_requests_are_kept(data):
