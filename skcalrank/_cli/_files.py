@@ -170,8 +170,8 @@ def refuse_names(path: Any, names: Sequence[str]) -> None:
     """Raise if features of LETOR lines are to have names."""
     if names:
         raise ValueError(
-            f"{path} has numbered features, and not named ones ({', '.join(map(str, names[:5]))}): "
-            "give a table with these columns"
+            f"{name_of_table(path)} has numbered features, and not named ones "
+            f"({', '.join(map(str, names[:5]))}): give a table with these columns"
         )
 
 

@@ -121,6 +121,10 @@ def pandas_for(caller: str) -> Any:
 
 def top_rows(scores: Floats, queries: Queries, k: int | None) -> tuple[Ints, Ints]:
     """Return the rows up to position k query by query, best first, and their positions."""
+    if queries.names is None:
+        raise ValueError(
+            "qid must have the query of each row, got None: pass qid=0 if all rows are one query."
+        )
     place = queries.ungroup(positions(queries.group(scores), queries))
     rows = np.lexsort((place, queries.codes))
     if k is not None:

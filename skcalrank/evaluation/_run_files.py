@@ -32,11 +32,11 @@ def load_run(source: Any) -> Run:
           - JSON or JSON lines of any of the objects below, such as
             ``{"q1": {"d1": 0.9, "d2": 0.8}}`` or ``{"query": "q1", "docid": "d1", "score": 0.9}``;
 
-        * a table ``.parquet`` or a DataFrame. Columns, here and in a header, are the query
-          (``qid``, ``query_id``, ``query-id``, ``q_id``, ``query``, ``user_id``), the document
-          (``docid``, ``doc_id``, ``docno``, ``pid``, ``corpus-id``, ``item_id``) and ``score``, or
-          else ``rank``, as in ranx, ir_measures, PyTerrier, BEIR and RecTools (in text, NA and null
-          are names);
+        * a table ``.parquet``, a DataFrame or a table of pyarrow. Columns, here and in a header,
+          are the query (``qid``, ``query_id``, ``query-id``, ``q_id``, ``query``, ``user_id``), the
+          document (``docid``, ``doc_id``, ``docno``, ``pid``, ``corpus-id``, ``item_id``) and
+          ``score``, or else ``rank``, as in ranx, ir_measures, PyTerrier, BEIR and RecTools (in
+          text, NA and null are names);
         * a dict of dicts, or of lists of documents, best first; or an object with ``to_dict``,
           such as ``ranx.Run``;
         * tuples ``(query, document, score)``, objects with ``query_id``, ``doc_id`` and ``score``,

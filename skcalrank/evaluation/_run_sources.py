@@ -83,7 +83,7 @@ def loaded(source: Any, kind: Kind) -> Scores:
     (source,) = in_memory(source=source)
     if isinstance(source, (str, os.PathLike)):
         return _of_file(Path(source), kind)
-    if tables.is_frame(source):
+    if tables.is_frame(source) or hasattr(type(source), "column_names"):  # pyarrow
         return collected(_of_frame(source, kind, kind.what), kind.what)
     if hasattr(source, "to_dict"):
         source = source.to_dict()
@@ -95,7 +95,8 @@ def loaded(source: Any, kind: Kind) -> Scores:
 def could_be_either(source: Any) -> bool:
     """Return whether the form of a source leaves open whether it is a run or judgments."""
     if hasattr(source, "columns"):
-        return next((c for c in QRELS.values if c in source.columns), None) in RUN.values
+        names = tables.column_names(source) or ()
+        return next((c for c in QRELS.values if c in names), None) in RUN.values
     return isinstance(source, Mapping) and not isinstance(source, (Qrels, Run))
 
 
@@ -137,7 +138,7 @@ def _of_file(path: Path, kind: Kind) -> Scores:
 
 
 def _of_frame(frame: Any, kind: Kind, name: str) -> Iterator[Row]:
-    columns = kind.columns(frame.columns, name)
+    columns = kind.columns(tables.column_names(frame) or (), name)
     *names, values = (np.asarray(frame[column]) for column in columns)
     for at, cells in enumerate(zip(*map(_cells, names), values.tolist()), 1):
         yield entry(f"{name}, row {at}", columns, cells)

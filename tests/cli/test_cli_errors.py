@@ -107,7 +107,7 @@ def test_features_must_be_those_of_the_model(capsys, path, model, frames, new, t
     frames["train"].to_csv(file, index=False)
     run(capsys, "fit", file, "--model", new, *COLUMNS)
     message = fail(capsys, "predict", new, path("test.txt"))
-    assert "numbered features" in message
+    assert f"error: {path('test.txt')} has numbered features" in message
     assert "f0, f1" in message
     frames["test"].drop(columns="f3").to_csv(file, index=False)
     assert "no column 'f3'" in fail(capsys, "predict", new, file, *COLUMNS)

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skcalrank import NDCGRanker, QueryKFold, RankingTarget, SpearmanRanker
-from skcalrank.evaluation import rank_frame
+from skcalrank.evaluation import load_run, rank_frame, to_run
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
 
@@ -58,8 +58,17 @@ def test_a_frame_of_another_library_comes_back(library, rng):
     assert type(ranked) is type(frame)
     expected = rank_frame(model, X, names, k=2, ids=[f"d{i}" for i in range(len(y))])
     pandas.testing.assert_frame_equal(ranked.to_pandas(), expected, check_dtype=False)
+    assert load_run(ranked) == load_run(expected)
     numbered = rank_frame(model, frame, names, k=2)
     assert np.array_equal(numbered["id"], rank_frame(model, X, names, k=2)["id"])
+
+
+def test_a_missing_qid(data):
+    X, y, qid = data
+    model = NDCGRanker().fit(X, y, qid)
+    for call in (lambda: rank_frame(model, X, None), lambda: to_run(y, None)):
+        with pytest.raises(ValueError, match="qid must have the query of each row, got None"):
+            call()
 
 
 def test_documents_have_names(rng):

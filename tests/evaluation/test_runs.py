@@ -299,13 +299,15 @@ def test_what_says_that_it_is_a_run_is_not_taken_for_judgments(qrels, run):
 
 @pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 @pytest.mark.parametrize("first_and_second", [(WHOLE, WHOLE), (PARTS, WHOLE), (PARTS, PARTS)])
-@pytest.mark.parametrize("kind", ["dicts", "frames"])
+@pytest.mark.parametrize("kind", ["dicts", "frames", "tables"])
 def test_two_sources_that_could_be_either_are_told(kind, first_and_second):
     sources = first_and_second
-    if kind == "frames":
+    if kind != "dicts":
         pandas = pytest.importorskip("pandas")
         columns = ["q_id", "doc_id", "score"]
         sources = [pandas.DataFrame(rows_of(of), columns=columns) for of in first_and_second]
+    if kind == "tables":
+        sources = map(pytest.importorskip("pyarrow").Table.from_pandas, sources)
     first, second = sources
     with pytest.warns(UserWarning, match="Pass qrels= and run=") as caught:
         value = evaluate_run(first, second, ["map"])
@@ -405,7 +407,7 @@ def rows_of(values):
         ("user_id", "item_id", "score"),
     ],
 )
-@pytest.mark.parametrize("kind", ["frame", "csv", "tsv.gz", "parquet", "polars"])
+@pytest.mark.parametrize("kind", ["frame", "csv", "tsv.gz", "parquet", "polars", "pyarrow"])
 def test_tables(tmp_path, columns, kind):
     pandas = pytest.importorskip("pandas")
     # Names that look like numbers stay as they are.
@@ -413,14 +415,16 @@ def test_tables(tmp_path, columns, kind):
     frame = pandas.DataFrame(rows_of(run), columns=list(columns))
     frame["rank"] = 1
     path = tmp_path / f"run.{kind}"
-    if kind == "polars":
+    if kind == "pyarrow":
+        frame = pytest.importorskip("pyarrow").Table.from_pandas(frame)
+    elif kind == "polars":
         frame = pytest.importorskip("polars").DataFrame(frame.to_dict("list"))
     elif kind == "parquet":
         pytest.importorskip("pyarrow")
         frame.to_parquet(path)
     elif kind != "frame":
         frame.to_csv(path, index=False, sep="\t" if kind.startswith("tsv") else ",")
-    assert load_run(frame if kind in ("frame", "polars") else path) == run
+    assert load_run(frame if kind in ("frame", "polars", "pyarrow") else path) == run
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv.gz"])
