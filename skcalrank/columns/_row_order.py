@@ -44,9 +44,10 @@ def _column_order(tables: dict[str, Any]) -> None:
             )
 
 
-def index_of(values: Any) -> Any:
-    """Return the pandas index of values; None if there is none, or if it carries a qid alone."""
-    index = getattr(values, "index", None)
-    if index is None or not hasattr(index, "is_unique") or is_lazy(values):
-        return None
-    return None if list(index.names) == ["qid"] else index
+def index_of(*values: Any) -> Any:
+    """Return the first pandas index of several values that carries not a qid alone, or None."""
+    for value in values:
+        index = getattr(value, "index", None)
+        if hasattr(index, "is_unique") and not is_lazy(value) and list(index.names) != ["qid"]:
+            return index
+    return None

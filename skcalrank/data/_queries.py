@@ -420,12 +420,12 @@ def check_qid(qid: ArrayLike, n_rows: int, name: str = "qid") -> Array:
 
 
 def check_own_qid(qid: ArrayLike, name: str = "qid") -> Array:
-    """Return identifiers as an array whose length determines the number of rows."""
+    """Return a copy of identifiers, whose length determines the number of rows."""
     names = qid_array(qid, name)
     if names.ndim == 0:
         hint = f" Pass the column itself, X[{qid!r}]." if isinstance(qid, str) else ""
         raise ValueError(f"{name} must hold one identifier per row, got {qid!r}.{hint}")
-    return check_qid(names, len(names), name)
+    return np.array(check_qid(names, len(names), name))
 
 
 def _missing(values: Array, name: str) -> Bools:

@@ -176,7 +176,7 @@ class RankingTarget(Target, np.ndarray):
         # Copies: changes of the target must not change the caller's arrays, nor the reverse.
         out = values.copy().view(cls)
         out.qid = np.array(check_qid(qid, len(values)))
-        out.index = index_of(y) if index_of(qid) is None else index_of(qid)
+        out.index = index_of(qid, y)
         return out
 
     def __array_finalize__(self, obj: Any) -> None:

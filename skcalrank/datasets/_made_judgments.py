@@ -60,7 +60,7 @@ def sample_comparisons(
     """
     check.count("n_comparisons", n_comparisons)
     check.number("temperature", temperature, "> 0")
-    index, qid = _index_of(y, qid), check.carried_qid(y, qid)
+    index, qid = check.index_of(qid, y), check.carried_qid(y, qid)
     relevance, queries = check.target(y, qid)
     several = np.flatnonzero(queries.sizes > 1)
     if not len(several):
@@ -79,7 +79,7 @@ def sample_comparisons(
     n_rows = len(y)  # type: ignore[arg-type]
     n_items = None if n_rows == queries.n_rows else int(queries.sizes[0])
     weights, judgments = np.ones(n_comparisons), np.arange(n_comparisons)
-    qid = None if qid is None else check_qid(qid, n_rows)
+    qid = None if qid is None else np.array(check_qid(qid, n_rows))
     target = PreferenceTarget(winner, loser, weights, judgments, n_rows, qid, n_items)
     target.index = index
     return target
@@ -156,8 +156,8 @@ def sample_sessions(
     check.count("n_sessions", n_sessions)
     if n_shown is not None:
         check.count("n_shown", n_shown)
-    index, qid = _index_of(p, qid), check.carried_qid(p, qid, order_scores=order_scores)
-    qid = np.zeros(len(p), dtype=int) if qid is None else check_qid(qid, len(p))
+    index, qid = check.index_of(qid, p), check.carried_qid(p, qid, order_scores=order_scores)
+    qid = np.zeros(len(p), dtype=int) if qid is None else np.array(check_qid(qid, len(p)))
     p, queries = check.target(arrays.as_array(p, "p"), qid, name="p")
     if ((p < 0) | (p > 1)).any():
         raise ValueError(f"p holds {p[(p < 0) | (p > 1)][0]}: probabilities lie in [0, 1].")
@@ -182,11 +182,6 @@ def sample_sessions(
     sessions = ClickSessions.unchecked(qid, rows, ptr, clicked)
     sessions.index = index
     return sessions
-
-
-def _index_of(values: Any, qid: Any) -> Any:
-    """Return the pandas index of a qid, or else of the values beside it."""
-    return check.index_of(values) if check.index_of(qid) is None else check.index_of(qid)
 
 
 def _orders(

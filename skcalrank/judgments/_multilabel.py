@@ -59,7 +59,7 @@ class MultiLabelTarget(Judgments):
         self, labels: ArrayLike, qid: ArrayLike, names: Sequence[str] | None = None
     ) -> None:
         row_order(labels=labels, qid=qid)
-        self.index = index_of(labels) if index_of(qid) is None else index_of(qid)
+        self.index = index_of(qid, labels)
         columns = tables.column_names(labels) if names is None else names
         self.labels: Floats = check.labels(labels, "labels").copy()
         if self.labels.ndim != 2:

@@ -143,7 +143,7 @@ class PreferenceTarget(Judgments):
                 f"{len(winner)} and {len(loser)} entries."
             )
         judgment = np.arange(len(winner)) if judgment is None else judgment
-        judgment = np.array(check_own_qid(judgment, "judgment"))
+        judgment = check_own_qid(judgment, "judgment")
         weight = _weights(weight, len(winner))
         if len(judgment) != len(winner):
             raise ValueError(
@@ -356,11 +356,12 @@ class PreferenceTarget(Judgments):
         """
         check_preference_weights(weights)
         qid = check.carried_qid(y, qid)
+        index = check.index_of(qid, y)
         grouped, queries = check.target(y, qid)
         values = queries.ungroup(grouped)
         n_rows, *columns = np.shape(y)
         n_items = columns[0] if columns and columns[0] > 1 else None
-        qid = None if qid is None else check_qid(qid, n_rows)
+        qid = None if qid is None else np.array(check_qid(qid, n_rows))
         first, second = _pairs_within(queries)
         ahead, apart = values[first] > values[second], values[first] != values[second]
         winner, loser = np.where(ahead, [first, second], [second, first])[:, apart]
@@ -371,7 +372,7 @@ class PreferenceTarget(Judgments):
         # If rows of y were removed, preferences of these rows are missing as well.
         out.origin = y.origin if isinstance(y, Target) else None
         out.item_names = check.item_names(y)
-        out.index = check.index_of(y) if check.index_of(qid) is None else check.index_of(qid)
+        out.index = index
         return out
 
     @classmethod
@@ -431,7 +432,7 @@ class PreferenceTarget(Judgments):
         # Entries of one place are added by scipy in their own type, which may be too small.
         entries = matrix.data.astype(float), (matrix.row, matrix.col)
         matrix = csr_matrix(entries, shape=matrix.shape).tocoo()
-        index, qid = check.index_of(qid), check_qid(qid, matrix.shape[0])
+        index, qid = check.index_of(qid), np.array(check_qid(qid, matrix.shape[0]))
         queries = Queries.from_qid(qid)
         codes = queries.codes
         nonzero = matrix.data != 0

@@ -9,10 +9,16 @@ from cases import make_data
 from sklearn.model_selection import cross_val_score, train_test_split
 
 from skcalrank import (
+    ClickCounts,
+    ClickSessions,
+    MultiLabelTarget,
     NDCGRanker,
+    PreferenceTarget,
     QueryKFold,
     RankingTarget,
     get_scorer,
+    sample_comparisons,
+    sample_sessions,
 )
 from skcalrank.data import MissingQidError
 from skcalrank.metrics import ndcg_score
@@ -155,3 +161,28 @@ def test_a_series_with_another_index_carries_none(rng):
     ranker = NDCGRanker().fit(X, y, qid)
     with pytest.raises(MissingQidError):
         ranker.score(X, pandas.Series(y))
+
+
+JUDGED = {
+    "from_comparisons": lambda q: PreferenceTarget.from_comparisons([0], [1], q),
+    "from_choices": lambda q: PreferenceTarget.from_choices([[0, 1]], [1], q),
+    "from_relevance": lambda q: PreferenceTarget.from_relevance([1, 0, 1], q),
+    "from_matrix": lambda q: PreferenceTarget.from_matrix([[0, 1], [0, 0], [0, 0]], q),
+    "sessions": lambda q: ClickSessions(q, [[0, 1]], [1]),
+    "counts": lambda q: ClickCounts(q, [0], [1], [2], [1]),
+    "labels": lambda q: MultiLabelTarget(np.eye(3), q),
+    "target": lambda q: RankingTarget([1, 0, 1], q),
+    "drawn comparisons": lambda q: sample_comparisons([1, 0, 1], q, n_comparisons=3),
+    "drawn sessions": lambda q: sample_sessions([0.1, 0.5, 0.5], q, n_sessions=3),
+}
+
+
+@pytest.mark.parametrize("make", JUDGED.values(), ids=JUDGED)
+def test_targets_keep_the_queries_they_were_made_of(make):
+    pandas = pytest.importorskip("pandas")
+    qid = np.array([3, 3, 5])
+    y = make(qid)
+    qid[:] = 7
+    np.testing.assert_array_equal(y.qid, [3, 3, 5])
+    rows = pandas.Index(["a", "b", "c"])
+    assert make(pandas.Series([3, 3, 5], rows)).index.equals(rows)
