@@ -1,5 +1,6 @@
 """Compare rankers, models and scores of other systems on a table: ``compare``."""
 
+import sys
 import time
 import warnings
 from argparse import Namespace
@@ -13,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..data import UnseenLevelsWarning
-from ..datasets import Columns, RankingData, byte_lines, load_letor, table_files
+from ..datasets import Columns, Form, RankingData, byte_lines, read_chunks, table_files
 from ..evaluation import Comparison, compare, cross_compare
 from ..metrics import predict_with_queries
 from ..model_selection import QueryKFold
@@ -185,11 +186,18 @@ def _of_folds(encoder: TableEncoder, data: RankingData, args: Namespace) -> str:
 
 def _read_lines(args: Namespace, rankers: Any) -> tuple[list[RankingData], str]:
     """Return the data of LETOR lines, with the features of the first, and what was left out."""
-    data = []
+    data, first = [], []
     for path in args.files:
         with files.reading(path):
-            data.append(load_letor(path, zero_based=args.zero_based or "auto"))
-            files.check_missing(data[-1].X, rankers, 1)
+            form = Form(zero_based=args.zero_based or "auto")
+            of_file, lines = next(read_chunks(path, form, sys.maxsize))
+            files.check_missing(of_file.X, rankers, 1)
+        data.append(of_file)
+        first.append(lines.first_feature)
+    if len({*first}) > 1:  # one file lacks feature 0, which is 0 in all of its rows
+        number = int(np.argmax(first))
+        X, y, qid = data[number]
+        data[number] = RankingData(np.pad(X, [(0, 0), (1, 0)]), y, qid)
     (X, y, qid), n_features = data[-1], data[0].X.shape[1]
     n_missing = n_features - X.shape[1]
     if n_missing > 0:

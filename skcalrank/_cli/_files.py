@@ -19,7 +19,7 @@ from ..columns.types import Array, Floats, Self
 from ..data import check, warn
 from ..evaluation import name_of
 from ..metrics import predict_with_queries
-from ..persistence import complete_file, load_model
+from ..persistence import complete_file, load_model, read_header
 from ..rankers import seems_trained_on
 from ._rankers import chosen_by, columns_for, reads_tables, takes_missing
 from ._text import say
@@ -72,7 +72,9 @@ class Reader:
         rankers: Sequence[Any] = (),
     ) -> None:
         self.dtype, self.documents = np.dtype(args.dtype), documents
-        self.zero_based = args.zero_based or "auto"
+        self.first_feature: int | None = getattr(model, "first_feature_", None)
+        of_model = {None: "auto", 0: True, 1: False}[self.first_feature]
+        self.zero_based = args.zero_based or of_model
         with reading(name_of_table(path), ""):
             self.table = datasets.table_files(path)
         self.path: Any = Path(name_of_table(path)) if self.table is None else self.table.name
@@ -142,6 +144,7 @@ class Reader:
         first, chunk_rows = 1, self.chunk_rows or sys.maxsize
         for data, rows in datasets.read_chunks(self.path, form, chunk_rows):
             self._n_bytes += rows.n_bytes
+            self.first_feature = rows.first_feature
             ids = [*_documents(rows)] if data.ids is None else data.ids
             check_missing(data.X, self._rankers, rows.numbers, "line")
             yield Chunk.of(data, ids if self.documents else [], first)
@@ -230,6 +233,8 @@ def load_ranker(path: str) -> Any:
         )
     if not hasattr(ranker, "predict"):
         raise ValueError(f"{path} must hold a model with predict, got {type(ranker).__name__}")
+    # Rows may lack feature 0, without which all others would be taken for the next ones.
+    vars(ranker)["first_feature_"] = read_header(path)["notes"].get("first_feature")
     return ranker
 
 

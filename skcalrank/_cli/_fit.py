@@ -71,14 +71,14 @@ def run(args: Namespace) -> str:
     _check_paths(args)
     ranker = choices.transformed(_unfitted(args), args.transform)
     start = time.perf_counter()
-    ranker, n_rows, n_queries = _fitted(ranker, args)
-    seconds = time.perf_counter() - start
+    ranker, counts = _fitted(ranker, args)
+    seconds, n_rows = time.perf_counter() - start, counts["n_rows"]
     notes = {"ranker": args.ranker, "trained_on": ", ".join(Path(name).name for name in args.train)}
-    save_model(ranker, Path(args.model), **notes, n_rows=n_rows, n_queries=n_queries)
+    save_model(ranker, Path(args.model), **notes, **counts)
     say("")
     columns = choices.columns_of(ranker)
     return paragraphs(
-        f"Fitted {args.ranker} to {n_rows:,} rows of {n_queries:,} queries, "
+        f"Fitted {args.ranker} to {n_rows:,} rows of {counts['n_queries']:,} queries, "
         f"{ranker.n_features_in_} features, in {seconds:#.3g} s ({n_rows / seconds:,.0f} rows/s).",
         f"Columns: {columns}." if columns else "",
         *_penalties(choices.ranker_in(ranker), args.folds),
@@ -99,8 +99,8 @@ def _check_paths(args: Namespace) -> None:
     refuse_overwriting(args.model, args.train)
 
 
-def _fitted(ranker: Any, args: Namespace) -> tuple[Any, int, int]:
-    """Return the fitted ranker, and the numbers of rows and queries."""
+def _fitted(ranker: Any, args: Namespace) -> tuple[Any, dict[str, int]]:
+    """Return the fitted ranker; numbers of rows and queries, and of the first feature of lines."""
     if args.calibrate and args.chunk_rows is not None:
         raise ValueError("--calibrate needs all rows at once, leave --chunk-rows out")
     in_chunks = _takes_chunks(ranker) and not args.calibrate
@@ -134,13 +134,15 @@ def _fitted(ranker: Any, args: Namespace) -> tuple[Any, int, int]:
 
     if several:
         ranker.fit_chunks(chunks)
-        return ranker, sum(rows.values()), len(rows)
-    for chunk in chunks():
+    for chunk in () if several else chunks():
         if args.alphas is not None:
             choices.check_folds(args.folds, chunk[2], "give --alpha")
         with choices.threads_for(chunk[0]):
             (ranker.partial_fit if in_chunks else ranker.fit)(*chunk)
-    return ranker, sum(rows.values()), len(rows)
+    counts = {"n_rows": sum(rows.values()), "n_queries": len(rows)}
+    if reader.first_feature is not None:
+        counts["first_feature"] = reader.first_feature
+    return ranker, counts
 
 
 def _unfitted(args: Namespace) -> BaseRanker:

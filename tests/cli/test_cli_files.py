@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import subprocess
 import sys
 from argparse import Namespace
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from cases import holds_generator
 from commands import COLUMNS, fail, run, table
+from sklearn.datasets import dump_svmlight_file
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skcalrank import (
@@ -35,6 +37,26 @@ pytest.importorskip("skops")
 
 READING = {"zero_based": False, "chunk_rows": None, "dtype": "float64", "doc_column": ""}
 READING.update(features=None, drop=[], columns={}, sep=None, encoding=None)
+
+
+@pytest.mark.parametrize("chunks", [[], ["--chunk-rows", "40"]])
+def test_rows_without_feature_zero_are_numbered_as_those_of_fit(capsys, tmp_path, new, rng, chunks):
+    X, qid = rng.normal(size=(240, 4)), np.repeat(np.arange(30), 8)
+    y = (X[:, 2] > 0) + (X[:, 2] > 1)
+    X[qid >= 20, 0] = 0
+    train, test = (str(tmp_path / name) for name in ("train.txt", "test.txt"))
+    for file, rows in ((train, qid < 20), (test, qid >= 20)):
+        dump_svmlight_file(X[rows], y[rows], file, query_id=qid[rows])
+    best = r"ndcg@5 +1\.0000? "
+    for files in ((train, test), (test, train)):
+        out = run(capsys, "compare", *files, "--rankers", "ndcg", "--measures", "ndcg@5")
+        assert re.search(best, out)
+    run(capsys, "fit", train, "--model", new, *chunks)
+    out = run(capsys, "evaluate", new, test, "--measures", "ndcg@5", *chunks)
+    assert re.search(best, out)
+    run(capsys, "fit", test, "--model", new)
+    assert "line 1: it has feature 0" in fail(capsys, "evaluate", new, train)
+
 
 # -- fit ---------------------------------------------------------------------------
 
@@ -75,6 +97,7 @@ def test_fit(capsys, path, new, argv, ranker, chunks):
         "trained_on": "train.txt",
         "n_rows": len(train.y),
         "n_queries": 30,
+        "first_feature": 1,
     }
 
 

@@ -33,11 +33,12 @@ _INDEX = 16
 
 
 class Lines(NamedTuple):
-    """The lines of the rows of a chunk: their numbers from 1, bytes, and docids."""
+    """The lines of the rows of a chunk: numbers from 1, bytes, docids, and the first feature."""
 
     numbers: Ints
     n_bytes: float
     docids: list[bytes | None]
+    first_feature: int  # 0 or 1
 
 
 class _Parsed(NamedTuple):
@@ -125,6 +126,7 @@ def _chunks(
                 np.concatenate([p.numbers[rows] for _, p, rows in chunk]),
                 sum(p.row_bytes * (rows.stop - rows.start) for _, p, rows in chunk),
                 list(chain.from_iterable(p.docids[rows] for _, p, rows in chunk)),
+                wide.first,
             )
             where = f"{path}, lines {lines.numbers[0]} to {lines.numbers[-1]}"
             X, y, names = zip(*((p.X[rows], p.y[rows], p.qid[rows]) for _, p, rows in chunk))
