@@ -1,6 +1,5 @@
 """Compare rankers, models and scores of other systems on a table: ``compare``."""
 
-import sys
 import time
 import warnings
 from argparse import Namespace
@@ -14,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..data import UnseenLevelsWarning
-from ..datasets import Columns, Form, RankingData, byte_lines, read_chunks, table_files
+from ..datasets import Columns, RankingData, byte_lines, table_files
 from ..evaluation import Comparison, compare, cross_compare
 from ..metrics import predict_with_queries
 from ..model_selection import QueryKFold
@@ -188,12 +187,10 @@ def _read_lines(args: Namespace, rankers: Any) -> tuple[list[RankingData], str]:
     """Return the data of LETOR lines, with the features of the first, and what was left out."""
     data, first = [], []
     for path in args.files:
-        with files.reading(path):
-            form = Form(zero_based=args.zero_based or "auto")
-            of_file, lines = next(read_chunks(path, form, sys.maxsize))
-            files.check_missing(of_file.X, rankers, 1)
+        reader = files.Reader(path, args, whole=True, rankers=rankers)
+        ((of_file, *_),) = reader
         data.append(of_file)
-        first.append(lines.first_feature)
+        first.append(reader.first_feature)
     if len({*first}) > 1:  # one file lacks feature 0, which is 0 in all of its rows
         number = int(np.argmax(first))
         X, y, qid = data[number]

@@ -117,5 +117,4 @@ def _number(value: float) -> str:
 
 def _csv(queries: Any, values: Any) -> str:
     """Write one line per query, with no value where the measure is undefined (0/0)."""
-    columns = (column.tolist() for column in values.values())
-    return texts.csv([["qid", *values], *zip(queries, *columns)])
+    return texts.csv([["qid", *values], *zip(queries, *(of.tolist() for of in values.values()))])

@@ -73,8 +73,7 @@ class Reader:
     ) -> None:
         self.dtype, self.documents = np.dtype(args.dtype), documents
         self.first_feature: int | None = getattr(model, "first_feature_", None)
-        of_model = {None: "auto", 0: True, 1: False}[self.first_feature]
-        self.zero_based = args.zero_based or of_model
+        self.zero_based = args.zero_based or {0: True, 1: False}.get(self.first_feature, "auto")
         with reading(name_of_table(path), ""):
             self.table = datasets.table_files(path)
         self.path: Any = Path(name_of_table(path)) if self.table is None else self.table.name

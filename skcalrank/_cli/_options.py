@@ -192,8 +192,7 @@ def add_columns(parser: Any) -> Any:
     add(group, "--sep SEP", f"{text}the suffix and the header")
     text = "encoding of a table in text, such as cp1252; default: UTF-8, or UTF-16 if it says so"
     add(group, "--encoding NAME", text)
-    text = "features of LETOR lines are numbered from 0; default: as those of the model were, "
-    text += "or if some row of the files has a feature 0"
+    text = "features count from 0 in LETOR lines; default: as in fit, or if some row has feature 0"
     add(group, "--zero-based", text, action="store_true")
     return group
 

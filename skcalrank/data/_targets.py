@@ -255,8 +255,7 @@ class RankingTarget(Target, np.ndarray):
         self._forget()
         super().put(*args, **kwargs)
 
-    def __copy__(self) -> Any:
-        return self.copy()
+    __copy__ = copy
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.copy()

@@ -481,11 +481,7 @@ def _length_of(values: Any) -> int | None:
 
 def number_of(name: str, value: Any, most: int, what: str) -> int:
     """Return the number of a row or an item; raise if there is none."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise ValueError(f"{name} must be the number of one {what}, got {value!r}.")
-    if not 0 <= value < most:
-        known = f"an existing {what} number from 0 to {most - 1}"
-        raise ValueError(f"{name} must be {known}, got {value}.")
+    count(name, value, f"the number of one {what}", least=0, most=most - 1)
     return int(value)
 
 

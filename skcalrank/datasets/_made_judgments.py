@@ -149,8 +149,7 @@ def sample_sessions(
     >>> position_based(y, theta).relevance.round(2)
     array([0.1, 0.5, 0.3])
     """
-    if model not in ("cascade", "position"):
-        raise ValueError(f'model must be "cascade" or "position", got {model!r}.')
+    check.option("model", model, ("cascade", "position"))
     if model == "cascade" and propensity is not None:
         raise ValueError('propensity must be None for model="cascade": it is of "position".')
     check.count("n_sessions", n_sessions)

@@ -127,7 +127,6 @@ def top_rows(scores: Floats, queries: Queries, k: int | None) -> tuple[Ints, Int
         )
     place = queries.ungroup(positions(queries.group(scores), queries))
     rows = np.lexsort((place, queries.codes))
-    if k is not None:
-        check.count("k", k, "or None for all documents")
-        rows = rows[place[rows] <= k]
+    check.cutoff(k)
+    rows = rows if k is None else rows[place[rows] <= k]
     return rows, place[rows]

@@ -85,8 +85,7 @@ class MultiLabelTarget(Judgments):
         ValueError
             If there is no label of this name.
         """
-        if name not in self.names:
-            raise ValueError(f"name must be one of {', '.join(self.names)}, got {name!r}.")
+        check.option("name", name, self.names)
         return self.labels[:, self.names.index(name)]
 
     def __len__(self) -> int:

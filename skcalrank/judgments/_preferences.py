@@ -137,19 +137,11 @@ class PreferenceTarget(Judgments):
         index, qid = check.index_of(qid), check_own_qid(qid)
         winner = _row_numbers(winner_rows, "winner_rows", len(qid))
         loser = _row_numbers(loser_rows, "loser_rows", len(qid))
-        if len(winner) != len(loser):
-            raise ValueError(
-                "winner_rows and loser_rows must have the same length, got "
-                f"{len(winner)} and {len(loser)} entries."
-            )
         judgment = np.arange(len(winner)) if judgment is None else judgment
         judgment = check_own_qid(judgment, "judgment")
+        ends = {"winner_rows": winner, "loser_rows": loser}
+        check.equally_many("Preferences", **ends, judgment=judgment)
         weight = _weights(weight, len(winner))
-        if len(judgment) != len(winner):
-            raise ValueError(
-                f"judgment must have {len(winner)} entries, one per preference, got "
-                f"{len(judgment)}."
-            )
         codes = Queries.from_qid(qid).codes
         across = codes[winner] != codes[loser]
         if across.any():

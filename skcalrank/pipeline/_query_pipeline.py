@@ -225,14 +225,14 @@ class QueryPipeline(Pipeline):
 
     def _fit_steps(
         self, method: str, X: Any, y: Any, qid: Any, sample_weight: Any, evals: Any = None
-    ) -> tuple[Any, Any]:
-        """Fit the steps, the last by a method; return the rows that it got, and its result."""
+    ) -> Any:
+        """Fit the transformers, and the ranker by a method, whose result is returned."""
         qid = check.carried_qid(y, qid, X=X, sample_weight=sample_weight)
         X, evals = self._fit_before(X, _labels_of(y), qid, sample_weight, evals or {})
         with self._timed(len(self.steps) - 1):
             result = self._fit_last(method, X, y, qid, sample_weight, evals)
         self.has_qid_ = qid is not None
-        return X, result
+        return result
 
     @available_if(lambda self: self._can_add_chunks())
     @all_or_nothing
@@ -307,6 +307,9 @@ class QueryPipeline(Pipeline):
         name, last = self.steps[-1]
         if not _is_step(last):
             return X
+        if method == "fit_transform" and not _has_fit_transform(last, qid):
+            self._fit_last("fit", X, y, qid, sample_weight)
+            return transform_rows(last, X, qid)
         taken = handed_to(last, method, qid=qid, sample_weight=sample_weight)
         if _is_of_others(last) and "qid" not in taken:
             raise TypeError(
@@ -370,12 +373,7 @@ class QueryPipeline(Pipeline):
         X_out : array-like of shape (n_rows, n_features_out)
             Transformed features.
         """
-        qid, last = check.carried_qid(y, qid), self.steps[-1][1]
-        method = "fit_transform" if _has_fit_transform(last, qid) else "fit"
-        X, result = self._fit_steps(method, X, y, qid, sample_weight)
-        if method == "fit" and _is_step(last):
-            return transform_rows(last, X, qid)
-        return result
+        return self._fit_steps("fit_transform", X, y, qid, sample_weight)
 
     @_of_last("predict")
     def predict(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:

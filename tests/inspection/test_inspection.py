@@ -202,9 +202,9 @@ def test_errors(data, rng):
     first, second = two_of_one_query(qid)
     with pytest.raises(MissingQidError, match="second="):
         explain_order(ranker, X, 0)
-    with pytest.raises(ValueError, match=f"row number from 0 to {len(y) - 1}"):
+    with pytest.raises(ValueError, match=f"from 0 to {len(y) - 1}, the number of one row"):
         explain_order(ranker, X, len(y), qid=qid)
-    with pytest.raises(ValueError, match="first must be the number of one row, got True"):
+    with pytest.raises(ValueError, match=r"first must be an integer .*, got True"):
         explain_order(ranker, X, True, qid=qid)
     with pytest.raises(ValueError, match="two queries"):
         explain_order(ranker, X, first, int(np.flatnonzero(qid != qid[first])[0]), qid=qid)
@@ -221,7 +221,7 @@ def test_errors(data, rng):
     labels = SpearmanRanker().fit(rng.normal(size=(9, 2)), rng.normal(size=(9, 3)))
     with pytest.raises(ValueError, match="instance="):
         explain_order(labels, np.zeros((1, 2)), 0)
-    with pytest.raises(ValueError, match="an existing item number from 0 to 2"):
+    with pytest.raises(ValueError, match="from 0 to 2, the number of one item"):
         explain_order(labels, np.zeros((1, 2)), 3, instance=0)
     with pytest.raises(ValueError, match="Drop qid"):
         explain_order(labels, np.zeros((1, 2)), 0, instance=0, qid=[1])
