@@ -193,8 +193,7 @@ def _read_lines(args: Namespace, rankers: Any) -> tuple[list[RankingData], str]:
         first.append(reader.first_feature)
     if len({*first}) > 1:  # one file lacks feature 0, which is 0 in all of its rows
         number = int(np.argmax(first))
-        X, y, qid = data[number]
-        data[number] = RankingData(np.pad(X, [(0, 0), (1, 0)]), y, qid)
+        data[number] = data[number]._replace(X=np.pad(data[number].X, [(0, 0), (1, 0)]))
     (X, y, qid), n_features = data[-1], data[0].X.shape[1]
     n_missing = n_features - X.shape[1]
     if n_missing > 0:

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from ..columns import CHUNK_ROWS, arrays
 from ..columns.types import ArrayLike, Floats, Ints, Seed
 from ..data import Queries, check, check_qid
-from ..judgments import ClickSessions, PositionModel, PreferenceTarget
+from ..judgments import ClickSessions, PositionModel, PreferenceTarget, check_probabilities
 
 
 def sample_comparisons(
@@ -158,8 +158,7 @@ def sample_sessions(
     index, qid = check.index_of(qid, p), check.carried_qid(p, qid, order_scores=order_scores)
     qid = np.zeros(len(p), dtype=int) if qid is None else np.array(check_qid(qid, len(p)))
     p, queries = check.target(arrays.as_array(p, "p"), qid, name="p")
-    if ((p < 0) | (p > 1)).any():
-        raise ValueError(f"p holds {p[(p < 0) | (p > 1)][0]}: probabilities lie in [0, 1].")
+    check_probabilities(p, "p")
     order_scores = np.zeros(len(p)) if order_scores is None else order_scores
     order_scores = arrays.as_array(order_scores, "order_scores")
     scores, _ = check.target(order_scores, qid, name="order_scores")

@@ -122,9 +122,7 @@ def pandas_for(caller: str) -> Any:
 def top_rows(scores: Floats, queries: Queries, k: int | None) -> tuple[Ints, Ints]:
     """Return the rows up to position k query by query, best first, and their positions."""
     if queries.names is None:
-        raise ValueError(
-            "qid must have the query of each row, got None: pass qid=0 if all rows are one query."
-        )
+        raise ValueError("qid must hold the query of each row, or be 0 for one query, got None.")
     place = queries.ungroup(positions(queries.group(scores), queries))
     rows = np.lexsort((place, queries.codes))
     check.cutoff(k)

@@ -135,12 +135,10 @@ class PreferenceTarget(Judgments):
         rows = {"winner_rows": winner_rows, "loser_rows": loser_rows}
         check.row_order(**rows, weight=weight, judgment=judgment)
         index, qid = check.index_of(qid), check_own_qid(qid)
-        winner = _row_numbers(winner_rows, "winner_rows", len(qid))
-        loser = _row_numbers(loser_rows, "loser_rows", len(qid))
+        winner, loser = (_row_numbers(of, name, len(qid)) for name, of in rows.items())
         judgment = np.arange(len(winner)) if judgment is None else judgment
         judgment = check_own_qid(judgment, "judgment")
-        ends = {"winner_rows": winner, "loser_rows": loser}
-        check.equally_many("Preferences", **ends, judgment=judgment)
+        check.equally_many("Preferences", winner_rows=winner, loser_rows=loser, judgment=judgment)
         weight = _weights(weight, len(winner))
         codes = Queries.from_qid(qid).codes
         across = codes[winner] != codes[loser]
