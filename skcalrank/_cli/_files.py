@@ -72,8 +72,9 @@ class Reader:
         rankers: Sequence[Any] = (),
     ) -> None:
         self.dtype, self.documents = np.dtype(args.dtype), documents
-        self.first_feature: int | None = getattr(model, "first_feature_", None)
-        self.zero_based = args.zero_based or {0: True, 1: False}.get(self.first_feature, "auto")
+        self.first_feature: Any = getattr(model, "first_feature_", None)
+        from_zero: dict[Any, bool] = {0: True, 1: False}
+        self.zero_based = args.zero_based or from_zero.get(self.first_feature, "auto")
         with reading(name_of_table(path), ""):
             self.table = datasets.table_files(path)
         self.path: Any = Path(name_of_table(path)) if self.table is None else self.table.name

@@ -47,7 +47,7 @@ def _column_order(tables: dict[str, Any]) -> None:
 def index_of(*values: Any) -> Any:
     """Return the first pandas index of several values that carries not a qid alone, or None."""
     for value in values:
-        index = getattr(value, "index", None)
+        index: Any = getattr(value, "index", None)
         if hasattr(index, "is_unique") and not is_lazy(value) and list(index.names) != ["qid"]:
             return index
     return None
