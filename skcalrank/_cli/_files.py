@@ -146,7 +146,7 @@ class Reader:
             self._n_bytes += rows.n_bytes
             self.first_feature = rows.first_feature
             ids = [*_documents(rows)] if data.ids is None else data.ids
-            check_missing(data.X, self._rankers, rows.numbers, "line")
+            _check_missing(data.X, self._rankers, rows.numbers, rows.first_feature)
             yield Chunk.of(data, ids if self.documents else [], first)
             first += len(data.y)
 
@@ -158,7 +158,7 @@ class Reader:
         _, parts = datasets.read_table(self.table, self.columns, **settings)
         for X, y, qid, documents in parts:
             if not self.of_any_kind:
-                check_missing(X, self._rankers, first)
+                _check_missing(X, self._rankers, first)
             data = datasets.RankingData(X if self._named else X.to_numpy(), y, qid)
             yield Chunk.of(data, documents, first)
             first += len(qid)
@@ -178,20 +178,24 @@ def refuse_names(path: Any, names: Sequence[str]) -> None:
         )
 
 
-def check_missing(X: Any, rankers: Any, numbers: Any, unit: str = "row") -> None:
+def _check_missing(X: Any, rankers: Any, numbers: Any, first_feature: int = 1) -> None:
     """Raise for the first missing feature, unless all rankers take missing features.
 
-    `numbers` are the numbers of the rows, or the number of the first.
+    `numbers` are the numbers of the lines of the rows, or the number of the first row of a table.
     """
     if all(ranker is None or takes_missing(ranker) for ranker in rankers):
         return
     missing = np.argwhere(np.isnan(np.asarray(X)))
     if len(missing):
         row, column = missing[0]
-        number = numbers + row if np.isscalar(numbers) else numbers[row]
-        name = f"column {X.columns[column]!r}" if hasattr(X, "columns") else f"feature {column + 1}"
+        place = f"row {numbers + row}" if np.isscalar(numbers) else f"line {numbers[row]}"
+        name = (
+            f"column {X.columns[column]!r}"
+            if hasattr(X, "columns")
+            else f"feature {column + first_feature}"
+        )
         raise ValueError(
-            f"{unit} {number}, {name} has no value (nan): fill it in, or use auto or "
+            f"{place}, {name} has no value (nan): fill it in, or use auto or "
             "+trees (as in ndcg+trees), which take missing values"
         )
 

@@ -370,6 +370,9 @@ def test_features_from_zero_on_the_command_line(capsys, new, tmp_path):
         for more in ([], ["--zero-based"], ["--zero-based", "--format", "trec"])
     ]
     assert scores[0] == scores[1]
+    (tmp_path / "train.txt").write_text("1 qid:1 0:1 1:2\n0 qid:1 0:nan 1:2\n")
+    message = fail(capsys, "fit", str(tmp_path / "train.txt"), "--model", new)
+    assert "line 2, feature 0 has no value" in message
     assert set(scores[2].split()) > {"a", "b"}  # documents of comments
 
 
