@@ -139,10 +139,8 @@ def _fitted(ranker: Any, args: Namespace) -> tuple[Any, dict[str, int]]:
             choices.check_folds(args.folds, chunk[2], "give --alpha")
         with choices.threads_for(chunk[0]):
             (ranker.partial_fit if in_chunks else ranker.fit)(*chunk)
-    counts = {"n_rows": sum(rows.values()), "n_queries": len(rows)}
-    if reader.first_feature is not None:
-        counts["first_feature"] = reader.first_feature
-    return ranker, counts
+    of_lines = {} if reader.table else {"first_feature": reader.first_feature}
+    return ranker, {"n_rows": sum(rows.values()), "n_queries": len(rows), **of_lines}
 
 
 def _unfitted(args: Namespace) -> BaseRanker:
