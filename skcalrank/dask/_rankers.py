@@ -100,9 +100,10 @@ def _merge(parts: list[_Fitted]) -> _Fitted:
 
 
 def map_partitions(method: str, ranker: BaseRanker, X: Any, qid: Any) -> Any:
-    """Return lazy predictions, or ranks, for which each partition must hold whole queries.
+    """Return lazy predictions or ranks.
 
-    So it must for predictions that depend on the other documents of the query.
+    Each partition must hold whole queries for ranks, and for predictions that depend on the other
+    documents of the query.
     """
     check_is_fitted(ranker)
     by_query, width = method == "rank" or is_by_query(ranker), ranker.n_items_
@@ -113,12 +114,12 @@ def map_partitions(method: str, ranker: BaseRanker, X: Any, qid: Any) -> Any:
         check_named(parts, None, qid)
     dtype: Any = np.intp if method == "rank" else float
     shared = [_light(ranker), method, dtype]
-    # Every partition waits for the check that no query is in two partitions.
     if method != "rank" and is_frame(X) and width is None and (qid is None or is_frame(qid)):
         # Dask can compute these together with X, as a column.
         columns = () if qid is None else (qid, whole_queries(qid)) if by_query else (qid,)
         predict = OnPartition(_predict_rows, *shared)
         return X.map_partitions(predict, *columns, meta=like(np.zeros(0, dtype), X._meta))
+    # Every partition waits for the check that no query is in two partitions.
     shared += [parts.with_whole_queries()] if by_query else []
     return collect(parts.map(_predict_part, *shared), parts, width=width, dtype=dtype)
 

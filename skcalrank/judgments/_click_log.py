@@ -15,6 +15,9 @@ from ..data import check_own_qid, warn
 # Integers in a range of up to so many numbers for each row are counted instead of sorted.
 _DENSE = 4
 
+# Numbers from here on are taken for times, not for positions.
+_FIRST_TIME = 2.0**24
+
 
 class ClickLog(NamedTuple):
     """Impressions of a log: a row of X, a position, and whether the document was clicked.
@@ -261,11 +264,12 @@ def _is_number(value: Any) -> bool:
 def _positions(frame: Any, column: str) -> Ints:
     """Return positions, which are integers from 1."""
     values = numbers_in(frame, column, "positions, which are integers")
-    # Sorting takes memory for each number up to the last: times are no positions.
-    wrong = ~((values >= 1) & (values < 2.0**24) & (values == np.floor(values)))
+    # Arrays have an entry for each position up to the last one, so times would fill the memory.
+    wrong = ~((values >= 1) & (values < _FIRST_TIME) & (values == np.floor(values)))
     if wrong.any():
         row = int(np.argmax(wrong))
         hint = " Add 1 to positions that count from 0." if values[row] == 0 else ""
+        hint = " Rank times within sessions." if values[row] >= _FIRST_TIME else hint
         raise ValueError(
             f"Column {column!r} of frame must hold positions, integers from 1 on, got "
             f"{values[row]:g} in row {row}.{hint}"

@@ -132,13 +132,13 @@ class PreferenceTarget(Judgments):
             If a row does not exist, a preference is between different queries or of a row over
             itself, a weight is negative, or, with `require_dag`, a judgment has a cycle.
         """
-        rows = {"winner_rows": winner_rows, "loser_rows": loser_rows}
+        rows: dict[str, Any] = {"winner_rows": winner_rows, "loser_rows": loser_rows}
         check.row_order(**rows, weight=weight, judgment=judgment)
         index, qid = check.index_of(qid), check_own_qid(qid)
         winner, loser = (_row_numbers(of, name, len(qid)) for name, of in rows.items())
+        check.equally_many("Preferences", **rows, judgment=judgment)
         judgment = np.arange(len(winner)) if judgment is None else judgment
         judgment = check_own_qid(judgment, "judgment")
-        check.equally_many("Preferences", winner_rows=winner, loser_rows=loser, judgment=judgment)
         weight = _weights(weight, len(winner))
         codes = Queries.from_qid(qid).codes
         across = codes[winner] != codes[loser]

@@ -165,12 +165,13 @@ def require_qid(ranker: BaseRanker, qid: Any, method: str) -> None:
 
 def is_by_query(model: Any) -> bool:
     """Return whether scores of a fitted model may depend on the other documents of the query."""
-    if model is None or isinstance(model, list):
-        return any(map(is_by_query, model or []))
-    *before, last = [None, *(step for _, step in getattr(model, "steps", ()))]
-    readers = (hasattr(s, "transform") and handed_to(s, "transform", qid="any") for s in before)
-    inner = [last, *(getattr(model, name, None) for name in _INSIDE)]
-    return getattr(model, "_scores_by_query", False) or any(readers) or is_by_query(inner)
+    if isinstance(model, list):
+        return any(map(is_by_query, model))
+    steps = [step for _, step in getattr(model, "steps", ())]
+    if any(hasattr(s, "transform") and handed_to(s, "transform", qid="any") for s in steps[:-1]):
+        return True
+    inner = [*steps[-1:], *(getattr(model, name) for name in _INSIDE if hasattr(model, name))]
+    return getattr(model, "_scores_by_query", False) or is_by_query(inner)
 
 
 def scored_by(ranker: BaseRanker, y: Any) -> tuple[Measure, Any]:

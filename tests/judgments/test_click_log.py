@@ -187,7 +187,10 @@ GOOD = {"session": 1, "query": "a", "document": [4, 5], "position": [1, 2], "cli
 ERRORS = [
     ({"position": [0, 1]}, "from 1 on, got 0 in row 0. Add 1"),
     ({"position": [1, 1.5]}, "got 1.5 in row 1"),
-    ({"position": [1, 1_700_000_000]}, r"got 1.7e\+09 in row 1"),  # seconds
+    (
+        {"position": [1, 1_700_000_000]},
+        r"got 1.7e\+09 in row 1. Rank times within sessions",
+    ),  # seconds
     ({"position": [1, np.nan]}, "got nan in row 1"),
     ({"position": ["1", "2"]}, "must hold positions, .* got '1' in row 0. Convert it to numbers"),
     ({"position": ["first", "2"]}, "got 'first' in row 0. Convert it to numbers"),

@@ -104,7 +104,7 @@ TABLE = {
     "winners and losers differ": (
         lambda: comparisons([1, 2], [0]),
         ValueError,
-        "winner_rows of 2, loser_rows of 1",
+        r"winner_rows of 2, loser_rows of 1\.",
     ),
     "judgments differ": (
         lambda: comparisons(judgment=[1, 2]),
