@@ -27,12 +27,8 @@ class Judgments(ABC):
     ptr: np.ndarray
 
     @abstractmethod
-    def keep(self, ids: np.ndarray) -> Judgments:
-        """Select queries by index; repeated indices duplicate the query."""
-
-    @abstractmethod
-    def keep_only(self, ids: np.ndarray, judgments: np.ndarray) -> Judgments:
-        """Select queries by index, with as many of the judgments in turn for each of them."""
+    def _with(self, ids: Ints, judgments: Ints, ptr: Ints) -> Judgments:
+        """Select queries by index, with some of their judgments, to which `ptr` points."""
 
     @abstractmethod
     def choose(self, chosen: np.ndarray) -> PreferenceTarget | ClickSessions:
@@ -43,6 +39,10 @@ class Judgments(ABC):
         """Number of judgments of each query."""
         return np.diff(self.ptr)
 
+    def keep(self, ids: Ints) -> Judgments:
+        """Select queries by index; repeated indices duplicate the query."""
+        return self._with(ids, *arrays.ranges(self.ptr, ids))
+
     def draw(self, order: int, rng: np.random.RandomState) -> np.ndarray:
         """Draw a random subset of `order` judgments of each query, or all if there are fewer."""
         few, many = np.flatnonzero(self.counts <= order), np.flatnonzero(self.counts > order)
@@ -52,17 +52,16 @@ class Judgments(ABC):
     def sample(self, ids: np.ndarray, order: int, rng: np.random.RandomState) -> Judgments:
         """Select queries with a random subset of `order` of their judgments, of which are more."""
         drawn = self.ptr[ids][:, None] + random_subsets(self.counts[ids], order, rng)
-        return self.keep_only(ids, drawn.ravel())
+        return self._with(ids, drawn.ravel(), np.arange(len(ids) + 1) * order)
 
 
 @dataclass
 class PairJudgments(Judgments):
     """Judgments that are sets of preferences.
 
-    Query ``q`` compares the pairs ``pair_ptr[q]:pair_ptr[q + 1]`` of ``first`` and ``second``,
-    which are places in grouped order, ascending. Judgment ``j`` has the preferences
-    ``preference_ptr[j]:preference_ptr[j + 1]``, whose ``slot`` is twice the number of the pair,
-    plus one if ``first`` is preferred.
+    The pairs that are compared are those of ``first`` and ``second``, places in grouped order,
+    ascending. Judgment ``j`` has the preferences ``preference_ptr[j]:preference_ptr[j + 1]``, whose
+    ``slot`` is twice the number of the pair, plus one if ``first`` is preferred.
     """
 
     first: np.ndarray
@@ -70,9 +69,6 @@ class PairJudgments(Judgments):
     slot: np.ndarray
     weight: np.ndarray
     preference_ptr: np.ndarray
-
-    def __post_init__(self) -> None:
-        self.pair_ptr = np.searchsorted(self.first, self.queries.ptr)
 
     @classmethod
     def of(cls, y: PreferenceTarget, queries: Queries) -> PairJudgments:
@@ -97,27 +93,8 @@ class PairJudgments(Judgments):
             np.append(begin, len(order)),
         )
 
-    def keep(self, ids: Ints) -> PairJudgments:
+    def _with(self, ids: Ints, judgments: Ints, ptr: Ints) -> PairJudgments:
         queries = self.queries.some(ids)
-        pairs, pair_ptr = arrays.ranges(self.pair_ptr, ids)
-        judgments, ptr = arrays.ranges(self.ptr, ids)
-        preferences, preference_ptr = arrays.ranges(self.preference_ptr, judgments)
-        moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(pair_ptr))
-        slots_moved = np.repeat(
-            2 * (pair_ptr[:-1] - self.pair_ptr[ids]), np.diff(preference_ptr[ptr])
-        )
-        return PairJudgments(
-            queries,
-            ptr,
-            self.first[pairs] + moved,
-            self.second[pairs] + moved,
-            self.slot[preferences] + slots_moved,
-            self.weight[preferences],
-            preference_ptr,
-        )
-
-    def keep_only(self, ids: Ints, judgments: Ints) -> PairJudgments:
-        queries, ptr = self.queries.some(ids), _even_ptr(ids, judgments)
         preferences, preference_ptr = arrays.ranges(self.preference_ptr, judgments)
         pair, forward = np.divmod(self.slot[preferences], 2)
         moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(preference_ptr[ptr]))
@@ -179,15 +156,9 @@ class SessionJudgments(Judgments):
         sessions = y.renumbered(grouped.codes, place[y.shown_rows])
         return cls(grouped, ptr, sessions.choose(np.argsort(query, kind="stable")))
 
-    def keep(self, ids: Ints) -> SessionJudgments:
-        return self._with(ids, *arrays.ranges(self.ptr, ids))
-
-    def keep_only(self, ids: Ints, judgments: Ints) -> SessionJudgments:
-        return self._with(ids, judgments, _even_ptr(ids, judgments))
-
-    def _with(self, ids: Ints, chosen: Ints, ptr: Ints) -> SessionJudgments:
+    def _with(self, ids: Ints, judgments: Ints, ptr: Ints) -> SessionJudgments:
         queries = self.queries.some(ids)
-        sessions = self.sessions.choose(chosen)
+        sessions = self.sessions.choose(judgments)
         moved = np.repeat(queries.ptr[:-1] - self.queries.ptr[ids], np.diff(sessions.ptr[ptr]))
         sessions = sessions.renumbered(queries.codes, sessions.shown_rows + moved)
         return SessionJudgments(queries, ptr, sessions)
@@ -264,11 +235,6 @@ def _smallest_keys(counts: Ints, order: int, rng: np.random.RandomState) -> Ints
     for bucket in things.buckets:
         out[bucket.ids] = np.argpartition(bucket.pad(keys, np.inf), order - 1, axis=1)[:, :order]
     return out
-
-
-def _even_ptr(ids: Ints, judgments: Ints) -> Ints:
-    """Return pointers to equally many judgments of each query."""
-    return np.linspace(0, len(judgments), len(ids) + 1).round().astype(np.intp)
 
 
 def _by_judgment(query: Ints, judgment: Array) -> tuple[Ints, Ints]:
