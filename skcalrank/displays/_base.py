@@ -84,15 +84,12 @@ class IntervalDisplay(Display):
         """
         names, value = (getattr(self, attribute) for attribute in self._drawn)
         ax = self._open(ax, [value], name, self.name)
-        from matplotlib.collections import LineCollection
-        from matplotlib.lines import Line2D
-
         place = np.arange(len(names))
-        points = styled(Line2D, point_kwargs, marker="o", linestyle="none", color="C0")
+        points = styled("Line2D", point_kwargs, marker="o", linestyle="none", color="C0")
         (self.points_,) = ax.plot(value, place, **points)
         known = np.isfinite(self.low) & np.isfinite(self.high)
         ends = place[known], np.asarray(self.low)[known], np.asarray(self.high)[known]
-        lines = styled(LineCollection, interval_kwargs, color=self.points_.get_color())
+        lines = styled("LineCollection", interval_kwargs, color=self.points_.get_color())
         self.intervals_ = ax.hlines(*ends, **lines)
         if self.interval_name is not None:
             name_band(ax, self.intervals_, self.interval_name)
@@ -111,11 +108,12 @@ def literal(name: Any) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def styled(artist: type, style: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
-    """Return a style of an artist, with aliases resolved, over the defaults."""
-    from matplotlib.cbook import normalize_kwargs
+def styled(artist: str, style: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
+    """Return a style of an artist of matplotlib, with aliases resolved, over the defaults."""
+    from matplotlib import cbook, collections, image, lines, patches, text
 
-    return defaults | normalize_kwargs(style or {}, artist)
+    artists = vars(collections) | vars(image) | vars(lines) | vars(patches) | vars(text)
+    return defaults | cbook.normalize_kwargs(style or {}, artists[artist])
 
 
 def name_band(ax: Any, band: Any, text: str) -> None:
@@ -132,7 +130,5 @@ def spanned(counts: Any) -> str:
 
 def draw_line(ax: Any, x: Any, y: Any, style: dict[str, Any] | None, **defaults: Any) -> Any:
     """Return a new line through the points."""
-    from matplotlib.lines import Line2D
-
-    (line,) = ax.plot(x, y, **styled(Line2D, style, **defaults))
+    (line,) = ax.plot(x, y, **styled("Line2D", style, **defaults))
     return line

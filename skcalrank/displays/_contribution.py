@@ -81,16 +81,12 @@ class ContributionDisplay(Display):
         order = self.explanation
         title = literal(f"{order.first} against {order.second}: {order.total:+.3g}")
         ax = self._open(ax, [order.contributions], name, self.name, title)
-        from matplotlib.patches import Rectangle
-
         labels, widths = self._bars(n_features)
         color = ["tab:blue" if width >= 0 else "tab:red" for width in widths]
-        style = styled(Rectangle, bar_kwargs)
+        style = styled("Rectangle", bar_kwargs, tick_label=labels)
         if "facecolor" not in style:
             style.setdefault("color", color)
-        places = range(len(widths), 0, -1)
-        self.bars_ = ax.barh(places, widths, **style)
-        ax.set_yticks(places, labels)
+        self.bars_ = ax.barh(range(len(widths), 0, -1), widths, **style)
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.set_xlabel("contribution to the difference of scores")
         return self
@@ -240,13 +236,10 @@ class ImportanceDisplay(Display):
         """
         check.count("n_features", n_features)
         ax = self._open(ax, [self.importances], name, self.name)
-        from matplotlib.patches import Rectangle
-
         shown = np.argsort(-self.importances, kind="stable")[:n_features]
         names = np.asarray(self.feature_names, dtype=object)[shown]
-        places = range(len(shown), 0, -1)
-        self.bars_ = ax.barh(places, self.importances[shown], **styled(Rectangle, bar_kwargs))
-        ax.set_yticks(places, [literal(feature) for feature in names])
+        style = styled("Rectangle", bar_kwargs, tick_label=list(map(literal, names)))
+        self.bars_ = ax.barh(range(len(shown), 0, -1), self.importances[shown], **style)
         left = len(self.importances) - len(shown)
         others = f"\nnot shown: {texts.others(left)}" if left else ""
         ax.set_xlabel(f"mean absolute contribution to the score{others}")

@@ -104,7 +104,6 @@ class MeasureAtKDisplay(Display):
         """
         label = self.name if name is None else name
         ax = self._open(ax, [self.value])
-        from matplotlib.collections import PolyCollection
         from matplotlib.ticker import MaxNLocator
 
         self.line_ = draw_line(ax, self.k, self.value, curve_kwargs, label=label, marker=".")
@@ -113,7 +112,7 @@ class MeasureAtKDisplay(Display):
         if band and self.standard_error is not None:
             low, high = self.value + np.outer([-band, band], self.standard_error)
             style = {"color": self.line_.get_color(), "linewidth": 0, "alpha": 0.15}
-            style = styled(PolyCollection, band_kwargs, **style)
+            style = styled("PolyCollection", band_kwargs, **style)
             self.band_ = ax.fill_between(self.k, low, high, **style)
             name_band(ax, self.band_, self._about_band(band))
         ax.set(xlabel="k", ylabel=literal(f"{self.measure_name or 'measure'}@k"))

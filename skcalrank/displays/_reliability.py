@@ -100,15 +100,13 @@ class ReliabilityDisplay(Display):
         curves = {"documents": self.documents, "queries": self.queries}
         means = [part for bins in curves.values() for part in bins[:2]]
         ax = self._open(ax, means, name, self.name)
-        from matplotlib.collections import LineCollection
-
         ends = [min(map(np.min, means)), max(map(np.max, means))]
         self.diagonal_ = draw_line(ax, ends, ends, None, color="gray", linestyle=":")
         self.lines_, self.intervals_ = [], []
         for (kind, bins), marker in zip(curves.items(), "o^"):
             label = f"{kind}, {spanned(bins.counts)} in a bin"
             line = draw_line(ax, *bins[:2], curve_kwargs, marker=marker, label=label)
-            style = styled(LineCollection, interval_kwargs, color=line.get_color(), alpha=0.4)
+            style = styled("LineCollection", interval_kwargs, color=line.get_color(), alpha=0.4)
             # matplotlib 3.7 warns of bins without an interval.
             known = [part[~np.isnan(bins.low)] for part in (bins.value, bins.low, bins.high)]
             intervals = ax.vlines(*known, **style)

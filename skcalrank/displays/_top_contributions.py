@@ -104,12 +104,10 @@ class TopContributionsDisplay(Display):
         """
         check.count("n_features", n_features)
         ax = self._open(ax, [self.contributions], name, self.name)
-        from matplotlib.image import AxesImage
-
         cells, labels = self._cells(n_features)
         largest = np.abs(cells).max(initial=0.0) or 1.0
         style = {"cmap": "RdBu", "vmin": -largest, "vmax": largest, "aspect": "auto"}
-        self.im_ = ax.imshow(cells, **styled(AxesImage, im_kwargs, **style))
+        self.im_ = ax.imshow(cells, **styled("AxesImage", im_kwargs, **style))
         self._write(cells, largest, text_kwargs)
         ax.set_xticks(range(len(labels)), labels, rotation=45, ha="right", rotation_mode="anchor")
         rows = [
@@ -135,8 +133,6 @@ class TopContributionsDisplay(Display):
 
     def _write(self, cells: Floats, largest: float, style: dict[str, Any] | None) -> None:
         """Write the numbers into the cells, if there are few."""
-        from matplotlib.text import Text
-
         self.texts_ = []
         if (np.array(cells.shape) > _MOST_NUMBERS).any():
             return
@@ -144,11 +140,12 @@ class TopContributionsDisplay(Display):
         unit = 10.0 ** np.floor(np.log10(largest))
         if unit != 1:
             self.ax_.set_xlabel(f"numbers in units of {unit:g}")
+        centered = {"horizontalalignment": "center", "verticalalignment": "center"}
         for (row, column), value in np.ndenumerate(cells):
             color = "white" if abs(value) > _DARK * largest else "black"
-            options = {"color": color, "ha": "center", "va": "center", "size": "small"}
+            options = styled("Text", style, color=color, fontsize="small", **centered)
             number = f"{round(value / unit, 1) + 0.0:.1f}"  # no negative zero
-            self.texts_.append(self.ax_.text(column, row, number, **styled(Text, style, **options)))
+            self.texts_.append(self.ax_.text(column, row, number, **options))
 
     @classmethod
     def from_estimator(
