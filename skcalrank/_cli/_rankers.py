@@ -16,9 +16,9 @@ from threadpoolctl import threadpool_limits
 from .. import ExternalRanker, TabularRanker
 from ..columns.types import Array, Floats
 from ..datasets import Columns
-from ..evaluation import JUDGED_MEASURES
+from ..evaluation import JUDGED_MEASURES, make_measure
 from ..measures import MEASURES as ALL_MEASURES
-from ..measures import Measure, get_measure
+from ..measures import Measure
 from ..pipeline import QueryPipeline
 from ..preprocessing import LinearColumns, QueryScaler, TableEncoder, signed_log1p
 from ..rankers import RANKERS as CLASSES
@@ -182,15 +182,6 @@ TREC_MEASURES = ("ndcg@10", "precision@10", "recall@100", "map", "mrr")
 
 #: Marks of a ranker that is calibrated for a measure.
 ALWAYS, CONDITIONALLY = "*", "°"
-
-
-def make_measure(name: str, relevance_level: float = 1, gain: str | None = None) -> Measure:
-    """Return a measure by its scorer name, with the options that the measure has."""
-    measure = get_measure(name)
-    options: dict[str, Any] = {"relevance_level": relevance_level} if measure.is_binary else {}
-    if gain is not None and measure.has_gain:
-        options["gain"] = gain
-    return get_measure(name, **options)
 
 
 def make_measures(args: Namespace) -> dict[str, Any]:

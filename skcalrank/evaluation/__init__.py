@@ -14,7 +14,7 @@ from ._evaluate_run import JUDGED_MEASURES, RunValues, evaluate_run, run_measure
 from ._leaderboard import Leaderboard, ScoreDifference, leaderboard, rank_sets
 from ._names import name_of
 from ._offline import OfflineEstimate, Safety, Sensitivity, offline_evaluate
-from ._options import EMPTY_OF_MEANS, Policies
+from ._options import EMPTY_OF_MEANS, Policies, make_measure
 from ._rank_frame import rank_frame, top_rows
 from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run, to_qrels, to_run

@@ -11,13 +11,13 @@ import numpy as np
 from ..columns import arrays, tables
 from ..columns.types import Array, ArrayLike, Floats, Labels, Unpack
 from ..data import Queries, check, in_memory, qid_array, timed, warn
-from ..measures import Measure, get_measure
+from ..measures import Measure
 from ..metrics import CheckedTarget, check_several
 from ._comparison import Comparison
 from ._evaluate_run import RunValues
 from ._judge import JudgedTarget, JudgedValues, check_methods, made_with_judge
 from ._make_comparison import Design, made
-from ._options import Options, Policies, settled
+from ._options import Options, Policies, make_measure, settled
 from ._statistics import Methods
 
 
@@ -296,18 +296,12 @@ def named_measures(measures: Any, level: float | None = 1) -> dict[str, Measure]
     """Return a dict of measures by their names; binary ones given by name get the level."""
     measures = check_several(measures)
     if isinstance(measures, Mapping):
-        return {k: _measure(measure, level) for k, measure in named("measures", measures).items()}
+        return {k: make_measure(m, level) for k, m in named("measures", measures).items()}
     names = [m if isinstance(m, str) else getattr(m, "full_name", str(m)) for m in measures]
     twins = next((name for name in names if names.count(name) > 1), None)
     if twins is not None:
         raise ValueError(f"measures must have different names, got {twins!r} twice: give a dict.")
-    return {name: _measure(measure, level) for name, measure in zip(names, measures)}
-
-
-def _measure(measure: Any, level: Any) -> Measure:
-    known = get_measure(measure)
-    is_named = isinstance(measure, str) and known.is_binary
-    return get_measure(measure, relevance_level=level) if is_named else known
+    return {name: make_measure(measure, level) for name, measure in zip(names, measures)}
 
 
 def query_names(queries: Queries) -> Any:

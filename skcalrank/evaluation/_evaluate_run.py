@@ -9,10 +9,10 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 from ..columns import arrays
 from ..columns.types import Floats, Unpack
 from ..data import check, warn, warning_once
-from ..measures import MEASURES, Measure, get_measure, unknown_measure
+from ..measures import MEASURES, Measure, unknown_measure
 from ..metrics import check_several, mean_of_queries
 from ._judge import JudgedValues, warn_of_shift
-from ._options import EMPTY_OF_MEANS, Policies, PolicyOptions, settled
+from ._options import EMPTY_OF_MEANS, Policies, PolicyOptions, make_measure, settled
 from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run
 from ._run_sources import JudgedRun, Qrels, Run, Scores, could_be_either
@@ -293,16 +293,12 @@ def _run_measure(measure: str, level: float, gain: str) -> _OfRun:
     known = [top_only for top_only, cls in MEASURES.items() if cls.top_only]
     if isinstance(measure, str) and name not in MEASURES:
         raise unknown_measure(measure, [*known, *JUDGED_MEASURES])
-    resolved = get_measure(measure)
+    resolved = make_measure(measure, level, gain)
     if not resolved.top_only:
         raise ValueError(
             f"measures must be defined for truncated rankings, got {resolved.name}, which needs a "
             f"score for every document. Choose among {', '.join([*known, *JUDGED_MEASURES])}."
         )
-    if isinstance(measure, str):
-        options: dict[str, Any] = {"relevance_level": level} if resolved.is_binary else {}
-        options |= {"gain": gain} if resolved.has_gain else {}
-        resolved = get_measure(measure, **options)
     _check_level(resolved.level)
     return partial(JudgedRun.values_of, measure=resolved)
 

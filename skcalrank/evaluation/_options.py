@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 
 from ..columns.types import Seed
 from ..data import TIES, check
+from ..measures import Measure, get_measure
 from ..metrics import EMPTY, RowPolicies
 from ._statistics import Methods
 
@@ -79,6 +80,19 @@ class Policies:
         if ties is not None:
             check.option("ties", ties, TIES_OF_RUNS)
         return ties or "trec", empty or "zero", 1.0 if level is None else level
+
+
+def make_measure(
+    measure: str | Measure, relevance_level: float | None = 1, gain: str | None = None
+) -> Measure:
+    """Return a measure; one that is given by name gets those of these options that it has."""
+    known = get_measure(measure)
+    if isinstance(measure, Measure):
+        return known
+    options: dict[str, Any] = {"relevance_level": relevance_level} if known.is_binary else {}
+    if gain is not None and known.has_gain:
+        options["gain"] = gain
+    return get_measure(measure, **options)
 
 
 class PolicyOptions(TypedDict, total=False):
