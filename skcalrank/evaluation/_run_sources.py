@@ -255,7 +255,9 @@ class JudgedRun:
         self._highest = np.array([max(highest, 0.0)])
         self.n_retrieved = int(self._lengths.sum())
         self.n_judged = int(self._is_judged[self._is_retrieved].sum())
-        self._one_of_each = None if self.n_judged else _one_of_each(qrels, run, self.names)
+        # If no document of the run is judged: one of its documents, and a judged one of the query.
+        pairs = ((next(iter(run[q])), next(iter(qrels[q]))) for q in self.names if run.get(q))
+        self._one_of_each = None if self.n_judged else next(pairs, None)
 
     @property
     def judged_(self) -> float:
@@ -316,17 +318,6 @@ class JudgedRun:
                 f"ties must be 'trec', 'trec10' or 'stable' for {name}, which has no expectation "
                 "over ties, got 'average'."
             )
-
-
-def _one_of_each(qrels: Any, run: Any, names: list[str]) -> tuple[str, str] | None:
-    """Return the name of a document of the run, and of the judgments of its query if they have any.
-
-    Return None if no document was retrieved, or none was judged.
-    """
-    pairs = ((next(iter(run.get(q, ())), None), next(iter(qrels[q]), None)) for q in names)
-    return next(
-        ((one, other) for one, other in pairs if one is not None and other is not None), None
-    )
 
 
 def _documents(judged: Any, scores: Any, ties: str) -> tuple[list[float], list[bool], list[int]]:
