@@ -148,9 +148,7 @@ class PreferenceTarget(Judgments):
                 "Preferences must be between rows of one query, got row "
                 f"{w} of query {plain(qid[w])!r} over row {l} of query {plain(qid[l])!r}."
             )
-        out = cls(winner, loser, weight, judgment, len(qid), qid)
-        out.index = index
-        return out._checked(require_dag)
+        return cls(winner, loser, weight, judgment, len(qid), qid)._checked(require_dag, index)
 
     @classmethod
     def from_choices(
@@ -439,8 +437,7 @@ class PreferenceTarget(Judgments):
         loser = by_query[queries.ptr[codes[winner]] + local]
         weight = _weights(weight, len(winner))
         out = cls(winner, loser, weight, _together(winner), len(qid), qid)
-        out.index = index
-        return out._checked(require_dag)
+        return out._checked(require_dag, index)
 
     @classmethod
     def from_matrices(cls, Y: ArrayLike, *, require_dag: bool = False) -> PreferenceTarget:
@@ -467,8 +464,9 @@ class PreferenceTarget(Judgments):
         out = cls(row * r + i, row * r + j, weight, _together(row), len(Y), None, r)
         return out._checked(require_dag)
 
-    def _checked(self, require_dag: bool) -> PreferenceTarget:
-        itself = self.winner == self.loser
+    def _checked(self, require_dag: bool, index: Any = None) -> PreferenceTarget:
+        """Return the target with an index; raise for what its preferences must not be."""
+        self.index, itself = index, self.winner == self.loser
         if itself.any():
             raise ValueError(
                 "Preferences must be between different documents, got "
@@ -481,7 +479,7 @@ class PreferenceTarget(Judgments):
     def _check_dags(self) -> None:
         """Raise ValueError for the first judgment that has a cycle."""
         queries = self.queries()
-        code_of = self._query_of(self.winner)
+        code_of = queries.codes[self.winner]
         number, _ = factorized(self.judgment)
         order = np.lexsort((number, code_of))
         new = arrays.run_starts(code_of[order], number[order])
@@ -551,14 +549,11 @@ class PreferenceTarget(Judgments):
             return repr(self.item_names[item])
         return f"item {item}" + f" of row {row}" * (len(self) > 1)
 
-    def _query_of(self, documents: Ints) -> Ints:
-        return self.queries().codes[documents]
-
     @property
     def n_judgments(self) -> Ints:
         """Number of distinct judgments of each query, of shape (n_queries,)."""
-        query, n_queries = self._query_of(self.winner), self.queries().n_queries
-        return _n_distinct(query, factorized(self.judgment)[0], n_queries)
+        queries, number = self.queries(), factorized(self.judgment)[0]
+        return _n_distinct(queries.codes[self.winner], number, queries.n_queries)
 
     @property
     def evidence(self) -> Ints:
@@ -577,8 +572,7 @@ class PreferenceTarget(Judgments):
     @property
     def is_of_orders(self) -> bool:
         """Whether all weights are 1 and no pair of documents occurs twice, as in orders."""
-        low, high = np.minimum(self.winner, self.loser), np.maximum(self.winner, self.loser)
-        pairs = np.unique(np.column_stack([low, high]), axis=0)
+        pairs = np.unique(np.sort(np.column_stack([self.winner, self.loser]), axis=1), axis=0)
         return bool((self.weight == 1).all()) and len(pairs) == len(self.winner)
 
     def net_preference(self) -> Floats:
@@ -632,9 +626,9 @@ class PreferenceTarget(Judgments):
             If the net preferences between tied documents have a cycle.
         """
         winner, loser, weight = self.winner[tied], self.loser[tied], self.weight[tied]
-        low, high = np.minimum(winner, loser), np.maximum(winner, loser)
-        pair = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)[1].ravel()
-        sign = np.where(winner == low, 1.0, -1.0)
+        ends = np.sort(np.column_stack([winner, loser]), axis=1)
+        pair = np.unique(ends, axis=0, return_inverse=True)[1].ravel()
+        sign = np.where(winner < loser, 1.0, -1.0)
         net = np.bincount(pair, sign * weight)[pair] * sign
         if not is_acyclic(winner[net > 0], loser[net > 0]):
             raise ValueError(
@@ -663,8 +657,6 @@ def check_preference_weights(weights: str) -> None:
 
 def is_acyclic(winner: Ints, loser: Ints) -> bool:
     """Return whether the graph of the edges winner -> loser has no directed cycle."""
-    if np.any(winner == loser):
-        return False
     ends = factorized(np.concatenate([winner, loser]))[0].reshape(2, -1)
     n = int(ends.max(initial=-1)) + 1
     graph = csr_matrix((np.ones(len(winner)), (ends[0], ends[1])), (n, n))
@@ -730,12 +722,10 @@ def _pairs_within(queries: Queries) -> tuple[Ints, Ints]:
     """Return the row numbers of all unordered pairs of documents of the same query."""
     rows = np.arange(queries.n_rows)
     # Each document is paired with the later ones of its query.
-    later = queries.repeat(queries.ptr[1:]) - rows - 1
-    first = np.repeat(rows, later)
-    begin = np.cumsum(later) - later
-    second = first + 1 + np.arange(len(first)) - np.repeat(begin, later)
-    order = rows if queries.order is None else queries.order
-    return order[first], order[second]
+    ends = np.column_stack([rows + 1, queries.repeat(queries.ptr[1:])]).ravel()
+    second, ptr = arrays.ranges(ends, 2 * rows)
+    order = queries.group(rows)
+    return order[np.repeat(rows, np.diff(ptr))], order[second]
 
 
 def _refuse_votes(frame: Any, winner: str, loser: str) -> None:
