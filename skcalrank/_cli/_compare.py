@@ -47,8 +47,7 @@ def add_options(parser: Any) -> None:
     options.add_names(parser, "--rankers", choices.COMPARE_RANKERS)
     text = "number of folds of whole queries, with one file"
     options.add_count(parser, "--folds N", text, lowest=2, default=5)
-    text = "model files that fit wrote"
-    options.add(parser, "--models FILE", text, nargs="+", default=[])
+    options.add(parser, "--models FILE", "model files that fit wrote", nargs="+", default=[])
     text = "files with one score per line and row of TEST, or columns of TEST, if it is a table"
     options.add(parser, "--scores FILE", text, nargs="+", default=[])
     options.add_tests(parser)

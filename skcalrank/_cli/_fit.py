@@ -34,8 +34,7 @@ def add_options(parser: Any) -> None:
     )
     options.add_table(parser, "train TRAIN", "file to fit the ranker to")
     options.add(parser, "--model FILE", "model file to write", required=True)
-    text = "name of the ranker, see below; default: ndcg@10"
-    options.add(parser, "--ranker NAME", text, default="ndcg@10")
+    options.add(parser, "--ranker NAME", "name of the ranker, see below", default="ndcg@10")
     options.add(parser, "--alpha A", "ridge penalty; default: auto", type=float)
     text = "ridge penalties, of which cross-validation chooses the best for the measure"
     options.add(parser, "--alphas A", text, type=float, nargs="+")

@@ -22,9 +22,9 @@ def add_options(parser: Any) -> None:
         "      --order-effect --scale elo --output ratings.html\n"
     )
     options.add_table(parser, "votes VOTES", "table of votes")
-    options.add(parser, "--a COLUMN", "first item; default: model_a", default="model_a")
-    options.add(parser, "--b COLUMN", "second item; default: model_b", default="model_b")
-    options.add(parser, "--outcome COLUMN", "who won; default: winner", default="winner")
+    options.add(parser, "--a COLUMN", "first item", default="model_a")
+    options.add(parser, "--b COLUMN", "second item", default="model_b")
+    options.add(parser, "--outcome COLUMN", "who won", default="winner")
     text = "what other words of the outcome mean: a, b or tie"
     options.add(parser, "--outcomes WORD=SIDE", text, nargs="+", default=[])
     text = "columns of differences a minus b"
@@ -33,11 +33,10 @@ def add_options(parser: Any) -> None:
     options.add(parser, "--order-effect", text, action="store_true")
     options.add(parser, "--cluster COLUMN", "who votes")
     options.add(parser, "--weight COLUMN", "weights")
-    text = "how a tie counts; default: half"
+    text = "how a tie counts"
     options.add(parser, "--ties WAY", text, choices=["half", "davidson"], default="half")
     options.add(parser, "--anchor ITEM", "item whose score is 0")
-    text = "unit of scores; default: logit"
-    options.add(parser, "--scale UNIT", text, choices=["logit", "elo"], default="logit")
+    options.add(parser, "--scale UNIT", "unit of scores", choices=["logit", "elo"], default="logit")
     options.add(parser, "--output FILE", "also write .csv, .json or .html")
 
 

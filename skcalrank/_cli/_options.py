@@ -62,8 +62,13 @@ must be consecutive.
 
 
 def add(parser: Any, option: str, text: str, **settings: Any) -> None:
-    """Add an option, such as ``--output FILE``, or an argument, such as ``model MODEL``."""
+    """Add an option, such as ``--output FILE``, or an argument, such as ``model MODEL``.
+
+    The help tells the default, if there is one, behind a text that does not.
+    """
     name, _, metavar = option.partition(" ")
+    if settings.get("default") not in (None, [], {}) and "default:" not in text:
+        text = f"{text}; default: {settings['default']}"
     parser.add_argument(name, help=text, **settings, **({"metavar": metavar} if metavar else {}))
 
 
@@ -80,8 +85,7 @@ def add_count(parser: Any, option: str, text: str, *, lowest: int = 1, default: 
             raise argparse.ArgumentTypeError(f"{text!r} is not an integer >= {lowest}")
         return int(text)
 
-    more = "" if default is None else f"; default: {default}"
-    add(parser, option, text + more, type=count, default=default)
+    add(parser, option, text, type=count, default=default)
 
 
 class _Names(argparse.Action):
@@ -102,8 +106,8 @@ def add_names(parser: Any, option: str, default: Sequence[str]) -> None:
 
 
 def add_relevance_level(parser: Any) -> None:
-    text = "label from which a document is relevant, for binary measures and rankers; default: 1"
-    add(parser, "--relevance-level L", text, type=float, default=1.0)
+    text = "label from which a document is relevant, for binary measures and rankers"
+    add(parser, "--relevance-level L", text, type=float, default="1")
 
 
 #: What measures leave open, for rows, and for runs as in trec_eval.
@@ -148,9 +152,9 @@ def add_complete(parser: Any) -> None:
 def add_tests(parser: Any) -> None:
     """Add the options of tests and reports."""
     add(parser, "--baseline NAME", "system that all others are compared with; default: the first")
-    text = "test every system against the baseline, or all pairs; default: baseline"
+    text = "test every system against the baseline, or all pairs"
     add(parser, "--pairs", text, choices=PAIRS, default="baseline")
-    text = "paired test of the differences, corrected by Holm's method; default: t"
+    text = "paired test of the differences, corrected by Holm's method"
     add(parser, "--test", text, choices=TESTS, default="t")
     text = (
         "write the comparison in the format of the suffix: .html, a page with plots (needs "
@@ -181,13 +185,10 @@ def add_columns(parser: Any) -> Any:
     """Add the names of the columns of a table."""
     parser.set_defaults(features=None, drop=[], columns={})
     group = parser.add_argument_group("reading")
-    for name, default, content in (
-        ("qid", "qid", "queries"),
-        ("label", "label", "labels"),
-        ("doc", "docid", "names of documents"),
-    ):
-        text = f"column of a table with the {content}; default: {default}"
-        add(group, f"--{name}-column NAME", text, default=default)
+    add(group, "--qid-column NAME", "column of a table with the queries", default="qid")
+    add(group, "--label-column NAME", "column of a table with the labels", default="label")
+    text = "column of a table with the names of documents"
+    add(group, "--doc-column NAME", text, default="docid")
     text = "what separates the fields of a table in text, such as ';' or '\\t'; default: told by "
     add(group, "--sep SEP", f"{text}the suffix and the header")
     text = "encoding of a table in text, such as cp1252; default: UTF-8, or UTF-16 if it says so"
@@ -224,5 +225,5 @@ def add_reading(parser: Any, features: str | None = None) -> None:
     if features is not None:
         add_features(group, kinds=features == "of any kind")
     add_count(group, "--chunk-rows N", "read chunks of about N rows, which end where a query ends")
-    text = "type of features in LETOR lines and in chunks, float32 to save memory; default: float64"
+    text = "type of features in LETOR lines and in chunks, float32 to save memory"
     add(group, "--dtype", text, choices=["float32", "float64"], default="float64")

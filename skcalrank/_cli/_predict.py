@@ -35,7 +35,7 @@ def add_options(parser: Any) -> None:
         "one score per line; or the order within each query, as a TREC run 'qid Q0 document rank "
         "score tag' or as CSV with columns of the query, the document, score and rank; documents "
         "are named by the comment '# docid = NAME' of a LETOR line or by a column of a table, else "
-        "by the number of the row; default: scores"
+        "by the number of the row"
     )
     options.add(parser, "--format", text, choices=["scores", "trec", "csv"], default="scores")
     text = "write only the best K documents of each query, in trec and csv"
@@ -45,14 +45,13 @@ def add_options(parser: Any) -> None:
     text = (
         "what documents below the threshold of --cutoff take away, on average over queries like "
         "those of its file: parts of the relevant documents, of the DCG, the first relevant one, "
-        "or the best one; default: recall"
+        "or the best one"
     )
     options.add(parser, "--loss", text, choices=LOSSES, default="recall")
-    text = "largest mean loss that --cutoff promises; default: 0.1"
+    text = "largest mean loss that --cutoff promises"
     options.add(parser, "--alpha A", text, type=float, default=0.1)
     options.add_relevance_level(parser)
-    text = "name of a run, one word; default: skcalrank"
-    options.add(parser, "--tag TAG", text, type=_word, default="skcalrank")
+    options.add(parser, "--tag TAG", "name of a run, one word", type=_word, default="skcalrank")
     options.add_reading(parser)
 
 
