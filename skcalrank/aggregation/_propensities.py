@@ -13,7 +13,7 @@ from sklearn.isotonic import isotonic_regression
 
 from ..columns import arrays
 from ..columns.types import Array, Floats, Ints, Matrix
-from ..data import check, warn
+from ..data import Queries, check, warn
 from ..judgments import (
     ClickCounts,
     ClickSessions,
@@ -270,24 +270,13 @@ class Counts(NamedTuple):
 
     def warn_of_predictable(self, shown: Ints) -> None:
         """Warn if a linear function of X predicts the positions within queries."""
-        weight = _sums(self.impressions, 1)
-        place, squares = self.impressions @ shown, self.impressions @ shown**2.0
-        n_queries = self.query.max() + 1
-        of_query = np.bincount(self.query, weight, n_queries)
-
-        def means(values: Floats) -> Floats:
-            return arrays.safe_divide(np.bincount(self.query, values, n_queries), of_query)
-
-        def centered(values: Floats) -> Floats:
-            return values - weight * means(values)[self.query]
-
-        X = np.column_stack([centered(column * weight) for column in self.X[:, :-1].T])
-        rows = weight > 0
-        X = X[rows] / np.sqrt(weight[rows, None])
-        y = centered(place)[rows] / np.sqrt(weight[rows])
-        total = squares.sum() - means(place) ** 2 @ of_query
+        queries, weight = Queries.from_qid(self.query), _sums(self.impressions, 1)
+        place, root = arrays.safe_divide(self.impressions @ shown, weight), np.sqrt(weight)
+        total = (self.impressions @ shown**2.0).sum() - weight @ queries.levels(place, weight) ** 2
+        X = root[:, None] * queries.centered(self.X[:, :-1], weight)
+        y = root * queries.centered(place, weight)
         fit = X @ np.linalg.lstsq(X, y, rcond=None)[0]
-        n, free = weight.sum() - n_queries, np.linalg.matrix_rank(X)
+        n, free = weight.sum() - queries.n_queries, np.linalg.matrix_rank(X)
         if total <= 0 or n <= free:
             return
         r2 = 1 - (total - fit @ fit) / total * n / (n - free)

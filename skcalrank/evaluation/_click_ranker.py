@@ -150,20 +150,14 @@ def scores_by(ranker: Any, X: Matrix, qid: ArrayLike) -> Floats:
 
 def _explained(scores: Floats, counts: Any, queries: Any, folds: Ints) -> Floats:
     """Return the criterion of each query; folds are of whole queries."""
-    e, codes, n = counts.examinations, queries.codes, queries.n_queries
-
-    def centered(values: Floats) -> Floats:
-        sums, weights = (np.bincount(codes, of, n) for of in (e * values, e))
-        return values - (sums / np.maximum(weights, 1e-300))[codes]
-
-    relevance, scores = centered(counts.relevance), centered(scores)
+    e = counts.examinations
+    relevance, scores = (queries.centered(of, e) for of in (counts.relevance, scores))
     product, square = np.bincount(folds, e * relevance * scores), e * scores**2
     of_fold = np.bincount(folds, square)
     scale = (product.sum() - product) / np.maximum(of_fold.sum() - of_fold, 1e-300)
     scale = np.maximum(scale, 0.0)[folds]
     gained = e * (2 * scale * relevance * scores) - scale**2 * square
-    out: Any = np.bincount(codes, gained, n)
-    return out
+    return queries.sum(queries.group(gained))
 
 
 @dataclass(frozen=True)
