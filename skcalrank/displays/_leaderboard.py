@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..columns.types import Axes, Floats, Self
-from ._base import IntervalDisplay, literal
+from ._base import IntervalDisplay, literal, spanned
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -99,15 +99,12 @@ class LeaderboardDisplay(IntervalDisplay):
         """
         cls._check_support("from_leaderboard")
         of, is_scored = leaderboard.columns, ~np.isnan(leaderboard.scores)
-        sets = [
-            f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
-            for low, high in zip(of["rank_low"][is_scored], of["rank_high"][is_scored])
-        ]
+        ends = zip(of["rank_low"][is_scored], of["rank_high"][is_scored])
         level = f"{100 * leaderboard.confidence_level:g} %"
         display = cls(
             items=of["item"][is_scored].tolist(),
             **{name: of[name][is_scored] for name in ("score", "low", "high")},
-            rank_sets=None if leaderboard.above is None else sets,
+            rank_sets=None if leaderboard.above is None else list(map(spanned, ends)),
             score_name="mean" if leaderboard.scale == "mean" else f"score ({leaderboard.scale})",
             interval_name=f"{level} interval, {leaderboard.sample}",
         )

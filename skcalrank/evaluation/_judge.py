@@ -117,7 +117,8 @@ class JudgedTarget:
         sums: Any = {name: m for name, m in scaled.items() if known and m.sums_documents}
         lists = {name: m for name, m in scaled.items() if name not in sums}
         self._refuse_parts(next(iter(lists), None))
-        rows, queries = self._human_rows()
+        of_people = self.is_human
+        rows, queries = self.judge.queries.repeat(of_people), self.judge.queries.some(of_people)
         people = CheckedTarget(self.people[rows], queries, (queries.n_rows,))
         there = [values[rows] for values in scores]
         human = people.values(lists, there, policies)
@@ -137,12 +138,7 @@ class JudgedTarget:
             np.array([[of[name] for name in measures] for of in table])
             for table in (human, alone, judge)
         )
-        return JudgedValues(*tables, self.is_human)  # type: ignore[call-arg]
-
-    def _human_rows(self) -> tuple[Bools, Queries]:
-        """Return which rows are of queries of people, and these queries."""
-        queries, kept = self.judge.queries, self.is_human
-        return queries.repeat(kept), queries.some(kept)
+        return JudgedValues(*tables, of_people)  # type: ignore[call-arg]
 
     def _sum_targets(self, measure: Any, rows: Bools, queries: Queries) -> tuple[Floats, Floats]:
         """Return targets of the documents of people's queries, with the judge's and without.
