@@ -11,7 +11,7 @@ from ..columns.arrays import num_samples
 from ..columns.types import Array, ArrayLike, Estimator, Floats, Ints, Matrix
 from ..data import MissingQidError, check
 from ._explanation import Explanation
-from ._parts import Explained, adds_parts, dense, parts_of, reads_queries
+from ._parts import Explained, adds_parts, dense, parts_of
 
 # Of the document that is explained, and of what it is compared with.
 _Names = tuple[str, str]
@@ -154,7 +154,7 @@ def _other(values: Floats, against: str) -> Floats:
 
 def _of_parts(explained: Explained, rows: Ints, first: int, said: _Names) -> Explanation:
     whole, codes, ranker = np.unique(rows), None, explained.ranker
-    if reads_queries(ranker):
+    if getattr(ranker, "_explains_queries", False):
         codes = explained.queries.codes
         whole = np.flatnonzero(codes == codes[first])
         codes = None if explained.qid is None else codes[whole]

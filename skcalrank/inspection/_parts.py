@@ -140,11 +140,6 @@ def adds_parts(ranker: Any, of_documents: bool = True) -> bool:
     return False
 
 
-def reads_queries(ranker: Any) -> bool:
-    """Return whether the contributions of a ranker are those within a query."""
-    return getattr(ranker, "_explains_queries", False)
-
-
 def parts_of(ranker: Any, X: Any, scores: Any, codes: Ints | None = None) -> Floats:
     """Return what each feature adds to the scores of rows, up to a constant of each query.
 

@@ -15,6 +15,6 @@ else:  # names for use inside the package
     from ._clicks import ClickSessions, refuse_clicks_alone, warn_of_cut_lists
     from ._multilabel import MultiLabelTarget
     from ._position_model import PositionModel, check_probabilities
-    from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget, check_preference_weights
+    from ._preferences import PREFERENCE_WEIGHTS, PreferenceTarget
     from ._ranked_items import RankedItems
     from ._votes import Votes, finite_numbers

@@ -342,7 +342,7 @@ class PreferenceTarget(Judgments):
         -------
         target : PreferenceTarget
         """
-        check_preference_weights(weights)
+        check.option("weights", weights, PREFERENCE_WEIGHTS)
         qid = check.carried_qid(y, qid)
         index = check.index_of(qid, y)
         grouped, queries = check.target(y, qid)
@@ -648,11 +648,6 @@ class PreferenceTarget(Judgments):
         whole, ptr = self.adjacency(), self.queries().ptr
         for start, stop in pairwise(ptr):
             yield whole[start:stop, start:stop].toarray()
-
-
-def check_preference_weights(weights: str) -> None:
-    """Raise ValueError unless `weights` is one of PREFERENCE_WEIGHTS."""
-    check.option("weights", weights, PREFERENCE_WEIGHTS)
 
 
 def is_acyclic(winner: Ints, loser: Ints) -> bool:

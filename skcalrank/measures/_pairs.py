@@ -8,7 +8,7 @@ import numpy as np
 from ..columns import arrays
 from ..columns.types import Array, Bools, Floats, Ints
 from ..data import Queries, Ranked, check
-from ..judgments import check_preference_weights
+from ..judgments import PREFERENCE_WEIGHTS
 from ._base import Measure, PairMeasure
 from ._inversions import disagreement
 from ._positional import mean_positions, mid_ranks
@@ -65,7 +65,7 @@ class PairwiseDisagreement(PairMeasure):
     normalize: bool = False
 
     def __post_init__(self) -> None:
-        check_preference_weights(self.weights)
+        check.option("weights", self.weights, PREFERENCE_WEIGHTS)
         if not isinstance(self.normalize, (bool, np.bool_)):
             raise ValueError(f"normalize must be True or False, got {self.normalize!r}.")
 
