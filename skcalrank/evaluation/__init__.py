@@ -12,12 +12,12 @@ from ._comparison_tables import names_and_marks, of_systems, p_text
 from ._cross import cross_compare
 from ._evaluate_run import JUDGED_MEASURES, RunValues, evaluate_run, run_measures, trec_name
 from ._leaderboard import Leaderboard, ScoreDifference, leaderboard, rank_sets
-from ._names import name_of
 from ._offline import OfflineEstimate, Safety, Sensitivity, offline_evaluate
 from ._options import EMPTY_OF_MEANS, Policies, make_measure
 from ._rank_frame import rank_frame, top_rows
 from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run, to_qrels, to_run
+from ._run_kinds import name_of
 from ._run_sources import JudgedRun, Qrels, Run
 from ._statistics import PAIRS, TESTS, Methods
 from ._table import Cell, Table

@@ -7,9 +7,8 @@ import numpy as np
 from ..columns import arrays
 from ..columns.types import ArrayLike, Floats, Ints
 from ..data import check, qid_array
-from ._names import name_of
 from ._rank_frame import top_rows
-from ._run_kinds import QRELS, RUN
+from ._run_kinds import QRELS, RUN, name_of
 from ._run_sources import Qrels, Run, Scores, collected, loaded
 
 

@@ -15,8 +15,7 @@ from ..data import Block, Queries, Ranked, in_memory, warn
 from ..datasets import Columns, table_format
 from ..measures import Measure, warn_unless_grades
 from ..metrics import MeasuredLabels, fill_undefined
-from ._names import names_of
-from ._run_kinds import QRELS, RUN, Kind, Row, entry, number
+from ._run_kinds import QRELS, RUN, Kind, Row, entry, names_of, number
 from ._run_texts import json_of, rows_of_text
 
 #: Values by query and document.
