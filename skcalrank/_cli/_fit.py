@@ -50,12 +50,6 @@ def add_options(parser: Any) -> None:
         "fit the surrogate to pairs, and rank by this prediction map: for the ranker map "
         f"{', '.join(preds_for('map'))}; for pd and kendall {', '.join(preds_for('disagreement'))}",
     )
-    add_calibrate(parser)
-    options.add_reading(parser, "of any kind")
-    options.add_n_features(parser)
-
-
-def add_calibrate(parser: Any) -> None:
     text = (
         "give the scores a unit, and keep their order: the probability that a document is relevant "
         "(relevant, the default of this option), its expected label (grade) or gain (gain), or its "
@@ -63,6 +57,8 @@ def add_calibrate(parser: Any) -> None:
     )
     units = ["relevant", "grade", "gain", *LOSSES]
     options.add(parser, "--calibrate UNIT", text, nargs="?", const="relevant", choices=units)
+    options.add_reading(parser, "of any kind")
+    options.add_n_features(parser)
 
 
 def run(args: Namespace) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..columns import arrays
-from ..columns.types import Array, Floats, Ints
+from ..columns.types import Floats, Ints
 from ..data import OneQueryWarning, Queries, factorized, is_settled
 from ..judgments import ClickSessions, PreferenceTarget
 from ._tally import Tally
@@ -77,7 +77,9 @@ class PairJudgments(Judgments):
         place = queries.ungroup(np.arange(n))
         winner, loser = place[y.winner], place[y.loser]
         query = queries.repeat(np.arange(queries.n_queries))[winner]
-        order, begin = _by_judgment(query, y.judgment)
+        judgment = factorized(y.judgment)[0] if y.judgment.dtype == object else y.judgment
+        order = np.lexsort((judgment, query))
+        begin = arrays.run_starts(query[order], judgment[order])
         winner, loser = winner[order], loser[order]
         forward = winner < loser
         first = np.where(forward, winner, loser)
@@ -235,11 +237,3 @@ def _smallest_keys(counts: Ints, order: int, rng: np.random.RandomState) -> Ints
     for bucket in things.buckets:
         out[bucket.ids] = np.argpartition(bucket.pad(keys, np.inf), order - 1, axis=1)[:, :order]
     return out
-
-
-def _by_judgment(query: Ints, judgment: Array) -> tuple[Ints, Ints]:
-    """Return the order of preferences by query and judgment, and where judgments begin."""
-    if judgment.dtype == object:
-        judgment, _ = factorized(judgment)
-    order = np.lexsort((judgment, query))
-    return order, arrays.run_starts(query[order], judgment[order])
