@@ -227,11 +227,6 @@ class ClickCounts(ClickTarget):
         return self.shown_rows, self.position, self.impressions, self.clicks
 
     @property
-    def is_silent(self) -> bool:
-        """Whether there is no click."""
-        return not self.clicks.any()
-
-    @property
     def n_judgments(self) -> Ints:
         """Number of impressions of each query, of shape (n_queries,)."""
         queries = self.queries()

@@ -36,6 +36,11 @@ class ClickTarget(Judgments):
     def __len__(self) -> int:
         return len(self.qid)
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether there is no click."""
+        return not self.clicks.any()  # type: ignore[attr-defined]
+
     def _never_shown(self) -> str:
         """Return how many rows were never shown, for a representation."""
         never = len(self) - len(np.unique(self.shown_rows))
@@ -343,11 +348,6 @@ class ClickSessions(ClickTarget):
     def n_sessions(self) -> int:
         """Number of sessions."""
         return len(self.last_click)
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether no session has a click."""
-        return not self.clicked.any()
 
     @property
     def n_judgments(self) -> Ints:
