@@ -377,9 +377,7 @@ def _order_effect(
     model: Regression, law: Law, curvature: Curvature, clusters: Scores, freedom: float
 ) -> tuple[float, float]:
     """Return the score of an order effect that was left out, and the p-value of its test."""
-    weight = model.weight * law.variance
-    ties = [model.weight @ law.covariance] if model.has_ties else []
-    along = np.concatenate([model.between_items(weight), weight @ model.covariates, ties])
+    along = model.sums(law.variance, law.covariance)
     of_clusters = clusters.order - clusters.times(curvature.solve(along))
     total, size = model.weight @ law.residual, of_clusters @ of_clusters
     if size <= _NO_SPREAD * (clusters.order @ clusters.order):

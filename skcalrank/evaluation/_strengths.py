@@ -149,17 +149,17 @@ class Regression:
         """Return the moments of the rows at scores and coefficients."""
         return self.law(self.linear(theta), theta[len(self.group) + self.covariates.shape[1] :])
 
-    def gradient(self, law: Law) -> Floats:
-        residual = self.weight * law.residual
-        of_ties = [self.weight @ law.tie_residual] if self.has_ties else []
-        return np.concatenate([self.between_items(residual), residual @ self.covariates, of_ties])
+    def sums(self, of_result: Floats, of_tie: Any) -> Floats:
+        """Return weighted sums for the scores, the coefficients and the logarithm of nu."""
+        values = self.weight * of_result
+        of_ties = [self.weight @ of_tie] if self.has_ties else []
+        return np.concatenate([self.between_items(values), values @ self.covariates, of_ties])
 
     def curvature(self, law: Law) -> Curvature:
         """Return the curvature in the scores, the coefficients and the logarithm of nu."""
         weight, n = self.weight * law.variance, len(self.group)
         columns = [weight * column for column in self.covariates.T]
-        k = len(columns)
-        corner = np.array([column @ self.covariates for column in columns]).reshape(k, k)
+        corner = weight * self.covariates.T @ self.covariates
         if self.has_ties:
             columns.append(self.weight * law.covariance)
             beside = columns[-1] @ self.covariates
@@ -199,7 +199,7 @@ class Regression:
             if not number:
                 self._check_identified(curvature)
             try:
-                step = curvature.solve(self.gradient(law))
+                step = curvature.solve(self.sums(law.residual, law.tie_residual))
             except linalg.LinAlgError as error:
                 if not k:
                     raise
@@ -262,32 +262,25 @@ class Regression:
         """
         n, m = len(self.first), len(self.group)
         each = self.weight / self.count  # weight of one vote, of which a cluster has all or one
-        cluster, total = self.cluster, self.n_clusters()
+        total = self.n_clusters()
         times = each * np.sqrt(self.count * total / (total - 1))
         residual, share = times * law.residual, each * law.variance
-        rows = np.arange(n) if cluster is None else cluster
+        rows = np.arange(n) if self.cluster is None else self.cluster
         n_clusters = int(rows.max()) + 1
         # Two sums at once: the real parts are scores, the imaginary ones curvatures.
         values = residual + 1j * share
         places = np.tile(rows, 2), np.concatenate([self.first, self.second])
         both = csr_matrix((np.concatenate([values, -values.conj()]), places), shape=(n_clusters, m))
-        columns = [column * residual for column in self.covariates.T]
-        shares = [column**2 * share for column in self.covariates.T]
+        columns = [column * residual + 1j * column**2 * share for column in self.covariates.T]
         if self.has_ties:
-            columns.append(times * law.tie_residual)
-            shares.append(each * law.tie_variance)
-        columns.append(residual)
-        shares.append(share)
-        if cluster is not None:
-            columns, shares = (
-                [np.bincount(cluster, column, n_clusters) for column in some]
-                for some in (columns, shares)
-            )
+            columns.append(times * law.tie_residual + 1j * each * law.tie_variance)
+        of_clusters = csr_matrix((np.ones(n), (rows, np.arange(n))), shape=(n_clusters, n))
+        sums = of_clusters @ np.column_stack([*columns, values])
         whole = np.where(curvature.diagonal > 0, curvature.diagonal, 1.0)
         of_items = _corrected(both.data.real, both.data.imag / whole[both.indices])
         items = csr_matrix((of_items, both.indices, both.indptr), shape=both.shape)
         whole = np.append(whole[m:], share @ self.count)
-        others = _corrected(np.column_stack(columns), np.column_stack(shares) / whole)
+        others = _corrected(sums.real, sums.imag / whole)
         return Scores(items, others[:, :-1], others[:, -1])
 
     def weights_of_items(self) -> Floats:
