@@ -95,12 +95,10 @@ def cascade(sessions: ClickSessions) -> CascadeEstimate:
     queries = sessions.queries()
     total = queries.sum(queries.group(examinations))
     share = arrays.safe_divide(queries.sum(queries.group(clicks)), total)
-    p = queries.ungroup(queries.repeat(share))
-    seen = examinations > 0
-    p[seen] = clicks[seen] / examinations[seen]
-    error = np.full(len(sessions), np.nan)
+    of_query = queries.ungroup(queries.repeat(share))
+    p = np.where(examinations > 0, arrays.safe_divide(clicks, examinations), of_query)
     near = (clicks + _MORE_CLICKS) / (examinations + _MORE_EXAMINATIONS)
-    error[seen] = np.sqrt(near * (1 - near))[seen] / np.sqrt(examinations[seen])
+    error = arrays.safe_divide(np.sqrt(near * (1 - near)), np.sqrt(examinations), np.nan)
     return CascadeEstimate(p, clicks, examinations, error)
 
 

@@ -1,6 +1,6 @@
 """Kemeny's rule: the order that contradicts votes least."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,10 +151,8 @@ def _of_votes(votes: Iterable[Iterable[Any]], weights: ArrayLike | None) -> tupl
     """Return the names of the candidates, and the weight of each preference over all votes."""
     groups = [_groups(vote, number) for number, vote in enumerate(votes)]
     weight = _checked(weights, len(groups))
-    column_of: dict[Hashable, int] = {}
-    for vote in groups:
-        for name in (name for group in vote for name in group):
-            column_of.setdefault(name, len(column_of))
+    names = dict.fromkeys(name for vote in groups for group in vote for name in group)
+    column_of = {name: column for column, name in enumerate(names)}
     if not column_of:
         raise ValueError("orders must hold at least one vote that names a candidate, got none.")
     place = np.full((len(groups), len(column_of)), np.nan)

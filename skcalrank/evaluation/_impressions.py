@@ -92,13 +92,11 @@ class ClickLogEstimate:
             raise ValueError(f"prior must have shape ({n_rows},), got {assumed.shape}.")
         assumed = np.broadcast_to(assumed, n_rows)
         shown, examinations = np.bincount(rows, minlength=n_rows), total(slope)
-        if estimator in ("ips", "snips"):
-            factor = 1 / (slope * shown[rows])
-        else:
-            factor = 1 / np.maximum(examinations, clip)[rows]
+        is_mean = estimator in ("ips", "snips")
+        factor = 1 / (slope * shown[rows] if is_mean else np.maximum(examinations, clip)[rows])
         clicks = sessions.clicked - offset
         relevance = assumed + total(factor * (clicks - slope * assumed[rows]))
-        if estimator in ("ips", "snips"):
+        if is_mean:
             bend = -factor * sessions.clicked
         else:
             divides = examinations >= clip
