@@ -82,8 +82,7 @@ class Tally:
         """Return the maximum over the pairs of each query, 0 for a query without pairs."""
         out = np.zeros(self.queries.n_queries)
         some = np.diff(self.pair_ptr) > 0
-        if some.any():
-            out[some] = np.maximum.reduceat(of_pairs, self.pair_ptr[:-1][some])
+        out[some] = np.maximum.reduceat(of_pairs, self.pair_ptr[:-1][some])
         return out
 
     def in_rows(self, scores: Floats, sizes: Floats | None = None) -> Floats:
@@ -147,11 +146,8 @@ class Tally:
         With the connection "weak", documents that have been compared are connected. With "strong",
         there is a chain of wins from each document of a component to every other one.
         """
-        win, lose = self.wins > 0, self.losses > 0
-        winner = np.concatenate([self.first[win], self.second[lose]])
-        loser = np.concatenate([self.second[win], self.first[lose]])
-        n = self.queries.n_rows
-        graph = csr_matrix((np.ones(len(winner), dtype=np.int8), (winner, loser)), shape=(n, n))
+        # Sums of sparse matrices have no zeros.
+        graph = self.upper(self.wins) + self.upper(self.losses).T
         labels = connected_components(graph, connection=connection)[1]
         return labels, self.queries.max(labels) > -self.queries.max(-labels)
 

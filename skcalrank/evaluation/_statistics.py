@@ -227,9 +227,7 @@ class Moments:
         n = defined.sum(1)
         mean = arrays.safe_divide(np.where(defined, columns, 0.0).sum(1), n, np.nan)
         residuals = np.where(defined, columns - mean[:, None], 0.0)
-        spread = np.sqrt(
-            arrays.safe_divide((residuals**2).sum(1), np.maximum(n - 1.0, 0.0), np.nan)
-        )
+        spread = np.sqrt(arrays.safe_divide((residuals**2).sum(1), np.maximum(n - 1, 0), np.nan))
         largest = np.abs(np.where(defined, columns, 0.0)).max(1, initial=0.0)
         spread = np.where(spread <= _NO_SPREAD * largest, 0.0, spread)
         return cls(n, mean, spread, _size(n, shares))

@@ -308,9 +308,7 @@ def mean_of_queries(
     if not len(values):
         return undefined_mean(measure, weight is not None)
     scale = arrays.scale_of(np.abs(values).max(initial=0.0))
-    if weight is None:
-        return float(scale * (values / scale).mean())
-    return float(scale * ((values / scale) @ weight / weight.sum()))
+    return float(scale * np.average(values / scale, weights=weight))
 
 
 def _check_reads(measure: Measure, target: PreferenceTarget) -> None:
