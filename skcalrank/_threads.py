@@ -10,7 +10,7 @@ long. ``threadpool_limits`` is not enough where calls overlap, see `_Blas`.
 
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from functools import cache, partial
 from threading import Condition, RLock
@@ -65,11 +65,7 @@ def each(
     calls together add as many threads as BLAS would use.
     """
     n_items = len(items) if isinstance(items, Sized) else np.inf
-    if most < 2:
-        for item in items:
-            merge(work(item))
-        return
-    with _BLAS.single(min(n_items, most) - 1) as n_more:
+    with nullcontext(0) if most < 2 else _BLAS.single(min(n_items, most) - 1) as n_more:
         items = iter(items)
         if n_more and not long and _MANY <= n_items < np.inf:
             start = perf_counter()
@@ -82,14 +78,9 @@ def each(
             merge(work(item))
 
 
-@contextmanager
-def one_blas_thread(n_cells: int) -> Iterator[None]:
+def one_blas_thread(n_cells: int) -> AbstractContextManager[int]:
     """Limit BLAS to one thread for a matrix that is so small that more threads are slower."""
-    if n_cells > _SMALL:
-        yield
-    else:
-        with _BLAS.single(0):
-            yield
+    return nullcontext(0) if n_cells > _SMALL else _BLAS.single(0)
 
 
 def as_here(call: Callable[[], Result]) -> Callable[[], Result]:
