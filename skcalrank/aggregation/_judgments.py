@@ -44,10 +44,8 @@ class Judgments(ABC):
         return self._with(ids, *arrays.ranges(self.ptr, ids))
 
     def draw(self, order: int, rng: np.random.RandomState) -> np.ndarray:
-        """Draw a random subset of `order` judgments of each query, or all if there are fewer."""
-        few, many = np.flatnonzero(self.counts <= order), np.flatnonzero(self.counts > order)
-        drawn = self.ptr[many][:, None] + random_subsets(self.counts[many], order, rng)
-        return np.append(arrays.ranges(self.ptr, few)[0], drawn)
+        """Draw a random subset of `order` judgments of each query, of which there are as many."""
+        return (self.ptr[:-1, None] + random_subsets(self.counts, order, rng)).ravel()
 
     def sample(self, ids: np.ndarray, order: int, rng: np.random.RandomState) -> Judgments:
         """Select queries with a random subset of `order` of their judgments, of which are more."""
