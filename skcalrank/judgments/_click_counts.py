@@ -8,7 +8,7 @@ import numpy as np
 from ..columns import arrays, index_of, row_order, tables
 from ..columns.types import Array, ArrayLike, Ints, Self
 from ..data import check_own_qid
-from ._click_log import ClickLog, identifiers, refuse_twins, tell_lost
+from ._click_log import ClickLog, identifiers, refuse_repeated, refuse_twins, tell_lost
 from ._clicks import ClickSessions, ClickTarget, warn_of_clicks_alone
 
 # Counts are summed up once so many of them wait.
@@ -260,20 +260,13 @@ class _Places:
     def __init__(self, rows: Any, query: str, document: str) -> None:
         self.grows = rows is None
         self.lost: dict[tuple[Any, Any], None] = {}
-        columns = (
-            () if self.grows else (identifiers(rows, name, "rows") for name in (query, document))
-        )
+        columns = [identifiers(rows, name, "rows") for name in (query, document) if not self.grows]
+        if columns:
+            refuse_repeated(*columns)
         pairs = list(zip(*(column.values() for column in columns)))
         self.names: list[tuple[str, dict[str, Any]]] = [(query, {}), (document, {})]
         self._check_names(*zip(*pairs))
         self.row = {pair: row for row, pair in enumerate(pairs)}
-        if len(self.row) < len(pairs):
-            again = next(row for row, pair in enumerate(pairs) if self.row[pair] != row)
-            q, d = pairs[again]
-            raise ValueError(
-                f"rows must hold a document of a query once, got document {d!r} of query {q!r} in "
-                f"rows {again} and {self.row[pairs[again]]}."
-            )
 
     def of(self, log: ClickLog) -> Ints:
         """Return the row of each distinct query and document of a part, -1 if none has them."""

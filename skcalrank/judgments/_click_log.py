@@ -291,11 +291,8 @@ def _clicked(frame: Any, column: str) -> Bools:
     return np.asarray(values != 0)
 
 
-def _rows_of(q: tables.Coded, d: tables.Coded, of_q: tables.Coded, of_d: tables.Coded) -> Ints:
-    """Return the row of each query and document of the log, -1 if none has them.
-
-    `of_q` and `of_d` are the query and the document of each row.
-    """
+def refuse_repeated(of_q: tables.Coded, of_d: tables.Coded) -> None:
+    """Raise if two rows hold the same document of a query."""
     number, first = _distinct(of_q, of_d)
     if len(first) < len(number):
         row = int(np.argmax(np.bincount(number)[number] > 1))
@@ -304,6 +301,14 @@ def _rows_of(q: tables.Coded, d: tables.Coded, of_q: tables.Coded, of_d: tables.
             f"rows must hold a document of a query once, got document {_name(of_d, row)} of query "
             f"{_name(of_q, row)} in rows {row} and {again}."
         )
+
+
+def _rows_of(q: tables.Coded, d: tables.Coded, of_q: tables.Coded, of_d: tables.Coded) -> Ints:
+    """Return the row of each query and document of the log, -1 if none has them.
+
+    `of_q` and `of_d` are the query and the document of each row.
+    """
+    refuse_repeated(of_q, of_d)
     n_shown = len(q.codes)
     of_log = zip((q, d), (_renamed(of_q, q), _renamed(of_d, d)))
     both = [ids._replace(codes=np.append(ids.codes, codes)) for ids, codes in of_log]
