@@ -107,7 +107,6 @@ class LeaderboardDisplay(IntervalDisplay):
             rank_sets=None if leaderboard.above is None else list(map(spanned, ends)),
             score_name="mean" if leaderboard.scale == "mean" else f"score ({leaderboard.scale})",
             interval_name=f"{level} interval, {leaderboard.sample}",
+            name=name,
         )
-        return display.plot(
-            ax, name=name, point_kwargs=point_kwargs, interval_kwargs=interval_kwargs
-        )
+        return display.plot(ax, point_kwargs=point_kwargs, interval_kwargs=interval_kwargs)

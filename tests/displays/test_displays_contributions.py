@@ -93,6 +93,14 @@ def test_numbers_are_in_the_unit_of_the_largest(scale):
     assert display.ax_.get_xlabel() == unit
 
 
+@pytest.mark.parametrize("style", [{"size": 7, "ha": "left"}, {"fontsize": 7, "ha": "left"}])
+def test_numbers_of_cells_have_the_style_of_the_user(style):
+    explanation = ScoreExplanation(np.array(["a"]), np.array([[1.0], [-1.0]]), np.zeros(2))
+    display = TopContributionsDisplay.from_explanation(explanation, text_kwargs=style)
+    numbers = [(text.get_fontsize(), text.get_ha()) for text in display.texts_]
+    assert numbers == [(7, "left")] * 2
+
+
 @pytest.mark.parametrize("scale", [1.0, 9.99e-7])
 def test_numbers_of_cells_do_not_meet(scale):
     parts = -scale * np.random.default_rng(0).uniform(0.5, 1, (10, 14))
