@@ -19,6 +19,7 @@ from ..evaluation import (
     ABOUT_JUDGED,
     Cell,
     Comparison,
+    Moments,
     Table,
     are_corrected,
     names_and_marks,
@@ -258,10 +259,8 @@ def _table(compared: Compared) -> str:
 
 def summary(values: Floats) -> tuple[float, float]:
     """Return mean and standard error over the queries that count; NaN where there are too few."""
-    values = values[~np.isnan(values)]
-    n = len(values)
-    mean = values.mean() if n else np.nan
-    return mean, values.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    moments = Moments.of(values[None])
+    return moments.mean[0], moments.error(0.0)[0]
 
 
 def _estimate(mean: float, error: float) -> str:

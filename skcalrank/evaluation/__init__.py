@@ -19,7 +19,7 @@ from ._regression_means import RegressionMeans
 from ._run_files import load_qrels, load_run, to_qrels, to_run
 from ._run_kinds import name_of
 from ._run_sources import JudgedRun, Qrels, Run
-from ._statistics import PAIRS, TESTS, Methods
+from ._statistics import PAIRS, TESTS, Methods, Moments
 from ._table import Cell, Table
 
 __all__ = [
