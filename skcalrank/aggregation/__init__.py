@@ -19,10 +19,9 @@ from ._bradley_terry import bradley_terry
 from ._click_structures import cascade, position_based
 from ._click_structures import settled as settled
 from ._counting import borda, log_odds, mean_adjacency, mean_log_odds, win_rate
-from ._eigenvector import principal_eigenvector
+from ._iterative import principal_eigenvector, thurstone_mosteller
 from ._judgments import judgments_of
 from ._kemeny import Consensus, kemeny
-from ._least_squares import thurstone_mosteller
 from ._propensities import PropensityEstimate, fit_propensities
 from ._subsets import evidence_of, is_of_clicks, mean_over_subsets, structure_scores
 
