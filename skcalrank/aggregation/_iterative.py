@@ -11,8 +11,6 @@ from ..judgments import PreferenceTarget
 from ._judgments import tally_of
 from ._tally import Tally, check_iteration
 
-LINKS = ("logit", "probit", "linear")
-
 
 def thurstone_mosteller(
     y: PreferenceTarget,
@@ -69,7 +67,7 @@ def thurstone_mosteller(
     >>> thurstone_mosteller(y).round(2)
     array([-0.03, -0.54,  0.56])
     """
-    check.option("link", link, LINKS)
+    check.option("link", link, ("logit", "probit", "linear"))
     check_iteration(tol, max_iter)
     tally = tally_of(y, "thurstone_mosteller")
     asked = _differences(tally, link, c, conditional)
