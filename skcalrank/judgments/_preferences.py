@@ -148,7 +148,8 @@ class PreferenceTarget(Judgments):
                 "Preferences must be between rows of one query, got row "
                 f"{w} of query {plain(qid[w])!r} over row {l} of query {plain(qid[l])!r}."
             )
-        return cls(winner, loser, weight, judgment, len(qid), qid)._checked(require_dag, index)
+        out = cls(winner, loser, weight, judgment, len(qid), qid)
+        return out._checked(require_dag, index)
 
     @classmethod
     def from_choices(
