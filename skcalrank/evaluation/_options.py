@@ -87,7 +87,7 @@ def make_measure(
 ) -> Measure:
     """Return a measure; one that is given by name gets those of these options that it has."""
     known = get_measure(measure)
-    if isinstance(measure, Measure):
+    if not isinstance(measure, str):
         return known
     options: dict[str, Any] = {"relevance_level": relevance_level} if known.is_binary else {}
     if gain is not None and known.has_gain:
