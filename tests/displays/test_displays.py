@@ -213,6 +213,11 @@ def test_a_name_is_kept_until_plot_gets_another(cls):
         assert any(text.startswith(shown) for text in [ax.get_title(), *texts])
 
 
+def test_a_name_of_a_leaderboard_is_kept():
+    display = LeaderboardDisplay.from_leaderboard(compared().rank_sets(), name="kept")
+    assert display.plot().ax_.get_title() == "kept"
+
+
 @pytest.mark.parametrize("option", ["system", "other", "measure"])
 def test_names_of_a_comparison_are_checked(option):
     with pytest.raises(ValueError, match=f"{option} must be one of .* got 'z'"):
