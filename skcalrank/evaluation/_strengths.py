@@ -274,8 +274,9 @@ class Regression:
         columns = [column * residual + 1j * column**2 * share for column in self.covariates.T]
         if self.has_ties:
             columns.append(times * law.tie_residual + 1j * each * law.tie_variance)
-        of_clusters = csr_matrix((np.ones(n), (rows, np.arange(n))), shape=(n_clusters, n))
-        sums = of_clusters @ np.column_stack([*columns, values])
+        sums = np.column_stack([*columns, values])
+        if self.cluster is not None:
+            sums = csr_matrix((np.ones(n), (rows, np.arange(n)))) @ sums
         whole = np.where(curvature.diagonal > 0, curvature.diagonal, 1.0)
         of_items = _corrected(both.data.real, both.data.imag / whole[both.indices])
         items = csr_matrix((of_items, both.indices, both.indptr), shape=both.shape)
