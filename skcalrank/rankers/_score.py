@@ -27,16 +27,7 @@ from .._solvers import (
 )
 from ..columns import tables
 from ..columns.types import ArrayLike, Estimator, Floats, Labels, Matrix, Self
-from ..data import (
-    NotAMeanWarning,
-    Rows,
-    available_if,
-    check,
-    fitting,
-    lazy_aware,
-    limits,
-    warn,
-)
+from ..data import NotAMeanWarning, Rows, available_if, check, fitting, lazy_aware, limits, warn
 from ..linear_model import learn_moments
 from ._base import TargetRanker, planned
 from ._plan import Call, RegressionPlan
