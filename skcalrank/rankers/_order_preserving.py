@@ -1,6 +1,7 @@
 """Linear ranker with any order-preserving loss of the targets of a measure."""
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
@@ -154,18 +155,19 @@ class OrderPreservingRanker(TargetScorer):
         loss.check_some(workers_of_fit().reduce(float(targets.max(initial=0.0)), max))
         if loss.family == "squared":
             return self._solve_squares(rows, targets)
+
+        def objective(s: Floats) -> tuple[float, Floats]:
+            return loss.value_and_gradient(targets, s, queries, weight)
+
         # The Newton steps of scikit-learn need all rows.
         may_step = workers_of_fit().size == 1 and rows.X.shape[1] <= _NEWTON_FEATURES
         if loss.family == "logistic" and may_step:
-            fit = self._solve_logistic(rows, targets, start)
-            if fit is not None:
-                return fit
-        return self._descend(
-            lambda s: loss.value_and_gradient(targets, s, queries, weight),
-            rows,
-            start,
-            sees_shift=loss.needs_intercept,
-        )
+            # After this warning, of a Hessian that is nearly singular, scikit-learn uses a solver
+            # that depends on the scale of X.
+            with suppress(LinAlgWarning), warnings.catch_warnings():
+                warnings.simplefilter("error", LinAlgWarning)
+                return self._classify_items(rows, targets, start, objective)
+        return self._descend(objective, rows, start, sees_shift=loss.needs_intercept)
 
     def _solve_squares(self, rows: Rows, targets: Floats) -> ScorerFit:
         pairwise, relative = not self.loss_.separable, self.alpha == AUTO
@@ -177,39 +179,19 @@ class OrderPreservingRanker(TargetScorer):
         scale = ridge.penalty_scale_ * (unit if relative else 1)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
 
-    def _solve_logistic(self, rows: Rows, targets: Floats, start: Any) -> ScorerFit | None:
-        """Fit by Newton's method; return None if the Hessian is nearly singular."""
-        with warnings.catch_warnings():
-            # After this warning scikit-learn uses a solver that depends on the scale of X.
-            warnings.simplefilter("error", LinAlgWarning)
-            try:
-                return self._classify_items(rows, targets, start)
-            except LinAlgWarning:
-                return None
-
-    def _classify_items(self, rows: Rows, targets: Floats, start: Any) -> ScorerFit:
-        """Fit logistic regressions in units of the penalty."""
+    def _classify_items(self, rows: Rows, targets: Floats, start: Any, objective: Any) -> ScorerFit:
+        """Fit logistic regressions, by Newton's method, in units of the penalty."""
         alpha, scale = self._alpha(rows), np.ones(rows.X.shape[1])
         if self.alpha == AUTO:
-            scale = self._scale_of_items(rows, targets)
+            scale = _scale_of_items(rows, objective)
         unit = np.sqrt(scale)
         X = rows.X @ diags(1.0 / unit) if issparse(rows.X) else rows.X / unit
         if start is not None:
             start = (start[0] * unit, start[1])
-        rows = replace(rows, X=X)
-        fit = self._classify_each(rows, targets, start, alpha)
-        return fit._replace(coef=fit.coef / unit, penalty_scale=scale)
+        coef, intercept, n_iter = self._classify_each(replace(rows, X=X), targets, start, alpha)
+        return ScorerFit(coef / unit, intercept, n_iter, scale)
 
-    def _scale_of_items(self, rows: Rows, targets: Floats) -> Floats:
-        """Return the units of the penalties, as :meth:`_descend` computes them."""
-        X, queries, weight = rows.X, rows.queries, rows.document_weights()
-        objective = in_row_order(
-            lambda s: self.loss_.value_and_gradient(targets, s, queries, weight), queries
-        )
-        units, shape = units_of(rows, "squared"), (X.shape[1], rows.n_items or 1)
-        return penalty_scale(objective, units, lambda w: X @ w, lambda slope: X.T @ slope, shape)
-
-    def _classify_each(self, rows: Rows, targets: Floats, start: Any, alpha: float) -> ScorerFit:
+    def _classify_each(self, rows: Rows, targets: Floats, start: Any, alpha: float) -> Any:
         """Fit one logistic regression, or one per item in the label-ranking form."""
         X, n_items = rows.X, rows.n_items
         weight = np.ones(X.shape[0]) if rows.weight is None else rows.weight
@@ -220,20 +202,23 @@ class OrderPreservingRanker(TargetScorer):
             self._classify(X, column, weight, begin, alpha)
             for column, begin in zip(targets.reshape(-1, n_items).T, starts)
         ]
-        coef, intercept, n_iter, scale = zip(*fits)
-        return ScorerFit(np.array(coef), np.array(intercept), max(n_iter), scale[0])
+        coef, intercept, n_iter = zip(*fits)
+        return np.array(coef), np.array(intercept), max(n_iter)
 
     def _classify(
         self, X: Any, targets: Floats, weight: Floats, start: Any, alpha: float
-    ) -> ScorerFit:
-        """Fit a logistic regression with every document once in each class."""
+    ) -> tuple[Floats, float, int]:
+        """Fit a logistic regression with every document once in each class.
+
+        Returns coefficients, intercept and number of iterations.
+        """
         loss: Any = self.loss_
         shares = (weight * (loss.eta - targets), weight * targets)
-        classes, ones = [np.flatnonzero(share > 0) for share in shares], np.ones(X.shape[1])
+        classes = [np.flatnonzero(share > 0) for share in shares]
         if not all(map(len, classes)) and self.fit_intercept:
             # One class only: the intercept diverges, and the coefficients are zero.
             far = -np.log(self.tol) if len(classes[1]) else np.log(self.tol)
-            return ScorerFit(np.zeros(X.shape[1]), float(far), 1, ones)
+            return np.zeros(X.shape[1]), float(far), 1
         if not all(map(len, classes)):
             # scikit-learn requires both classes: give one of them zero weight.
             classes = [np.arange(X.shape[0])] * 2
@@ -252,15 +237,15 @@ class OrderPreservingRanker(TargetScorer):
             classifier.classes_ = np.array([0, 1])
         # The tolerance of the solver requires double precision.
         twice = [X[numbers].astype(float, copy=False) for numbers in classes]
-        fit_rows(
-            classifier,
-            arrays.stacked(twice),
-            np.repeat([0, 1], [len(numbers) for numbers in classes]),
-            np.concatenate([share[numbers] for share, numbers in zip(shares, classes)]),
-        )
-        return ScorerFit(
-            classifier.coef_[0].astype(float),
-            float(classifier.intercept_[0]),
-            int(classifier.n_iter_.max()),
-            ones,
-        )
+        labels = np.repeat([0, 1], list(map(len, classes)))
+        weights = np.concatenate([share[numbers] for share, numbers in zip(shares, classes)])
+        fit_rows(classifier, arrays.stacked(twice), labels, weights)
+        n_iter = int(classifier.n_iter_.max())
+        return classifier.coef_[0].astype(float), float(classifier.intercept_[0]), n_iter
+
+
+def _scale_of_items(rows: Rows, objective: Any) -> Floats:
+    """Return the units of the penalties, as :meth:`LinearScorer._descend` computes them."""
+    X, objective = rows.X, in_row_order(objective, rows.queries)
+    units, shape = units_of(rows, "squared"), (X.shape[1], rows.n_items or 1)
+    return penalty_scale(objective, units, lambda w: X @ w, lambda slope: X.T @ slope, shape)
