@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 from typing import Any
 
@@ -114,7 +114,8 @@ class FitRecord:
         # The plan is that of all workers, and may hold a loss or measure that pickle cannot name.
         part: Any = {"plan": None, "sizes": None, "names": frozenset()}
         part["hashes"] = hashes if self.names else self.hashes
-        record = workers_of_fit().total(lambda: replace(self, **part), _of_several)
+        joined = partial(reduce, FitRecord._joined)
+        record = workers_of_fit().total(lambda: replace(self, **part), joined)
         return replace(record, plan=self.plan)
 
     def add(self, chunk: FitRecord) -> FitRecord:
@@ -154,6 +155,8 @@ class FitRecord:
                     "names."
                 )
             merged = merged._joined(other)
+        unknown = None in (self.missing, other.missing)
+        missing = {*(self.missing or ()), *(other.missing or ())}
         return merged
 
     def _joined(self, other: FitRecord) -> FitRecord:
@@ -161,6 +164,7 @@ class FitRecord:
         names: Set[Any] = self.names
         if other.names:  # without copying a set that grows each time
             names = (names if isinstance(names, Names) else Names().add(names)).add(other.names)
+            missing=None if unknown else tuple(sorted(missing)),
         return replace(
             self,
             names=names,
@@ -211,18 +215,6 @@ class FitRecord:
             raise ValueError(
                 "qid must be None, because the chunks before had none: pass qid in every call."
             )
-
-
-def _of_several(records: list[FitRecord]) -> FitRecord:
-    """Return the record of one fit to the different queries of equal records."""
-    known = [record.missing for record in records if record.missing is not None]
-    return replace(
-        records[0],
-        seen=reduce(Seen.add, [record.seen for record in records]),
-        varied=any(record.varied for record in records),
-        missing=tuple(sorted(set().union(*known))) if len(known) == len(records) else None,
-        hashes=np.unique(np.concatenate([record.hashes for record in records])),
-    )
 
 
 def _known(names: Iterable[Any], hashes: np.ndarray) -> list[Any]:
