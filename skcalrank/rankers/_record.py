@@ -17,17 +17,10 @@ from ._plan import Plan
 from ._regression import NOTHING_SEEN, Seen, penalty
 
 # Statistics can be added only if these settings are equal.
-_SETTINGS = [
-    "kind",
-    "measure",
-    "loss",
-    "kernel",
-    "surrogate",
-    "targets",
-    "score_function",
-    "structure",
-    "query_weight",
-]
+_SETTINGS = (
+    *("kind", "measure", "loss", "kernel", "surrogate"),
+    *("targets", "score_function", "structure", "query_weight"),
+)
 
 _NONE = np.array([], dtype=np.uint64)
 
@@ -155,8 +148,6 @@ class FitRecord:
                     "names."
                 )
             merged = merged._joined(other)
-        unknown = None in (self.missing, other.missing)
-        missing = {*(self.missing or ()), *(other.missing or ())}
         return merged
 
     def _joined(self, other: FitRecord) -> FitRecord:
@@ -164,7 +155,8 @@ class FitRecord:
         names: Set[Any] = self.names
         if other.names:  # without copying a set that grows each time
             names = (names if isinstance(names, Names) else Names().add(names)).add(other.names)
-            missing=None if unknown else tuple(sorted(missing)),
+        unknown = None in (self.missing, other.missing)
+        missing = {*(self.missing or ()), *(other.missing or ())}
         return replace(
             self,
             names=names,
@@ -172,6 +164,7 @@ class FitRecord:
             varied=self.varied or other.varied,
             seen=self.seen.add(other.seen),
             sizes=None,
+            missing=None if unknown else tuple(sorted(missing)),
         )
 
     def _common(self, other: FitRecord) -> list[str]:
