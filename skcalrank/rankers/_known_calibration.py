@@ -98,11 +98,8 @@ def of_regression(ranker: Any, plan: Any) -> Calibration:
 
 def of_pairs(ranker: Any, plan: Any) -> Calibration:
     """Return what holds for a regression of the targets of documents, or of pairs and a map."""
-    if plan.on_documents:
+    if plan.on_documents or why_not_a_mean(plan.regressor) is not None:
         return of_regression(ranker, plan)
-    culprit = why_not_a_mean(plan.regressor)
-    if culprit is not None:
-        return unknown(f"{culprit} does not estimate means of its targets")
     pred = get_pred("auto" if ranker.pred is None else ranker.pred, plan.measure.objective)
     if pred.exact:
         return Calibration("query", f"{_OF_QUERY} (RAT13, Theorem 3)")
