@@ -133,9 +133,7 @@ def lightgbm_metric(
     >>> metric([3, 0, 1], [0.2, 0.1, 0.0], None, [2, 1])
     ('skcalrank-precision@1', 0.5, True)
     """
-    return LightGBMMetric(
-        *_parameters(measure, ties, empty, name, measure_options, prefix="skcalrank-")
-    )
+    return LightGBMMetric(*_parameters(measure, ties, empty, name, measure_options, "skcalrank-"))
 
 
 def xgboost_metric(

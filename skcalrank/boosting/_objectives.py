@@ -293,11 +293,9 @@ def lightgbm_objective(
     >>> gradient
     array([-0.5,  0.5,  0. ])
     """
-    return LightGBMObjective(
-        get_measure(measure, **measure_options),
-        get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing),
-        query_weight,
-    )
+    measure = get_measure(measure, **measure_options)
+    loss = get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing)
+    return LightGBMObjective(measure, loss, query_weight)
 
 
 def xgboost_objective(
@@ -355,8 +353,6 @@ def xgboost_objective(
     >>> xgboost_objective("dcg", "squared", gain="linear")
     XGBoostObjective(measure=DCG(k=None, gain='linear'), loss=Squared(), query_weight=None)
     """
-    return XGBoostObjective(
-        get_measure(measure, **measure_options),
-        get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing),
-        query_weight,
-    )
+    measure = get_measure(measure, **measure_options)
+    loss = get_loss(loss, eta=eta, threshold=threshold, smoothing=smoothing)
+    return XGBoostObjective(measure, loss, query_weight)
