@@ -42,15 +42,16 @@ def _fits_in_chunks(ranker: Any, rows: Rows, n_rows: int) -> bool:
     return is_dense and learns_in_chunks(last, n_rows, n_columns)
 
 
-def fit_views(views: list[LinearView], plan: Any, kept: Bools) -> list[tuple[LinearView, Floats]]:
-    """Return linear views that are fitted to all rows, and scores of held-out rows.
+def fit_views(views: list[LinearView], plan: Any) -> list[tuple[LinearView, Floats]]:
+    """Return linear views that are fitted to all rows, each with its out-of-fold scores.
 
     The columns, which do not depend on labels, are learned from all rows. The rankers are fitted to
-    the rows of the mask `kept`, score the others, and learn these.
+    the rows that train, score the held-out ones, and learn these.
     """
     rows, X, small = plan.rows, plan.X, plan.sample
+    kept, held_out = plan.splits[0]
     columns = [clone(view.steps[0][1]) for view in views]
-    held_out, tested, of_tested = ~kept, rows, X
+    tested, of_tested = rows, X
     if small is not None:
         numbers = np.full(rows.n_rows, -1)
         numbers[plan.sampled] = np.arange(small.rows.n_rows)
@@ -68,8 +69,10 @@ def fit_views(views: list[LinearView], plan: Any, kept: Bools) -> list[tuple[Lin
     fitted, _ = _Chunks(columns, rankers, X, rows, kept, plan.of_targets).learn()
     test = _Chunks(columns, rankers, of_tested, tested, held_out, plan.of_targets)
     others, scores = test.learn(fitted)
+    of_rows = np.full((len(views), len(kept)), np.nan)
+    of_rows[:, held_out] = scores
     out = []
-    for view, made, ranker, other, of_view in zip(views, columns, fitted, others, scores):
+    for view, made, ranker, other, of_view in zip(views, columns, fitted, others, of_rows):
         whole = clone(view)
         whole.steps = [(view.steps[0][0], made), (view.steps[1][0], ranker.merge(other))]
         whole.has_qid_ = True

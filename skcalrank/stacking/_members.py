@@ -97,15 +97,9 @@ def _of_all(scores: Floats, plan: Plan) -> Floats:
 
 def _timed_views(verbose: bool, members: Any, plan: Plan) -> list[tuple[LinearView, Floats]]:
     """Return fitted views, each with its out-of-fold scores; print the time if `verbose`."""
-    rows, (train, test) = plan.rows, plan.splits[0]
     names, views = zip(*members)
-    fits = []
-    with timed(verbose, "StackingRanker", f"{', '.join(names)} of {rows.n_rows} rows"):
-        for view, scores in fit_views(list(views), plan, train):
-            of_rows = np.full(rows.n_rows, np.nan)
-            of_rows[test] = scores
-            fits.append((view, of_rows))
-    return fits
+    with timed(verbose, "StackingRanker", f"{', '.join(names)} of {plan.rows.n_rows} rows"):
+        return fit_views(list(views), plan)
 
 
 def _timed_fit(verbose: bool, name: str, ranker: Any, plan: Plan, folds: tuple[int, int]) -> Any:
