@@ -317,11 +317,9 @@ def fit_together(
     """
     first, *others = transformers
     matrix = first._learn(X, order, rows)
-    learned = {"encoder_", "indicators_", "numbers_", "means_"}
-    learned |= {"n_features_in_", "feature_names_in_"}
+    learned = {name: value for name, value in vars(first).items() if name.endswith("_")}
     for other in others:
-        for name in learned & vars(first).keys():
-            setattr(other, name, getattr(first, name))
+        other.__dict__.update(learned)
     for transformer in transformers:
         transformer._fit_curve(matrix, qid, rows)
 
