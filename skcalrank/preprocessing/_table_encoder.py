@@ -207,20 +207,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self._use([])
             self.is_sparse_ = True
             return X
-        values: Any = tables.columns_of(X)
-        if not is_plain(X):
-            values = list(values)
+        values: Any = tables.columns_of(X) if is_plain(X) else list(tables.columns_of(X))
         if qid is not None:
             qid = check_qid(qid, tables.n_rows_of(X))
         summaries = summarized(self.names_, values, self.columns, qid)
         self._set_columns(workers_of_fit().reduce(summaries, merged))
-        if by_rows:
-            values = list(X.T) if is_plain(X) else values
-            out = TableMatrix(self._used, compress(values, self._is_used), tables.n_rows_of(X))
-        elif is_plain(X):
-            out = self._read(X, tables.columns_of(X, None, self._is_used))
-        else:
-            out = self._read(X, compress(values, self._is_used))
+        if is_plain(X):  # whose columns are made again
+            values = X.T if by_rows else tables.columns_of(X)
+        used = compress(values, self._is_used)
+        out = TableMatrix(self._used, used, tables.n_rows_of(X)) if by_rows else self._read(X, used)
         if workers_of_fit().size == 1:
             self._warn_of_labels(out, y, qid)
         return out
