@@ -218,13 +218,11 @@ def _of_polars(series: Any) -> Values:
     kind = str(dtype)
     if kind.startswith(("Int", "UInt")) and not kind.endswith("128"):  # which numpy has not
         return _exact(series.to_numpy(), series.to_list)
-    if kind.startswith("Float"):
+    if kind.startswith(("Float", "Date", "Duration")):
         return series.to_numpy()
     if dtype.is_numeric() or kind == "Boolean":
         numbers = series.cast(sys.modules["polars"].Float64).to_numpy()
         return numbers if kind == "Boolean" else _exact(numbers, series.to_list, series.n_unique)
-    if kind.startswith(("Date", "Duration")):
-        return series.to_numpy()
     if len(series) > FEW and kind in ("String", "Utf8"):
         return _of_categories(series.cast(_new_categories()))
     if len(series) > FEW and kind.startswith(("Categorical", "Enum")):
