@@ -269,7 +269,6 @@ class PairwiseDisagreementRanker(PairRanker):
     takes_unranked: ClassVar[bool] = True
     _judgments = (PreferenceTarget,)
     _measure_type = PairwiseDisagreement
-    _diagonal = False
     _of_documents = ("loss", "n_passes", "score_function")
     _of_pairs = ("pair_features", "pair_targets", "time_limit")
     _parameter_constraints: ClassVar = {

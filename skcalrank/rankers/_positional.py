@@ -70,8 +70,7 @@ class PositionalRanker(ScoreRanker):
     def kernel_(self) -> str:
         """Kernel that was used, "linear" or "gaussian"."""
         self._check_fitted()
-        kernel: Any = self.record_.plan.kernel
-        return kernel
+        return str(self.record_.plan.kernel)
 
 
 class LeastSquaresRanker(PositionalRanker):
