@@ -210,14 +210,11 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
 
     def _takes_positive_only(self) -> bool:
         """Return whether labels must be non-negative, without making a measure where possible."""
-        if "record_" in vars(self):
-            measure = self.record_.plan.measure
-        elif self._measure_type is None:
-            measure = self._measure()
-        elif self._measure_type.is_binary:
-            return self._measure_type.positive_only or vars(self).get("relevance_level") is None
-        else:
-            return self._measure_type.positive_only
+        kind, is_fitted = self._measure_type, "record_" in vars(self)
+        if kind is not None and not is_fitted:
+            has_no_level = vars(self).get("relevance_level") is None
+            return kind.positive_only or (kind.is_binary and has_no_level)
+        measure = self.record_.plan.measure if is_fitted else self._measure()
         return measure.positive_only or measure.needs_binary_labels
 
     # -- validation ---------------------------------------------------------------
