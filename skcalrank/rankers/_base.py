@@ -265,7 +265,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
         self, plan: Plan, rows: Rows, names: Any = frozenset(), varied: bool = False
     ) -> FitRecord:
         """Return the record of a fit; `names` are queries that must not occur again."""
-        record = FitRecord(
+        return FitRecord(
             plan=plan.without_regressor(),
             n_items=rows.n_items,
             items=rows.items,
@@ -275,8 +275,7 @@ class BaseRanker(BaseEstimator, metaclass=ABCMeta):
             names=names,
             varied=varied,
             missing=() if getattr(plan, "closed_form", False) else rows.missing,
-        )
-        return record.of_all(rows.queries.hashes)
+        ).of_all(rows.queries.hashes)
 
     def _targets(self, plan: Plan, rows: Rows) -> Floats:
         """Return the targets to be learned, in grouped order."""

@@ -179,6 +179,7 @@ class PairRanker(ScoreRanker):
 
     @property
     def _scores_by_query(self) -> bool:
+        self._check_fitted()
         return self.record_.plan.surrogate == "pairwise"
 
     def _pred(self) -> Pred:
@@ -311,7 +312,6 @@ class PairRanker(ScoreRanker):
             For ``surrogate="pairwise"`` a list of ndarray of shape (r_q, r_q), one per query in
             order of first appearance, or in the label-ranking form an ndarray of shape (n, r, r).
         """
-        self._check_fitted()
         if not self._scores_by_query:
             return super().surrogate_values(X, qid)
         rows = self._check_rows(X, qid, "surrogate_values")
@@ -351,7 +351,6 @@ class PairRanker(ScoreRanker):
         MissingQidError
             If the ranker is pairwise, was fitted with a qid and gets none.
         """
-        self._check_fitted()
         if self._scores_by_query:
             refuse_lazy(type(self).__name__, X=X, qid=qid)
         return super().predict(X, qid)
