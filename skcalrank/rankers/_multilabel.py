@@ -116,11 +116,7 @@ class MultiLabelRanker(BaseRanker):
         measures = self.measure
         if not isinstance(measures, Mapping):
             return [get_measure(measures)] * len(names)
-        unknown = [name for name in measures if name not in names]
-        if unknown:
-            raise ValueError(
-                f"measure must name labels of y ({', '.join(names)}), got {', '.join(unknown)}."
-            )
+        _refuse_unknown("measure", measures, names)
         return [get_measure(measures.get(name, "ndcg@10")) for name in names]
 
     @fitting
@@ -219,11 +215,7 @@ class MultiLabelRanker(BaseRanker):
         if weights is None:
             return np.full(len(names), 1.0 / len(names))
         if isinstance(weights, Mapping):
-            unknown = [str(name) for name in weights if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"weights must name labels of y ({', '.join(names)}), got {', '.join(unknown)}."
-                )
+            _refuse_unknown("weights", weights, names)
             weights = [weights.get(name, 0.0) for name in names]
         message = f"weights must be {len(names)} numbers >= 0, not all 0, got {weights!r}."
         try:
@@ -361,6 +353,14 @@ class MultiLabelRanker(BaseRanker):
                 for number, of_mix in enumerate(scores.T):
                     values[number, place] = measure_score(measure, labels, of_mix, qid=y.qid)
         return Front(weights, values, list(names), list(measures), efficient_rows(values))
+
+
+def _refuse_unknown(what: str, named: Mapping[str, Any], names: list[str]) -> None:
+    """Raise ValueError for names that are no labels."""
+    unknown = [str(name) for name in named if name not in names]
+    if unknown:
+        known = ", ".join(names)
+        raise ValueError(f"{what} must name labels of y ({known}), got {', '.join(unknown)}.")
 
 
 def _checked_target(ranker: MultiLabelRanker, y: object, name: str = "y") -> MultiLabelTarget:
