@@ -19,7 +19,7 @@ def forests_of(model: Any) -> list[Forest]:
             "sees one document at a time: use to_json, to_sql or to_onnx of the whole stack."
         )
     trees: Any = TreeScores.of(model)
-    forests = trees.written().forests
+    forests = trees.written()
     trees.refuse_link()
     return forests
 

@@ -1,6 +1,6 @@
 """Rankers that combine the scores of other rankers."""
 
-from ._compiled import CompiledScorer, scorer_of
+from ._compiled import CompiledScorer, View, scorer_of
 from ._ranker import StackingRanker
 from ._tabular import TabularRanker
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import is_
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..boosting import tree_scores
-from ..columns.types import Floats, Ints, Self
+from ..columns.types import Floats, Ints
 from ..data import Queries
 from ..pipeline import QueryPipeline
 from ..preprocessing import (
@@ -23,7 +23,7 @@ from ..preprocessing import (
     scaled_within,
     signed_log1p,
 )
-from ..trees import Forests, TreeScores
+from ..trees import TreeScores
 from ._members import scaled, units_within
 from ._views import LinearView, kind_of, trees_behind
 
@@ -43,7 +43,7 @@ class CompiledScorer:
     """
 
     views: list[View]
-    trees: Sequence[TreeScores | Forests]
+    trees: Sequence[TreeScores]
     weights: Floats
     spreads: Floats
     by_query: bool
@@ -93,8 +93,7 @@ class CompiledScorer:
     def to_dict(self) -> dict[str, Any]:
         """Return the scorer as lists, numbers, texts and dicts, from which the scores follow.
 
-        Returns `written`: what :meth:`from_dict` reads. JSON holds it if names and levels are texts
-        and numbers.
+        JSON holds it if names and levels are texts and numbers.
 
         Raises ValueError unless the trees are sums of splits; those with linear leaves are not.
         """
@@ -102,34 +101,14 @@ class CompiledScorer:
             "columns": None if self.encoder is None else self.encoder.to_dicts(),
             "numbers": self.numbers.tolist(),
             "in_query": self.in_query,
-            "means": [] if self.means is None else _plain(self.means),
+            "means": [] if self.means is None else self.means.tolist(),
             "categories": self.categories.tolist(),
             "views": [view.to_dict() for view in self.views],
-            "trees": [trees.written().to_dict() for trees in self.trees],
+            "trees": [[forest.to_dict() for forest in of.written()] for of in self.trees],
             "weights": self.weights.tolist(),
             "spreads": self.spreads.tolist(),
             "by_query": self.by_query,
         }
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any]) -> Self:
-        """Return the scorer that :meth:`to_dict` has written.
-
-        Returns `scorer`: its scores are equal up to the rounding of sums; trees need no library.
-        """
-        columns, means = written["columns"], np.array(written["means"], dtype=float)
-        numbers, places = (np.array(written[n], dtype=np.intp) for n in ("numbers", "categories"))
-        shared = numbers, means if len(means) else None, places
-        views = [View.from_dict(view, shared) for view in written["views"]]
-        return cls(
-            views,
-            [Forests.from_dict(trees) for trees in written["trees"]],
-            np.array(written["weights"]),
-            np.array(written["spreads"]),
-            written["by_query"],
-            None if columns is None else TableEncoder.from_dicts(columns),
-            numbers if written["in_query"] else None,
-        )
 
     def contributions(
         self, matrix: Floats, queries: Queries, n_jobs: Sequence[int | None]
@@ -238,17 +217,9 @@ class View:
             "kind": self.kind,
             "intercept": self.intercept,
             "coefficients": self.coef.tolist(),
-            "levels": list(map(_plain, self.tables)),
+            "levels": [values.tolist() for values in self.tables],
             **{name: values.tolist() for name, values in zip(_HINGES, self.hinges)},
         }
-
-    @classmethod
-    def from_dict(cls, written: Mapping[str, Any], shared: tuple[Any, Any, Any]) -> Self:
-        """Return the view that :meth:`to_dict` has written, given what it shares with others."""
-        tables = [np.array(values, dtype=float) for values in written["levels"]]
-        hinges = [np.array(written[name]) for name in _HINGES if name in written]
-        coef = np.array(written["coefficients"])
-        return cls(written["kind"], *shared, tables, coef, written["intercept"], hinges)
 
     def of_numbers(self, block: Block) -> Floats:
         """Return the scores by the numbers, with the intercept."""
@@ -283,11 +254,6 @@ def _levels_of(indicators: Any, coef: Floats) -> Floats:
     matrix = np.zeros((len(codes), indicators.column + 1))
     matrix[:, indicators.column] = codes
     return indicators.of(matrix) @ coef
-
-
-def _plain(values: Floats) -> list[float | None]:
-    """Return numbers as JSON has them, None for NaN, which must not be missing."""
-    return [None if np.isnan(value) else value for value in values.tolist()]
 
 
 class Compiled(NamedTuple):

@@ -172,39 +172,6 @@ class Forest:
         return cls(**parts | {"codes": codes}, is_single=written["single"])
 
 
-class Forests:
-    """The sum of forests, with the interface of :class:`TreeScores`."""
-
-    def __init__(self, forests: list[Forest]) -> None:
-        self.forests = forests
-        columns = [column for forest in forests for column in forest.features]
-        self.n_columns = 1 + max(columns, default=-1)  # that the trees read
-
-    def of_rows(self, matrix: Floats, n_jobs: int | None = None) -> Floats:
-        """Return the scores of validated rows."""
-        return np.sum([forest.of_rows(matrix) for forest in self.forests], axis=0)
-
-    def contributions(self, matrix: Floats, n_jobs: int | None = None) -> Floats:
-        """Raise ValueError: what was written has no numbers of rows, which SHAP values need."""
-        raise ValueError(
-            "Contributions need the ranker itself, got trees that were read from a dict, which "
-            "does not have the numbers of rows of their leaves."
-        )
-
-    def written(self) -> Self:
-        """Return the trees as arrays, which these are."""
-        return self
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """Return the forests as plain Python types."""
-        return [forest.to_dict() for forest in self.forests]
-
-    @classmethod
-    def from_dict(cls, written: list[dict[str, Any]]) -> Self:
-        """Return the forests that :meth:`to_dict` has written."""
-        return cls([Forest.from_dict(forest) for forest in written])
-
-
 # Tolerance of the check that trees add up to the scores of the library, relative to the largest.
 _TOLERANCE = 1e-5
 

@@ -13,7 +13,7 @@ from ..columns.types import Floats
 from ..data import apart
 from ..preprocessing import read_by_trees
 from ._engine import Engine
-from ._forest import Forests
+from ._forest import Forest
 from ._registry import ENGINES, library_of
 
 
@@ -83,10 +83,10 @@ class TreeScores:
         """Return the trees of the first model as its library writes them."""
         return self.engine.dump(self.boosters[0])
 
-    def written(self) -> Forests:
+    def written(self) -> list[Forest]:
         """Return the trees as arrays; raise ValueError if they have no such form."""
         weighted, columns = zip(self.boosters, self.weights), (self.n_columns, self.categories)
-        return Forests([self.engine.forest(b, *columns, float(weight)) for b, weight in weighted])
+        return [self.engine.forest(b, *columns, float(weight)) for b, weight in weighted]
 
 
 @contextmanager

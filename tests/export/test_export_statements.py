@@ -219,7 +219,7 @@ def test_lists_of_codes_are_no_joins():
 
 
 def forests_of(ranker):
-    return [forest for trees in scorer_of(ranker).trees for forest in trees.written().forests]
+    return [forest for trees in scorer_of(ranker).trees for forest in trees.written()]
 
 
 def test_dialects_with_backticks():

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 from skcalrank.data import Queries
-from skcalrank.stacking import CompiledScorer
+from skcalrank.preprocessing import TableEncoder
+from skcalrank.stacking import CompiledScorer, View
+from skcalrank.trees import Forest
 
 READERS = Path(__file__).parents[2] / "doc" / "readers"
 NODE = shutil.which("node")
@@ -54,8 +56,48 @@ def by_node(text, table, qid):
     return np.concatenate([np.array(part, dtype=float) for part in json.loads(done.stdout)])
 
 
+class ReadTrees:
+    """The trees of a document, as a compiled scorer reads those of a library."""
+
+    def __init__(self, written):
+        self.forests = list(map(Forest.from_dict, written))
+        columns = (column for forest in self.forests for column in forest.features)
+        self.n_columns = 1 + max(columns, default=-1)
+
+    def of_rows(self, matrix, n_jobs):
+        del n_jobs
+        return np.sum([forest.of_rows(matrix) for forest in self.forests], axis=0)
+
+    def written(self):
+        return self.forests
+
+
+def read_view(written, shared):
+    names = ("features", "starts", "ends")
+    tables = [np.array(values, dtype=float) for values in written["levels"]]
+    hinges = [np.array(written[name]) for name in names if name in written]
+    coef = np.array(written["coefficients"])
+    return View(written["kind"], *shared, tables, coef, written["intercept"], hinges)
+
+
+def read_scorer(written):
+    """The compiled scorer that a document describes, whose trees need no library."""
+    columns, means = written["columns"], np.array(written["means"], dtype=float)
+    numbers, places = (np.array(written[n], dtype=np.intp) for n in ("numbers", "categories"))
+    shared = numbers, means if len(means) else None, places
+    return CompiledScorer(
+        [read_view(view, shared) for view in written["views"]],
+        list(map(ReadTrees, written["trees"])),
+        np.array(written["weights"]),
+        np.array(written["spreads"]),
+        written["by_query"],
+        None if columns is None else TableEncoder.from_dicts(columns),
+        numbers if written["in_query"] else None,
+    )
+
+
 def by_package(text, table, qid):
-    scorer = CompiledScorer.from_dict(json.loads(text))
+    scorer = read_scorer(json.loads(text))
     matrix = scorer.encoder.transform(table)
     return scorer.scores(matrix, Queries.from_qid(qid), [None] * len(scorer.trees))
 

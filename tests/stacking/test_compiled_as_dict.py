@@ -6,11 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 from boosting_cases import ENGINES, FIRST, boosted, pickled
+from exported import read_scorer
 from tables import FORMS, labels, made_columns
 
 from skcalrank import NDCGRanker, TabularRanker, load_digits_queries
 from skcalrank.data import Queries
-from skcalrank.stacking import CompiledScorer, scorer_of
+from skcalrank.stacking import scorer_of
 
 COLUMNS = made_columns(160)
 Y, QID = labels(COLUMNS)
@@ -42,7 +43,7 @@ def trees_alone(engine, n_models=1):
 
 
 def read_again(scorer):
-    return CompiledScorer.from_dict(json.loads(json.dumps(scorer.to_dict(), allow_nan=False)))
+    return read_scorer(json.loads(json.dumps(scorer.to_dict(), allow_nan=False)))
 
 
 def scores_of(scorer, table, qid):
@@ -102,7 +103,7 @@ def test_numbers_next_to_thresholds(engine):
 @every_stack
 def test_what_is_written_is_what_was_read(trees, normalize):
     written = scorer_of(stack(trees, normalize)).to_dict()
-    assert CompiledScorer.from_dict(written).to_dict() == written
+    assert read_scorer(written).to_dict() == written
 
 
 def test_an_encoder_that_is_read_again_refuses_what_the_first_refuses():

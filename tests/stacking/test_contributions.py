@@ -10,11 +10,10 @@ from sklearn.neighbors import KNeighborsRegressor
 from tables import FORMS, labels, made_columns
 
 from skcalrank import BoostedRanker, NDCGRanker, StackingRanker, TabularRanker, load_digits_queries
-from skcalrank.data import MissingQidError, Queries
+from skcalrank.data import MissingQidError
 from skcalrank.inspection import explain_order
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import LinearColumns, QuantileHinges, by_column
-from skcalrank.stacking import CompiledScorer, scorer_of
 
 COLUMNS = made_columns(160)
 Y, QID = labels(COLUMNS)
@@ -156,14 +155,6 @@ def test_no_rows_have_no_parts():
     ranker = fitted(None, "pooled", is_array=True)
     n_features = ranker.n_features_in_
     assert ranker.contributions(np.zeros((0, n_features)), []).shape == (0, n_features + 1)
-
-
-def test_trees_that_were_written_have_no_parts():
-    ranker = fitted(FIRST, "pooled")
-    read = CompiledScorer.from_dict(scorer_of(ranker).to_dict())
-    matrix, queries = ranker.encoder_.transform(TABLE), Queries.from_qid(QID)
-    with pytest.raises(ValueError, match="Contributions need the ranker itself"):
-        read.contributions(matrix, queries, [None, None])
 
 
 # -- the order of two documents --------------------------------------------------------------
