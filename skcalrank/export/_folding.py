@@ -1,7 +1,6 @@
 """Linear rankers and trees, with the steps before them, as sums of curves and of trees."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 
 from ..preprocessing import LinearColumns, QuantileHinges, signed_log1p
-from ..trees import Forest
+from ..trees import Forest, quietly
 from ._additive import Additive, Category, Curve, combined, filled, identity, indicators, plain
 from ._score_tree import Score, Steps, Sum, steps_of
 from ._trees import columns_of, forests_of, sources_of
@@ -87,10 +86,7 @@ def _linear(model: Any, columns: list[Additive]) -> Additive:
     intercept = float(np.ravel(model.intercept_)[0])
     # A link, such as the exponential function of PoissonRegressor, is not linear.
     points = np.random.default_rng(0).normal(size=(8, coef.size))
-    with warnings.catch_warnings():
-        # A model that was fitted to a data frame warns of rows without names.
-        warnings.simplefilter("ignore")
-        predicted = np.ravel(model.predict(points))
+    predicted = np.ravel(quietly(model.predict, points))
     expected = points @ coef.ravel() + intercept
     if not np.allclose(predicted, expected, rtol=0.0, atol=_TOLERANCE * np.abs(expected).max()):
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from ._engine import Engine, Growing, Rounds, Task, Values, threads
 from ._ensembles import has_tree_parts, tree_parts
-from ._forest import Forest
+from ._forest import Forest, quietly
 from ._library import reads_queries
 from ._option_names import NAMES, TREE_OPTIONS, hinting, unknown
 from ._registry import (

@@ -236,15 +236,19 @@ def finite(threshold: Any) -> float:
     return float(np.clip(threshold, -_LARGEST, _LARGEST))
 
 
+def quietly(call: Callable[..., Any], *args: Any) -> Any:
+    """Return the result of a call; a model of a data frame would warn of rows without names."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call(*args)
+
+
 def constant_of(
     forest: Forest, n_columns: int, categories: Categories, predict: Callable[[Floats], Floats]
 ) -> float:
     """Return the constant that the library adds to the trees; raise unless it adds up the trees."""
     rows = _made_rows(forest, n_columns, {k: of.n_codes for k, of in categories.items()})
-    with warnings.catch_warnings():
-        # A model that was fitted to a data frame warns of rows without names.
-        warnings.simplefilter("ignore")
-        expected = predict(read_by_trees(rows, categories))
+    expected = quietly(predict, read_by_trees(rows, categories))
     sums = forest.of_rows(rows)
     rest = expected - sums
     if np.ptp(rest) > _TOLERANCE * max(1e-30, np.abs(expected).max(), np.abs(sums).max()):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,7 +12,7 @@ from ..columns.types import Floats
 from ..data import apart
 from ..preprocessing import read_by_trees
 from ._engine import Engine
-from ._forest import Forest
+from ._forest import Forest, quietly
 from ._registry import ENGINES, library_of
 
 
@@ -52,11 +51,8 @@ class TreeScores:
         shape, sizes = (8, self.n_columns), 10.0 ** np.arange(-2, 6)[:, None]
         rows = np.random.default_rng(0).normal(size=shape) * sizes
         rows[:, self.kinds] = 0.0
-        with warnings.catch_warnings():
-            # A model that was fitted to a data frame warns of rows without names.
-            warnings.simplefilter("ignore")
-            read = self.engine.columns(self.regressor, rows, self.categories)
-            scores = apart(self.regressor.predict, read)
+        read = self.engine.columns(self.regressor, rows, self.categories)
+        scores = quietly(apart, self.regressor.predict, read)
         if not np.allclose(self.of_rows(rows, None), scores, rtol=1e-5, atol=1e-6):
             raise ValueError(
                 f"{type(self.regressor).__name__} predicts a function of the sum of its trees: fit "
