@@ -274,8 +274,7 @@ def functions(step: Any, columns: list[Additive]) -> list[Additive]:
 
 _FOLDS: dict[Any, Callable[..., Any]] = {
     Pipeline: lambda step, columns: _behind(steps_of(step), columns),
-    FeatureUnion: _beside,
-    ColumnTransformer: _beside,
+    (FeatureUnion, ColumnTransformer): _beside,
     preprocessing.StandardScaler: _scaled,
     preprocessing.RobustScaler: _scaled,
     preprocessing.MaxAbsScaler: _scaled,
