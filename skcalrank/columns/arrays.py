@@ -205,6 +205,15 @@ def naming(*names: str) -> Iterator[None]:
         raise kind(f"{' and '.join(names)}: {error}") from error
 
 
+@contextmanager
+def beginning(start: str) -> Iterator[None]:
+    """Begin the text of a ValueError that is raised in this context with another one."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{start}{error}") from error
+
+
 def checked(values: ArrayLike, name: str, **checks: Any) -> Any:
     """Return an array of finite numbers in double precision; errors name the argument.
 

@@ -383,7 +383,7 @@ def _targets(name: str, measure: Any, labels: Floats, rows: Rows) -> tuple[Any, 
             f"measure of {name!r} must have score targets, got {measure.full_name}, "
             "which has none: choose a positional measure."
         )
-    try:
+    with arrays.beginning(f"label {name!r}: "):
         measure.labels(labels)  # also those that set no scale
         if not measure.is_scaled:
             labels = check.labels_that_count(labels, queries, rows.document_weights())
@@ -391,6 +391,4 @@ def _targets(name: str, measure: Any, labels: Floats, rows: Rows) -> tuple[Any, 
         labels = measure.labels(labels)
         check.warn_of_equal_labels(labels, queries, f"label {name!r}", measure.level)
         targets = measure.score_targets(labels, queries)
-    except ValueError as error:
-        raise ValueError(f"label {name!r}: {error}") from error
     return measure, queries.ungroup(targets)

@@ -1,14 +1,13 @@
 """Features that are read chunk by chunk, several times, beside labels and queries in memory."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 
-from ..columns import tables
+from ..columns import arrays, tables
 from ..columns.tables import EncodedTable
 from ..columns.types import Bools, Floats, Ints
 from ..data import Workers, check, refuse_lazy
@@ -101,7 +100,7 @@ class Streamed:
         out: Any = None
         for number, (X, y, qid, *_) in enumerate(self._tuples()):
             given, qid = tables.column_names(X), check.carried_qid(y, qid)
-            with _naming_chunk(number):
+            with arrays.beginning(f"Invalid chunk {number + 1}: "):
                 if given is None:
                     columns = tables.columns_of(tables.as_array(X))
                 else:
@@ -122,7 +121,7 @@ class Streamed:
             if y is None or qid is None:
                 missing = "labels" if y is None else "a qid"
                 raise ValueError(f"chunks must have {missing}, got none in chunk {number + 1}.")
-            with _naming_chunk(number):
+            with arrays.beginning(f"Invalid chunk {number + 1}: "):
                 if self.encoder is None:
                     matrix = check.features(self._checker, X, reset=not number, **checks)
                 else:
@@ -181,15 +180,6 @@ class OverChunks(Workers):
             self._matrix = matrix[self._used[start : start + len(matrix)]]
             out = [add([*out, part()])] if len(self._matrix) else out
         return out[0]
-
-
-@contextmanager
-def _naming_chunk(number: int) -> Iterator[None]:
-    """Name the chunk in errors about its features."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"Invalid chunk {number + 1}: {error}") from error
 
 
 def _again(chunks: Any) -> Callable[[], Iterable[Any]]:

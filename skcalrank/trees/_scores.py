@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from ..columns import arrays
 from ..columns.types import Floats
 from ..data import apart
 from ..preprocessing import read_by_trees
@@ -85,10 +84,6 @@ class TreeScores:
         return [self.engine.forest(b, *columns, float(weight)) for b, weight in weighted]
 
 
-@contextmanager
-def naming_ranker(name: str) -> Iterator[None]:
+def naming_ranker(name: str) -> Any:
     """Return a context in which errors of contributions begin with the name of the ranker."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"The scores of {name!r} cannot be explained. {error}") from error
+    return arrays.beginning(f"The scores of {name!r} cannot be explained. ")
