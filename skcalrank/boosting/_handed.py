@@ -3,6 +3,7 @@
 import sys
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,13 +87,9 @@ def _is_part_of_lightgbm(params: dict[str, Any]) -> bool:
 def _is_in_task() -> bool:
     """Return whether a task of Dask runs this code."""
     get_worker = getattr(sys.modules.get("distributed"), "get_worker", None)
-    if get_worker is None:
-        return False
-    try:
-        get_worker()
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return get_worker is not None and get_worker() is not None
+    return False
 
 
 def from_xgboost(scores: Floats, data: Any) -> Handed:
