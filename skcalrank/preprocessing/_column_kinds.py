@@ -35,15 +35,20 @@ UNSEEN = -1.0
 # may be about it, and few queries have as many documents.
 _FEW_UNSEEN, _OF_ONE_LEVEL = 5, 1000
 
+# What is told of numbers: where they end.
+_ENDS = ("low", "high")
+
 
 class Column(ABC):
     """A fitted column of a table.
 
     * `name`: name of the column, or its number if the table has no names.
     * `category`: reader of codes in the first column of numbers, None if that holds no codes.
+    * `stored`: names of the attributes that the column is made of, besides its name.
     """
 
     kind: ClassVar[str]
+    stored: ClassVar[tuple[str, ...]] = ()
     category: Category | None = None
 
     def __init__(self, name: Any) -> None:
@@ -84,6 +89,8 @@ class Column(ABC):
 class LeftOut(Column):
     """A column without numbers: a constant, an identifier, or one that is dropped by hand."""
 
+    stored = ("example",)
+
     def __init__(self, name: Any, kind: str, example: Any = None) -> None:
         super().__init__(name)
         self.kind = kind  # type: ignore[misc]
@@ -105,6 +112,7 @@ class Number(Column):
     """A column of numbers, less an offset; with `from_text`, text is read as numbers too."""
 
     kind = "number"
+    stored = ("from_text", "offset", *_ENDS)
     unit: ClassVar[str] = "numbers"
 
     def __init__(self, name: Any, low: float, high: float, *, from_text: bool = False) -> None:
@@ -166,6 +174,7 @@ class Category(Column):
     """
 
     kind = "category"
+    stored = ("levels", "rare")
     has_missing = False
 
     def __init__(self, name: Any, levels: Levels, max_categories: int) -> None:
@@ -250,6 +259,7 @@ class Date(Column):
     """A column of dates and times: days since the first, and the parts that vary."""
 
     kind = "date"
+    stored = ("first", "last", "parts")
 
     def __init__(self, name: Any, moments: Moments) -> None:
         super().__init__(name)
@@ -342,25 +352,12 @@ def _sort_key(level: Any) -> tuple[Any, ...]:
 
 # -- columns as plain Python types -------------------------------------------------------
 
-_ENDS = ("low", "high")
-_NUMBERS = ("from_text", "offset", *_ENDS)
-
-# What each kind of column is made of, besides its name.
-_PARTS: dict[type[Column], tuple[str, ...]] = {
-    Number: _NUMBERS,
-    Flag: _NUMBERS,
-    Duration: _NUMBERS,
-    Category: ("levels", "rare"),
-    Date: ("first", "last", "parts"),
-    Text: (),
-    LeftOut: ("example",),
-}
-_CLASSES = {cls.kind: cls for cls in _PARTS if cls is not LeftOut}
+_CLASSES = {cls.kind: cls for cls in (Number, Flag, Duration, Category, Date, Text)}
 
 
 def column_to_dict(column: Column) -> dict[str, Any]:
     """Return a fitted column as plain Python types, but for its name and its levels."""
-    parts = {name: getattr(column, name) for name in _PARTS[type(column)]}
+    parts = {name: getattr(column, name) for name in column.stored}
     if isinstance(column, Text):
         words = column.words
         parts = {
@@ -370,7 +367,7 @@ def column_to_dict(column: Column) -> dict[str, Any]:
             "table": words.table.tolist(),
         }
         if column.category is not None:
-            parts |= {name: getattr(column.category, name) for name in _PARTS[Category]}
+            parts |= {name: getattr(column.category, name) for name in Category.stored}
     return {"name": column.name, "kind": column.kind, **parts}
 
 
@@ -379,7 +376,7 @@ def column_from_dict(written: Mapping[str, Any]) -> Column:
     cls = _CLASSES.get(written["kind"], LeftOut)
     column: Any = cls.__new__(cls)
     column.name = written["name"]
-    for part in _PARTS[cls]:
+    for part in cls.stored:
         # Where numbers end is only told, and not known of the columns of an array.
         setattr(column, part, written.get(part, np.nan) if part in _ENDS else written[part])
     if cls is LeftOut:
@@ -387,11 +384,9 @@ def column_from_dict(written: Mapping[str, Any]) -> Column:
     elif cls is Category:
         column.number_levels()
     elif cls is Text:
-        words = Words.__new__(Words)
-        words.rows = {word: row for row, word in enumerate(written["words"])}
-        words.n_flags, words.by_letters = written["n_flags"], written["by_letters"]
-        words.table = np.array(written["table"] or np.empty((0, 1)))
-        column.words = words
+        rows = {word: row for row, word in enumerate(written["words"])}
+        table = np.array(written["table"] or np.empty((0, 1)))
+        column.words = Words(rows, written["n_flags"], written["by_letters"], table)
         if "levels" in written:
             column.category = column_from_dict({**written, "kind": Category.kind})
     return column

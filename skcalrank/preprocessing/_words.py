@@ -35,19 +35,15 @@ class Words:
 
     Texts without blanks are read by pairs and triples of neighboring letters in place of words.
 
-    * `rows`: row of `directions` for each word. The first words have flags.
+    * `rows`: row of `table` for each word. The first words have flags.
     * `n_flags`: number of words with flags.
-    * `idf` (n_words,): inverse document frequency of each word.
-    * `directions` (n_words, n_directions): coordinates of each word.
     * `by_letters`: whether letters take the place of words.
+    * `table` (n_words, n_directions + 1): coordinates of each word, times its inverse document
+      frequency, and last the square of this: of the norm of a text that has one word.
     """
 
-    def __init__(
-        self, rows: dict[str, int], n_flags: int, idf: Floats, directions: Floats, by_letters: bool
-    ) -> None:
-        self.rows, self.n_flags, self.by_letters = rows, n_flags, by_letters
-        # The last column is the square of the norm of a text that has one word.
-        self.table = np.column_stack([directions * idf[:, None], idf**2])
+    def __init__(self, rows: dict[str, int], n_flags: int, by_letters: bool, table: Floats) -> None:
+        self.rows, self.n_flags, self.by_letters, self.table = rows, n_flags, by_letters, table
 
     @classmethod
     def fit(cls, values: Sequence[str], counts: Ints | None = None) -> Self:
@@ -71,9 +67,11 @@ class Words:
         kept = [word for word in by_number[:_MAX_WORDS] if number[word] >= _MIN_TEXTS]
         rows = {word: row for row, word in enumerate(kept)}
         idf = np.log((1 + counts.sum()) / (1 + np.array([number[word] for word in kept]))) + 1
-        if len(rows) <= _N_FLAGS:
-            return cls(rows, len(rows), idf, np.empty((len(rows), 0)), by_letters)
-        return cls(rows, _N_FLAGS, idf, _directions(texts, counts, rows, idf), by_letters)
+        n_flags, directions = min(len(rows), _N_FLAGS), np.empty((len(rows), 0))
+        if len(rows) > n_flags:
+            directions = _directions(texts, counts, rows, idf)
+        table = np.column_stack([directions * idf[:, None], idf**2])
+        return cls(rows, n_flags, by_letters, table)
 
     @property
     def n_outputs(self) -> int:
