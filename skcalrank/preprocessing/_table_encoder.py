@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils import InputTags, Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..columns import tables
@@ -140,10 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
+        tags.input_tags = InputTags(sparse=True, allow_nan=True, string=True, categorical=True)
         return tags
 
     # -- fit ----------------------------------------------------------------------
