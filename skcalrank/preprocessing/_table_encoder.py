@@ -279,10 +279,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _name(self, names: list[Any]) -> None:
         """Set the names of the columns."""
         self.names_, self.n_features_in_ = names, len(names)
+        self.__dict__.pop("feature_names_in_", None)
         if all(isinstance(name, str) for name in names):
             self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     # -- transform ----------------------------------------------------------------
 
