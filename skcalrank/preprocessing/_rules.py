@@ -217,12 +217,10 @@ def _warn_of_look(name: Any, levels: list[Any]) -> bool:
         alike = [level for level, (found, _) in zip(levels, looks) if found == kind]
         strays = [level for level, (found, _) in zip(levels, looks) if found != kind]
         units = {unit for found, unit in looks if found == kind}
+        are_few = len(alike) < max(_ENOUGH, _ALIKE * len(looks))
         may_be_codes = kind == "numbers" and len(levels) <= _MOST_CODES
-        if (
-            len(alike) < max(_ENOUGH, _ALIKE * len(looks))
-            or len(units) > _MOST_UNITS
-            or (may_be_codes and all(isinstance(level, str) for level in alike))
-        ):
+        are_codes = may_be_codes and all(isinstance(level, str) for level in alike)
+        if are_few or are_codes or len(units) > _MOST_UNITS:
             continue
         but = f", but not {strays[0]!r}" if strays else ""
         warn(
