@@ -207,10 +207,8 @@ class AggregatedRanker(JudgmentRanker):
         weighed: Any = rows.with_weight(weight)
         refuse_weightless(weighed.weight)
         if _reads_tables(ranker):
-            self.ranker_ = ranker.fit_targets(
-                *(rows.as_given(), rows.in_order(targets)),
-                *(rows.qid if rows.named else None, weighed.weight),
-            )
+            X, y, qid = rows.as_given(), rows.in_order(targets), rows.qid if rows.named else None
+            self.ranker_ = ranker.fit_targets(X, y, qid, weighed.weight)
         else:
             call = plan.call._replace(of_targets=True)
             inner = replace(plan.inner, measure=plan.measure, reads=plan.reads, call=call)

@@ -208,11 +208,11 @@ class HeldOut:
         If no ranker makes the loss smaller, all get the same weight.
         """
         n_members, derivatives = self.scores.shape[1], self._derivatives(loss)
-        weights = _minimizer(
-            lambda weights: workers_of_fit().total(lambda: derivatives(weights), sums),
-            n_members,
-            loss.family == "squared",
-        )
+
+        def of_all(weights: Floats) -> Any:
+            return workers_of_fit().total(lambda: derivatives(weights), sums)
+
+        weights = _minimizer(of_all, n_members, loss.family == "squared")
         return weights if weights.any() else np.full(n_members, 1.0 / n_members)
 
     def _derivatives(self, loss: Loss) -> Callable[[Floats], list[Floats]]:

@@ -394,11 +394,9 @@ class StackingRanker(TableReader, _BaseComposition):
         measure = OfTargets(plan.measure) if call.of_targets else plan.measure
         targets = rows.y if call.of_targets else self._targets(plan, rows)
         targets = loss.standardize(targets, rows.queries)
-        parts = make_plan(
-            *(members, rows, measure, targets, self.cv),
-            *(check.qid_beside(y, qid), seed_of(self.random_state)),
-            *(self._read(evals, rows), call.of_targets),
-        )
+        cv, qid, seed = self.cv, check.qid_beside(y, qid), seed_of(self.random_state)
+        evals = self._read(evals, rows)
+        parts = make_plan(members, rows, measure, targets, cv, qid, seed, evals, call.of_targets)
         self.normalize_ = self.normalize
         by_query = self._scores_by_query
         verbose = bool(self.verbose) and workers_of_fit().rank == 0
