@@ -331,8 +331,7 @@ def curve_of(curve: Any, numbers: Floats, queries: Queries) -> Floats:
         return curve._transformed(numbers, queries)
     if isinstance(curve, QuantileHinges):
         return curve._transformed(numbers)
-    out: Floats = curve.func(numbers)
-    return out
+    return curve.func(numbers)
 
 
 def transform_together(

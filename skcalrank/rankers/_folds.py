@@ -212,8 +212,7 @@ def held_out_scores(
 
     gained, counted = workers_of_fit().total(sums, partial(np.sum, axis=0))
     with np.errstate(invalid="ignore"):
-        scores: np.ndarray = gained / counted
-    return scores
+        return gained / counted
 
 
 class _Piece(NamedTuple):

@@ -178,8 +178,7 @@ class ScikitLearn(Engine):
 
     def importances(self, model: Any, n_features: int) -> Floats:
         trees = histograms.histograms_of(model)
-        gains: Any = np.bincount(trees.features, trees.gains, minlength=n_features)
-        return gains
+        return np.bincount(trees.features, trees.gains, minlength=n_features).astype(float)
 
     def splits(self, model: Any, X: Any, kinds: list[int]) -> bool:
         stages = histograms.scores_of_rounds(model, histograms.pooled(X, kinds, model.max_bins))
