@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
+from scipy.sparse import csr_array
 
 from ..columns.types import Floats, Ints
 from ..data import Rows, limits
@@ -95,15 +95,8 @@ class DifferenceGraphRanker(EdgeScorer):
 
     def _edges(self, rows: Rows) -> tuple[Ints, Ints, Floats]:
         # n_q times the mean over n_q judgments is their sum.
-        return _net_edges(*super()._edges(rows), rows.queries.n_rows)
-
-
-def _net_edges(winner: Ints, loser: Ints, weight: Floats, n: int) -> tuple[Ints, Ints, Floats]:
-    """Return the preferred document of each pair, the other one, and the net weight."""
-    first, second = np.minimum(winner, loser), np.maximum(winner, loser)
-    pairs, pair = np.unique(first * n + second, return_inverse=True)
-    net = np.bincount(pair.ravel(), np.where(winner == first, weight, -weight), len(pairs))
-    first, second = np.divmod(pairs, n)
-    some = net != 0
-    first, second, net = first[some], second[some], net[some]
-    return np.where(net > 0, first, second), np.where(net > 0, second, first), np.abs(net)
+        winner, loser, weight = super()._edges(rows)
+        stated = csr_array((weight, (winner, loser)), shape=(rows.queries.n_rows,) * 2)
+        net = (stated - stated.T).tocoo()
+        wins = net.data > 0
+        return net.row[wins], net.col[wins], net.data[wins]
