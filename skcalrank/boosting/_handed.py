@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..columns import arrays
-from ..columns.types import Array, ArrayLike, Floats, Ints
+from ..columns.types import ArrayLike, Floats, Ints
 from ..data import MissingQidError, Queries, check, check_own_qid, plain
 from ..trees import LIBRARIES
 
@@ -46,17 +46,12 @@ class Known:
         """Return ``make(handed)``, computed once for the same labels, weights and group sizes."""
         contents = handed.labels, handed.weight, handed.sizes
         for known, made in list(self._made):
-            if all(map(_same, known, contents)):
+            if all(map(np.array_equal, known, contents)):  # of weights, None is equal to None alone
                 return made
         made = make(handed)
-        # Some of the arrays are views of memory that the library owns.
-        copies = [None if array is None else np.array(array) for array in contents]
-        self._made.append((copies, made))
+        # Copies, as some of the arrays are views of memory that the library owns.
+        self._made.append((list(map(np.array, contents)), made))
         return made
-
-
-def _same(a: Array | None, b: Array | None) -> bool:
-    return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 def from_lightgbm(y_true: Any, y_pred: Any, weight: Floats | None, group_sizes: Any) -> Handed:
