@@ -23,12 +23,7 @@ from ._preferences import (
     PreferenceLoss,
     PreferenceSquaredHinge,
 )
-from ._templates import (
-    BregmanTemplate,
-    PairwiseObjective,
-    PairwiseTemplate,
-    PreferenceTemplate,
-)
+from ._templates import BregmanTemplate, PairwiseObjective, PairwiseTemplate, PreferenceTemplate
 
 __all__ = [
     "LOSSES",
@@ -79,12 +74,7 @@ LOSSES: dict[str, type[Loss]] = {
 #: Every loss class of single preferences by its name. These losses are not calibrated in general.
 PREFERENCE_LOSSES: dict[str, type[PreferenceLoss]] = {
     loss.name: loss
-    for loss in (
-        PreferenceHinge,
-        PreferenceLogistic,
-        PreferenceExponential,
-        PreferenceSquaredHinge,
-    )
+    for loss in (PreferenceHinge, PreferenceLogistic, PreferenceExponential, PreferenceSquaredHinge)
 }
 
 

@@ -15,14 +15,7 @@ from ._base import heuristic_cost, preds_of_methods
 from ._insertion import by_net_preference, contradicted, descend, descend_together
 from ._linear_ordering import solve_exactly
 from ._objectives import disagreement_result, net_graph
-from ._stacks import (
-    TIME_LIMIT,
-    PredResult,
-    on_stack,
-    order_to_positions,
-    parts,
-    warn_of_gaps,
-)
+from ._stacks import TIME_LIMIT, PredResult, on_stack, order_to_positions, parts, warn_of_gaps
 from ._subsets import best_chain
 from ._topological import topological_order
 
