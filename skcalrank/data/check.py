@@ -560,15 +560,6 @@ def labels_that_count(y: Floats, queries: Queries, weight: Floats | None) -> Flo
     return np.where(queries.repeat(counts), y, 0.0)
 
 
-def query_weights(
-    sample_weight: Floats | None, queries: Queries, label_form: bool
-) -> Floats | None:
-    """Return the weight of each query: the mean of the weights of its rows."""
-    if sample_weight is None or label_form:
-        return sample_weight
-    return queries.mean(queries.group(sample_weight))
-
-
 def features(
     estimator: Any,
     X: Any,

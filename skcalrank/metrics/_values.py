@@ -80,11 +80,13 @@ class CheckedTarget:
         return scores if isinstance(self.y, PreferenceTarget) else self.queries.group(scores)
 
     def query_weight(self, sample_weight: ArrayLike | None, shares: bool = True) -> Floats | None:
-        """Return the weight of each query, of any scale with `shares`, from weights of the rows."""
+        """Return the mean weight of the rows of each query, of any scale with `shares`."""
         weight = check.sample_weight(sample_weight, self.shape[0], self.queries, only_shares=shares)
         if weight is not None and self.ranked is not None:
             return weight[self.ranked.rows]
-        return check.query_weights(weight, self.queries, len(self.shape) == 2)
+        if weight is None or len(self.shape) == 2:
+            return weight
+        return self.queries.mean(self.queries.group(weight))
 
     def evaluate(
         self,
