@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..columns import arrays
-from ..columns.types import Array, Bools, Floats, Ints
+from ..columns.types import Bools, Floats, Ints
 from ._properties import lazy_property
 from ._queries import Bucket, Queries
 
@@ -85,11 +85,6 @@ class Block:
     def sum_of_runs(self, values: Floats) -> Floats:
         """Return the sum of `values`, shaped as `rows`, over the documents of each run."""
         return np.add.reduceat(values.ravel(), self.runs)
-
-    def sum_of_queries(self, of_runs: Floats) -> Floats:
-        """Return the sum of values per run over the runs of each query."""
-        sums: Array = np.bincount(self.run_row, of_runs, len(self.rows))
-        return sums
 
     def gather(self, values: Floats) -> Floats:
         """Return the values of the documents in ranked order, 0 where there is no document."""

@@ -595,7 +595,7 @@ class PositionalMeasure(Measure):
             gained = block.gather(values)
             if block.tied:
                 gained = block.sum_of_runs(gained) * _mean_of_runs(discount, block)
-                out[block.ids] += block.sum_of_queries(gained)
+                out[block.ids] += np.bincount(block.run_row, gained, len(block.rows))
             elif len(discount) == 1:
                 out[block.ids] += gained @ discount[0]
             else:
