@@ -12,6 +12,7 @@ import numpy as np
 
 from ..columns import hash_cells, hash_keys
 from ..columns.types import Array, Bools, Floats, Ints
+from ..data import mean_of_runs
 from ._base import Pred
 from ._objectives import OBJECTIVES, disagreement
 from ._stacks import PredResult, order_to_positions, parts
@@ -70,14 +71,10 @@ def _runs(order: Ints, twin_of: Ints) -> Bools:
 def _shared_scores(positions: Ints, twin_of: Ints) -> Floats:
     """Return the negative positions, replaced by their mean in each run of twins."""
     order = np.argsort(positions, axis=1)
-    starts, r = _runs(order, twin_of), order.shape[1]
-    place = np.arange(1, r + 1)
-    first = np.maximum.accumulate(np.where(starts, place, 0), axis=1)
-    ends = np.append(starts[:, 1:], np.ones((len(order), 1), dtype=bool), axis=1)
-    last = np.minimum.accumulate(np.where(ends, place, r)[:, ::-1], axis=1)[:, ::-1]
-    scores = np.empty(order.shape)
-    np.put_along_axis(scores, order, -(first + last) / 2.0, axis=1)
-    return scores
+    n, r = order.shape
+    rows = (order + r * np.arange(n)[:, None]).ravel()
+    places = np.tile(-np.arange(1.0, r + 1.0), n)
+    return mean_of_runs(places, rows, np.flatnonzero(_runs(order, twin_of))).reshape(n, r)
 
 
 def _gather(result: PredResult, U: Floats, net: Floats, twin_of: Ints) -> PredResult:
