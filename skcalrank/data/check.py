@@ -581,10 +581,7 @@ def features(
         if checks.get("reset", True):
             estimator.n_features_in_ = len(names)
             estimator.feature_names_in_ = np.array(names, dtype=object)
-        numbers = tables.rows_as_numbers(X)
-        if not y:
-            return numbers
-        return numbers, validate_data(estimator, "no_validation", *y, reset=False)
+        return _beside(estimator, tables.rows_as_numbers(X), *y)
     with arrays.naming(*["X", "y"][: 1 + len(y)]):
         if isinstance(X, tables.EncodedTable):
             return _encoded_table(estimator, X, *y, reset=checks.get("reset", True))
@@ -639,9 +636,12 @@ def _encoded_table(estimator: Any, X: tables.EncodedTable, *y: Any, reset: bool)
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = X.matrix.shape[1]
         share_columns(estimator, X.encoder)
-    if not y:
-        return X.matrix
-    return X.matrix, validate_data(estimator, "no_validation", *y, reset=False)
+    return _beside(estimator, X.matrix, *y)
+
+
+def _beside(estimator: Any, X: Any, *y: Any) -> Any:
+    """Return X, and y, if given, as ``validate_data`` returns it."""
+    return (X, validate_data(estimator, "no_validation", *y, reset=False)) if y else X
 
 
 def _checked_table(
