@@ -260,13 +260,11 @@ class Queries:
 
         Values are those of all workers of the fit.
         """
-        values = self.group(values)
-        weight = None if weight is None or not weight.any() else self.group(weight)
-        squares = (values - self.repeat(self.mean(values, weight))) ** 2
-        if weight is not None:
-            squares = squares * weight
-        total = float(len(values) if weight is None else weight.sum())
-        terms = squares.sum(), total, np.abs(values).max(initial=0.0)
+        if weight is None or not weight.any():
+            weight = np.ones(len(values))
+        values, weight = self.group(values), self.group(weight)
+        squares = weight * (values - self.repeat(self.mean(values, weight))) ** 2
+        terms = squares.sum(), weight.sum(), np.abs(values).max(initial=0.0)
         sums, totals, sizes = zip(*workers_of_fit().gather(terms))
         spread = float(np.sqrt(sum(sums) / sum(totals)))
         return spread if spread > _ROUNDING * max(sizes) else 1.0
