@@ -243,11 +243,8 @@ def _blocks(v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> It
     """Yield all queries in blocks of similar size."""
     below = s - queries.repeat(queries.max(s))
     np.maximum(below, FLOOR, out=below)
-    share = np.ones(queries.n_queries)
-    if weight is None:
-        weight = np.ones(len(s))
-    else:
-        share = 1.0 / queries.mean_weight(weight)
+    weight = np.ones(len(s)) if weight is None else weight
+    share = 1.0 / queries.mean_weight(weight)
     extended = [queries.extend(values) for values in (v, below, weight)]
     for bucket in queries.pair_buckets:
         target, score, of_row = (bucket.pad(values, 0.0) for values in extended)
