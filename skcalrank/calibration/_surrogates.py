@@ -241,20 +241,11 @@ def _of_targets(distribution: Any, measure: Measure, loss: Any) -> ConditionalRi
 
 
 def _of_preferences(
-    distribution: Any, measure: PairwiseDisagreement, loss: str, margin: bool
+    distribution: Any, measure: Any, loss: PreferenceLoss, margin: bool
 ) -> PreferenceRisk:
-    preferences, p = preferences_of(distribution, measure), distribution.probabilities
-    if loss == "hinge":
-        return HingeRisk(SharpHinge(), preferences, p, margin)
-    return PreferenceRisk(PREFERENCE_LOSSES[loss](), preferences, p, margin)
-
-
-def _of_own_preferences(distribution: Any, measure: Any, loss: PreferenceLoss) -> PreferenceRisk:
-    """Return the risk of a loss of single preferences that is not of the package."""
     preferences = loss.stated(preferences_of(distribution, measure))
-    risk = PreferenceRisk(loss, preferences, distribution.probabilities, loss.margin)
-    risk.certificate = "tangents"
-    return risk
+    risk = HingeRisk if isinstance(loss, SharpHinge) else PreferenceRisk
+    return risk(loss, preferences, distribution.probabilities, margin)
 
 
 def _of_values(distribution: Any, measure: PairwiseDisagreement) -> TargetRisk:
@@ -275,9 +266,9 @@ def _of_pairs(distribution: Any, measure: PairMeasure) -> PairRisk:
 SURROGATES: dict[str, Callable[..., ConditionalRisk]] = {
     **{name: partial(_of_targets, loss=name) for name in LOSSES},
     **{
-        f"{form}_{name}": partial(_of_preferences, loss=name, margin=form == "margin")
+        f"{form}_{name}": partial(_of_preferences, loss=loss(), margin=form == "margin")
         for form in ("preference", "margin")
-        for name in PREFERENCE_LOSSES
+        for name, loss in {**PREFERENCE_LOSSES, "hinge": SharpHinge}.items()
     },
     "value_regularized": _of_values,
     "pairs": _of_pairs,
@@ -290,7 +281,9 @@ def conditional_risk(surrogate: Any, distribution: Any, measure: Any) -> Conditi
     if isinstance(surrogate, str) and surrogate in SURROGATES:
         return SURROGATES[surrogate](distribution, measure)
     if hasattr(surrogate, "stated"):  # a loss of single preferences
-        return _of_own_preferences(distribution, measure, surrogate)
+        risk = _of_preferences(distribution, measure, surrogate, surrogate.margin)
+        risk.certificate = "tangents"
+        return risk
     try:
         loss = get_loss(surrogate)
     except ValueError as error:
