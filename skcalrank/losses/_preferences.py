@@ -152,16 +152,12 @@ class PreferenceLoss(ABC):
         gradient : ndarray of shape (n_documents,)
             Derivatives of the sum with respect to the scores.
         """
-        ahead = s[winner] - s[loser]
-        factors = [] if factor is None else [factor]
+        ahead, weight = s[winner] - s[loser], stated
         if margin:
-            ahead -= stated
-        else:
-            factors.append(stated)
-        terms, slopes = self.terms(ahead), self.slopes(ahead)
-        for values in factors:
-            terms *= values
-            slopes *= values
+            ahead, weight = ahead - stated, np.ones(len(stated))
+        if factor is not None:
+            weight = factor * weight
+        terms, slopes = self.terms(ahead) * weight, self.slopes(ahead) * weight
         gradient: Array = np.bincount(winner, slopes, len(s)) - np.bincount(loser, slopes, len(s))
         return float(terms.sum()), gradient
 
