@@ -217,8 +217,7 @@ class Softmax(LossInParts):
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
         # Any scores will do for a query without a positive target.
         some = queries.repeat(queries.max(v)) > 0
-        with np.errstate(divide="ignore"):
-            return np.log(np.where(some, v, 1.0))
+        return log(np.where(some, v, 1.0))
 
     def constant(self, largest: float = 1.0) -> float:
         return 2.0 * np.sqrt(largest)

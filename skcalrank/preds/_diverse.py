@@ -72,8 +72,7 @@ def rerank_diverse(
             f"{values.shape}."
         )
     check.number("score_weight", score_weight, ">= 0 and <= 1")
-    if k is not None:
-        check.count("k", k, "or None for all documents")
+    check.cutoff(k)
     queries = check.queries(qid, len(values))
     # Differences and squares of the largest and smallest numbers stay in range.
     s = queries.group(values / arrays.scale_of(np.abs(values).max()))
