@@ -147,8 +147,7 @@ def make_subset_ranking(
     >>> bool(data.law.bayes_value("dcg@5") - data.law.value("dcg@5", scores) < 0.01)
     True
     """
-    sizes = {"n_queries": n_queries, "n_features": n_features, "n_types": n_types}
-    check_counts(**sizes, n_intents=n_intents)
+    check_counts(n_queries=n_queries, n_features=n_features, n_types=n_types, n_intents=n_intents)
     check.count("n_grades", n_grades, least=2)
     rng = check_random_state(random_state)
     features = rng.normal(size=(n_types, n_features))
@@ -370,8 +369,7 @@ def make_label_ranking(
     >>> bool(best - data.law.value("kendall", scores.predict(X)) > 0.05)
     True
     """
-    sizes = {"n_samples": n_samples, "n_features": n_features, "n_types": n_types}
-    check_counts(**sizes, n_orders=n_orders)
+    check_counts(n_samples=n_samples, n_features=n_features, n_types=n_types, n_orders=n_orders)
     check.count("n_items", n_items, least=3 if cyclic else 2)
     if cyclic and n_orders != 3:
         raise ValueError(f"n_orders={n_orders}: with cyclic=True every type has 3 orders.")
