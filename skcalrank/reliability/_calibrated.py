@@ -306,7 +306,7 @@ class CalibratedRankerCV(RankerAround):
 
     def _fitted_level(self, rows: Rows, targets: Floats) -> Any:
         """Return a classifier of rows whose targets in [0, 1] are shares of two classes."""
-        X, targets = self._level_features(rows), rows.in_order(targets)
+        X = self._level_features(rows)
         weight = np.ones(rows.n_rows) if rows.weight is None else rows.weight
         labels = (targets > 0).astype(int)
         if ((targets > 0) & (targets < 1)).any():
@@ -331,14 +331,11 @@ class CalibratedRankerCV(RankerAround):
         if self._level_estimator() is None or (self.level == "auto" and issparse(rows.X)):
             return None
         out = np.zeros(rows.queries.n_queries)
-        grouped = rows.queries.codes
-        in_rows = rows.in_order(targets)
         for test in tests:
-            train, tested = rows.take(~test), rows.take(test)
-            classifier = self._fitted_level(train, train.queries.group(in_rows[~test]))
-            # Queries of a part come in order of first appearance.
-            _, first = np.unique(grouped[test], return_index=True)
-            out[grouped[test][np.sort(first)]] = self._level_of(classifier, tested)
+            classifier = self._fitted_level(rows.take(~test), targets[~test])
+            # Rows are sorted by query, as `_fit_rows` makes them.
+            numbers = np.unique(rows.queries.codes[test])
+            out[numbers] = self._level_of(classifier, rows.take(test))
         return out
 
     def _scores(self, rows: Rows) -> Floats:
