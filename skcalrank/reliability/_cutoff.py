@@ -7,18 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..columns import arrays, tables
-from ..columns.types import (
-    CV,
-    ArrayLike,
-    Bools,
-    Estimator,
-    Floats,
-    Ints,
-    Labels,
-    Matrix,
-    Seed,
-    Self,
-)
+from ..columns.types import CV, ArrayLike, Estimator, Floats, Ints, Labels, Matrix, Seed, Self
 from ..data import (
     Queries,
     Rows,
@@ -424,22 +413,21 @@ class GuaranteedCutoff(RankerAround):
         """Return the values that are compared with the threshold, in row order."""
         return rows.queries.ungroup(self._values(rows.queries.group(scores), rows.queries))
 
-    def _kept(self, rows: Rows, scores: Floats, groups: Any) -> Bools:
-        thresholds: Any = self.threshold_
-        if isinstance(thresholds, dict):
-            known = ", ".join(map(repr, thresholds))
-            if groups is None:
-                raise ValueError(
-                    f"groups must be one of {known} for each row, as in fit, got None."
-                )
-            names, codes = _categories(groups, rows.queries)
-            unknown = [name for name in names if name not in thresholds]
-            if unknown:
-                raise ValueError(f"groups must be among those of fit, {known}, got {unknown[0]!r}.")
-            thresholds = np.array([thresholds[name] for name in names])[codes]
-        elif groups is not None:
-            raise ValueError("groups must be None, because fit had none: leave them out.")
-        return self._values_of(rows, scores) >= thresholds
+    def _thresholds(self, groups: Any, queries: Queries) -> Any:
+        """Return the threshold, or with groups that of each row."""
+        thresholds = self.threshold_
+        if not isinstance(thresholds, dict):
+            if groups is not None:
+                raise ValueError("groups must be None, because fit had none: leave them out.")
+            return thresholds
+        known = ", ".join(map(repr, thresholds))
+        if groups is None:
+            raise ValueError(f"groups must be one of {known} for each row, as in fit, got None.")
+        names, codes = _categories(groups, queries)
+        unknown = [name for name in names if name not in thresholds]
+        if unknown:
+            raise ValueError(f"groups must be among those of fit, {known}, got {unknown[0]!r}.")
+        return np.array([thresholds[name] for name in names])[codes]
 
     def _rows_of_queries(self, X: Any, qid: Any, method: str, groups: Any = None) -> Rows:
         """Validate rows for a method that reads the queries, if the rule does."""
@@ -499,12 +487,7 @@ class GuaranteedCutoff(RankerAround):
         ValueError
             If a group is unknown.
         """
-        if tables.is_empty(X):
-            kept = self._of_no_rows(X, qid).astype(bool)
-        else:
-            rows = self._rows_of_queries(X, qid, "predict_set", groups)
-            kept = self._kept(rows, self._scores(rows), groups)
-        return tables.with_index_of(X, kept, "kept")
+        return tables.with_index_of(X, self._cut(X, qid, "predict_set", groups)[0], "kept")
 
     def rank(self, X: Matrix, qid: ArrayLike | None = None, groups: ArrayLike | None = None) -> Any:
         """Return positions in lists that are cut.
@@ -520,10 +503,8 @@ class GuaranteedCutoff(RankerAround):
             1-based position of each document that is kept, and 0 for the others. For a pandas
             DataFrame the result is a Series named "rank" with the same index.
         """
-        if tables.is_empty(X):
-            return tables.with_index_of(X, self._of_no_rows(X, qid).astype(np.intp), "rank")
-        rows = self._rows_of_queries(X, qid, "rank", groups)
-        return tables.with_index_of(X, self._cut_places(rows, groups), "rank")
+        places, _ = self._cut_places(X, qid, "rank", groups)
+        return tables.with_index_of(X, places, "rank")
 
     def top_k(
         self,
@@ -548,19 +529,26 @@ class GuaranteedCutoff(RankerAround):
             :meth:`NDCGRanker.top_k`.
         """
         check.cutoff(k)
-        if tables.is_empty(X):
-            return tables.as_labels(X, self._of_no_rows(X, qid).astype(np.intp))
-        rows = self._rows_of_queries(X, qid, "top_k", groups)
-        place = self._cut_places(rows, groups)
-        best = np.lexsort((place, rows.codes))
+        place, queries = self._cut_places(X, qid, "top_k", groups)
+        best = np.lexsort((place, queries.codes))
         best = best[(place[best] > 0) & (place[best] <= (np.inf if k is None else k))]
         return tables.as_labels(X, best)
 
-    def _cut_places(self, rows: Rows, groups: Any) -> Ints:
-        """Return the positions of documents that are kept, and 0 for others."""
-        scores, queries = self._scores(rows), rows.queries
+    def _cut(self, X: Any, qid: Any, method: str, groups: Any) -> tuple[Any, Floats, Queries]:
+        """Return which documents are kept, and the scores and queries of all of them."""
+        if tables.is_empty(X):
+            none = self._of_no_rows(X, qid)
+            return none > 0, none, Queries.equal(0, 1)
+        rows = self._rows_of_queries(X, qid, method, groups)
+        scores = self._scores(rows)
+        kept = self._values_of(rows, scores) >= self._thresholds(groups, rows.queries)
+        return kept, scores, rows.queries
+
+    def _cut_places(self, X: Any, qid: Any, method: str, groups: Any) -> tuple[Ints, Queries]:
+        """Return the positions of documents, 0 for those that are cut, and their queries."""
+        kept, scores, queries = self._cut(X, qid, method, groups)
         places = queries.ungroup(positions(queries.group(scores), queries))
-        return np.where(self._kept(rows, scores, groups), places, 0)
+        return np.where(kept, places, 0), queries
 
 
 def _categories(groups: Any, queries: Queries) -> tuple[list[Any], Ints]:
