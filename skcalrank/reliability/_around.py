@@ -87,8 +87,7 @@ class RankerAround(BaseRanker):
             warn(
                 "Most queries of fit seem to have trained the ranker, by their names and numbers "
                 "of rows, so that nothing is promised: calibrate on other queries. If these are "
-                "other queries, give them other names.",
-                UserWarning,
+                "other queries, give them other names."
             )
 
     def _fitted_to(self, rows: Rows) -> Any:

@@ -358,8 +358,7 @@ class GuaranteedCutoff(RankerAround):
             warn(
                 f"No threshold promises that at most alpha={self.alpha:g} of what is kept is "
                 "irrelevant, so that no query is answered: raise alpha, lower confidence_level, or "
-                "fit with more queries or a better ranker.",
-                UserWarning,
+                "fit with more queries or a better ranker."
             )
         return threshold, n, 0
 
