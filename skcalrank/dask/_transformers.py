@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..columns.types import Array, Floats
-from ..data import handed_to
+from ..data import handed_to, transform_rows
 from ..preprocessing import TableEncoder
 from ._blocks import OnPartition, check_disjoint, collect, is_frame, named_queries
 from ._cut import partitions
@@ -64,7 +64,7 @@ def _made_of_one_row(transformer: Any, X: Any, names: Array, has_qid: bool) -> A
     reader = getattr(transformer, "encoder_", transformer)
     if isinstance(reader, TableEncoder):  # which might not read zeros
         return _named(np.zeros((1, len(names))), X, names)
-    return _named(_transformed(transformer, X, np.zeros(1) if has_qid else None), X, names)
+    return _named(transform_rows(transformer, X, np.zeros(1) if has_qid else None), X, names)
 
 
 def _named(rows: Floats, X: Any, names: Any) -> Any:
@@ -76,19 +76,15 @@ def _named(rows: Floats, X: Any, names: Any) -> Any:
     return pd.DataFrame(rows, X.index, names)
 
 
-def _transformed(transformer: Any, X: Any, qid: Any) -> Floats:
-    return transformer.transform(X, **({} if qid is None else {"qid": qid}))
-
-
 def _as_frame(transformer: Any, like: Any, X: Any, qid: Any = None, _whole: Any = None) -> Any:
     """Return the transformed rows of one partition as a frame."""
-    return _named(_transformed(transformer, X, qid), X, like.columns) if len(X) else like
+    return _named(transform_rows(transformer, X, qid), X, like.columns) if len(X) else like
 
 
 def _as_array(transformer: Any, like: Floats, *rest: int, X: Any, qid: Any) -> Floats:
     """Return the transformed rows of one partition."""
     del rest
-    return np.asarray(_transformed(transformer, X, qid)) if X.shape[0] else like
+    return np.asarray(transform_rows(transformer, X, qid)) if X.shape[0] else like
 
 
 def _fit_transform(transformer: Any, X: Any, y: Any = None, qid: Any = None, **_: Any) -> Any:
