@@ -12,8 +12,9 @@ import numpy as np
 from ..columns.types import Floats
 from ..data import Queries, check, each, query_factors, workers_of_fit
 
-# Weights of documents, and gradient and curvature of scores.
+# Weights of documents; a sum and its gradient; gradient and curvature of scores.
 Weights: TypeAlias = Floats | None
+Value: TypeAlias = tuple[float, Floats]
 Slopes: TypeAlias = tuple[Floats, Floats]
 Derivatives: TypeAlias = Callable[[Floats], Slopes]
 
@@ -342,9 +343,7 @@ class LossInParts(Loss):
     def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
         """Return the gradient and the diagonal of the Hessian."""
 
-    def _value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Weights
-    ) -> tuple[float, Floats]:
+    def _value_and_gradient(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Value:
         """Return the sum of the loss, and its gradient."""
         value = self._evaluate(v, s, queries, weight).sum()
         return float(value), self._derivatives(v, s, queries, weight)[0]

@@ -17,7 +17,7 @@ import numpy as np
 from ..columns import CACHE_CELLS, arrays
 from ..columns.types import Floats
 from ..data import Bucket, Queries
-from ._base import EXPONENT, Derivatives, LossInParts, Slopes, Weights, log
+from ._base import EXPONENT, Derivatives, LossInParts, Slopes, Value, Weights, log
 from ._quadrature import FLOOR, PairDerivatives
 
 
@@ -71,9 +71,7 @@ class PairwiseSquared(PairwiseLoss):
         centered = self._centered(v, s, queries, weight)
         return queries.sizes * queries.sum(centered**2 if weight is None else weight * centered**2)
 
-    def _value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[float, Floats]:
+    def _value_and_gradient(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Value:
         centered = self._centered(v, s, queries, weight)
         slope = queries.repeat(queries.sizes) * centered
         if weight is not None:
@@ -138,9 +136,7 @@ class PairwiseExponential(PairwiseLoss):
         _, _, fallen, risen, alone = self._factors(v, s, queries, weight)
         return fallen * risen - queries.sum(alone)
 
-    def _value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[float, Floats]:
+    def _value_and_gradient(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Value:
         falling, rising, fallen, risen, alone = self._factors(v, s, queries, weight)
         falling *= queries.repeat(risen)
         rising *= queries.repeat(fallen)
@@ -200,9 +196,7 @@ class PairwiseLogistic(PairwiseLoss):
                 out[block.ids] += block.losses(rows, sums)
         return out
 
-    def _value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[float, Floats]:
+    def _value_and_gradient(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Value:
         value, gradient = 0.0, np.empty(len(s))
         for block in _blocks(v, s, queries, weight):
             slopes = np.zeros_like(block.rising)

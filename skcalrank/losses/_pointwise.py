@@ -9,7 +9,7 @@ from scipy.special import expit, log1p, xlogy
 
 from ..columns.types import Floats
 from ..data import Queries, check
-from ._base import EXPONENT, Loss, LossInParts, LossWithEta, Slopes, Weights, log
+from ._base import EXPONENT, Loss, LossInParts, LossWithEta, Slopes, Value, Weights, log
 
 # Scores at which slopes of a loss are compared with differences of its terms, and half their width.
 _SCORES, _STEP = np.array([-2.1, -0.7, 0.3, 1.2, 2.6]), 1e-5
@@ -112,9 +112,7 @@ class PointwiseLoss(LossInParts):
     def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
         return queries.sum(_weighted(self.terms(v, s), weight))
 
-    def _value_and_gradient(
-        self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[float, Floats]:
+    def _value_and_gradient(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Value:
         value = _weighted(self.terms(v, s), weight).sum()
         return float(value), _weighted(self.slopes(v, s), weight)
 
