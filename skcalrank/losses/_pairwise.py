@@ -112,12 +112,12 @@ class PairwiseExponential(PairwiseLoss):
     name: ClassVar[str] = "pairwise_exponential"
     of_rows: ClassVar[bool] = True
 
-    def _factors(
+    def _sums(
         self, v: Floats, s: Floats, queries: Queries, weight: Floats | None
-    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return ``v_i e^{-s_i}`` and ``e^{s_i}``, their sums per query, and terms to subtract.
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return the sums of the terms in which a document is the first, and the second, of a pair.
 
-        The terms to subtract are those of the pairs of documents with themselves.
+        Also return the terms of pairs of documents with themselves, to subtract.
         """
         below = s - queries.repeat(queries.max(s))
         np.maximum(below, -EXPONENT, out=below)
@@ -130,23 +130,22 @@ class PairwiseExponential(PairwiseLoss):
             rising *= weight
             falling *= share
             alone = v * weight * share
-        return falling, rising, queries.sum(falling), queries.sum(rising), alone
+        fallen, risen = queries.sum(falling), queries.sum(rising)
+        falling *= queries.repeat(risen)
+        rising *= queries.repeat(fallen)
+        return falling, rising, alone
 
     def _evaluate(self, v: Floats, s: Floats, queries: Queries, weight: Floats | None) -> Floats:
-        _, _, fallen, risen, alone = self._factors(v, s, queries, weight)
-        return fallen * risen - queries.sum(alone)
+        first, _, alone = self._sums(v, s, queries, weight)
+        return queries.sum(first - alone)
 
     def _value_and_gradient(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Value:
-        falling, rising, fallen, risen, alone = self._factors(v, s, queries, weight)
-        falling *= queries.repeat(risen)
-        rising *= queries.repeat(fallen)
-        return float(fallen @ risen - alone.sum()), np.subtract(rising, falling, out=rising)
+        first, second, alone = self._sums(v, s, queries, weight)
+        return float((first - alone).sum()), second - first
 
     def _derivatives(self, v: Floats, s: Floats, queries: Queries, weight: Weights) -> Slopes:
-        falling, rising, fallen, risen, alone = self._factors(v, s, queries, weight)
-        falling *= queries.repeat(risen)
-        rising *= queries.repeat(fallen)
-        return rising - falling, rising + falling - 2.0 * alone
+        first, second, alone = self._sums(v, s, queries, weight)
+        return second - first, first + second - 2.0 * alone
 
     def infimum(self, v: Floats, queries: Queries) -> Floats:
         return queries.sum(np.sqrt(v)) ** 2 - queries.sum(v)
