@@ -60,10 +60,9 @@ class Columns(NamedTuple):
     def read_of(self, names: list[str]) -> list[str]:
         """Return those of the names of columns that are read."""
         out = {*self.drop} if self.labelled else {self.label, *self.drop}
-        kept = None if self.features is None else {*self.features, self.qid, self.document}
-        if kept is not None and self.labelled:
-            kept.add(self.label)
-        return [n for n in dict.fromkeys(names) if n not in out and (kept is None or n in kept)]
+        asked = names if self.features is None else self.features
+        kept = {*asked, self.qid, self.document, self.label}
+        return [name for name in dict.fromkeys(names) if name in kept and name not in out]
 
 
 def refuse_twins(path: Any, names: Any) -> None:
