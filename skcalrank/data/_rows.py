@@ -222,7 +222,7 @@ class Rows:
         """
         of_row, hashes = self._units()
         deal = partial(_dealt, n_folds, seed, "rows" if self._units_are_rows else "queries")
-        n, of_unit = workers_of_fit().deal(lambda: (hashes, self.n_rows), deal)
+        n, of_unit = workers_of_fit().deal((hashes, self.n_rows), deal)
         fold = of_unit[of_row]
         return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(n)]
 
@@ -245,7 +245,7 @@ class Rows:
         if informative is None or len(informative) != len(hashes):
             informative = np.ones(len(hashes), dtype=bool)
         draw = partial(_drawn, share, n_folds, seed)
-        return [mask[of_row] for mask in workers_of_fit().deal(lambda: (hashes, informative), draw)]
+        return [mask[of_row] for mask in workers_of_fit().deal((hashes, informative), draw)]
 
     @property
     def _units_are_rows(self) -> bool:

@@ -41,12 +41,9 @@ class Workers:
         """
         return self.reduce(part(), add)
 
-    def deal(self, part: Callable[[], Any], combine: Callable[[list[Any]], list[Any]]) -> Any:
-        """Return what `combine`, which returns a list by rank, makes of all parts for this worker.
-
-        `part` is not called where this is known already.
-        """
-        return self.reduce(part(), combine)[self.rank]
+    def deal(self, part: Any, combine: Callable[[list[Any]], list[Any]]) -> Any:
+        """Return what `combine`, which returns a list by rank, makes of the parts for this worker."""
+        return self.reduce(part, combine)[self.rank]
 
     def gather(self, value: Any) -> list[Any]:
         """Return the values of all workers, by rank."""
