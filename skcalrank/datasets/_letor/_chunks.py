@@ -48,7 +48,7 @@ class _Parsed(NamedTuple):
     y: np.ndarray
     qid: np.ndarray
     numbers: np.ndarray  # of the lines
-    row_bytes: float
+    n_bytes: int  # of the block
     docids: list[bytes | None]
     documents: list[bytes | None]  # docids, or other names in comments
     bad: tuple[int, bytes] | None = None
@@ -124,7 +124,7 @@ def _chunks(
                 raise parsing.refusal(path, parsed.bad, wide)
             lines = Lines(
                 np.concatenate([p.numbers[rows] for _, p, rows in chunk]),
-                sum(p.row_bytes * (rows.stop - rows.start) for _, p, rows in chunk),
+                sum(p.n_bytes * (rows.stop - rows.start) / len(p.numbers) for _, p, rows in chunk),
                 list(chain.from_iterable(p.docids[rows] for _, p, rows in chunk)),
                 wide.first,
             )
@@ -191,15 +191,13 @@ def _parsed(block: Block, form: Form) -> _Parsed:
         qid = np.append(_of_all_rows(block, y, qid), last)
         numbers = np.array([number for number, _ in rows])
         nameless: list[bytes | None] = [None] * len(rows)
-        row_bytes = len(block.content) / len(rows)
-        return _Parsed(X, y, qid, numbers, row_bytes, nameless, nameless, rows[good])
+        return _Parsed(X, y, qid, numbers, len(block.content), nameless, nameless, rows[good])
     if len(y) == block.n_lines:
         numbers = np.arange(block.first, block.first + len(y))
     else:
         numbers = np.array([number for number, _ in parsing.rows_of(block)])
-    row_bytes = len(block.content) / max(1, len(y))
     names = parsing.documents(block, len(y))
-    return _Parsed(X, y, _of_all_rows(block, y, qid), numbers, row_bytes, *names)
+    return _Parsed(X, y, _of_all_rows(block, y, qid), numbers, len(block.content), *names)
 
 
 def _of_all_rows(block: Block, y: Floats, qid: Ints) -> Ints:
