@@ -7,9 +7,9 @@ from scipy.optimize import linprog
 
 from ..columns.types import ArrayLike, Floats
 from ..data import check
-from ..measures import Measure, get_measure
+from ..measures import Measure
 from ._distribution import LabelDistribution
-from ._function import all_labels, law_of_all
+from ._function import law_of_all
 
 # Values of at most 1, singular values and probabilities below this are rounding errors.
 _ROUNDING = 1e-9
@@ -97,8 +97,7 @@ def calibration_dimension(
     False
     """
     check.count("r", r, least=2, most=6)
-    measure = get_measure(measure)
-    whole = law_of_all(all_labels(measure, r) if labels is None else labels, r)
+    whole = law_of_all(measure, labels, r)
     measure = whole.resolve(measure)
     values = np.array([LabelDistribution(y[None]).order_values(measure) for y in whole.labels])
     values /= np.abs(values).max() or 1.0

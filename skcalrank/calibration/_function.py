@@ -162,8 +162,7 @@ class Family:
     """All distributions on given labels, with values of orders and targets under each label."""
 
     def __init__(self, surrogate: Any, pred: Any, measure: Any, r: int, labels: Any) -> None:
-        measure = get_measure(measure)
-        whole = law_of_all(all_labels(measure, r) if labels is None else labels, r)
+        whole = law_of_all(measure, labels, r)
         self.measure: Any = whole.resolve(measure)
         risk: Any = conditional_risk(surrogate, whole, self.measure)
         self.pred = check_pred(pred, risk)
@@ -283,15 +282,15 @@ class Family:
         return [self._risk_of(law) for law in self.outcomes]
 
 
-def law_of_all(labels: ArrayLike, r: int) -> LabelDistribution:
-    """Return the uniform distribution on labels, which must be of r documents."""
-    whole = LabelDistribution(labels)
+def law_of_all(measure: Any, labels: Any, r: int) -> LabelDistribution:
+    """Return the uniform distribution on labels of r documents, on all possible ones if None."""
+    whole = LabelDistribution(_all_labels(get_measure(measure), r) if labels is None else labels)
     if whole.n_documents != r:
         raise ValueError(f"labels must be of r={r} documents, got {whole.n_documents}.")
     return whole
 
 
-def all_labels(measure: Measure, r: int) -> Array:
+def _all_labels(measure: Measure, r: int) -> Array:
     """Return all possible labels: relevances 0 and 1, or full orders, if need be as preferences."""
     check.count("r", r, least=2, most=6)
     if measure.objective != "disagreement":
