@@ -1,10 +1,10 @@
 """Checks of arguments: ``check.option(...)``, ``check.target(y, qid)``."""
 
-import operator
 from collections.abc import Iterable
 from importlib import import_module
 from inspect import isclass, signature
 from numbers import Real
+from operator import ge, gt, le, lt, ne
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -689,10 +689,7 @@ class Reads(NamedTuple):
         }
 
 
-_SIGNS = {
-    **{">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le},
-    "!=": operator.ne,
-}
+_SIGNS = {">": gt, ">=": ge, "<": lt, "<=": le, "!=": ne}
 
 
 def option(name: str, value: object, options: Iterable[object]) -> None:

@@ -86,11 +86,7 @@ def feedback_arc_positions(
 
 
 def _positions(
-    U: ArrayLike,
-    *,
-    method: str,
-    time_limit: float | None = TIME_LIMIT,
-    random_state: Seed = 0,
+    U: ArrayLike, *, method: str, time_limit: float | None = TIME_LIMIT, random_state: Seed = 0
 ) -> PredResult:
     """Return positions without a warning, because rankers warn once for many stacks."""
     check.option("method", method, ("exact", "local_search", "auto"))

@@ -210,11 +210,7 @@ class GuaranteedCutoff(RankerAround):
 
     @fitting
     def fit(
-        self,
-        X: Matrix,
-        y: Labels,
-        qid: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        self, X: Matrix, y: Labels, qid: ArrayLike | None = None, groups: ArrayLike | None = None
     ) -> Self:
         """Fit the ranker to some of the queries, and the threshold to others.
 
