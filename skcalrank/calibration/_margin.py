@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..columns.types import ArrayLike, Floats, Matrix
-from ..data import check
+from ..data import Queries, check
 from ..rankers import calibration_of, measure_of, require_qid
 from ._bounds import regret_bound
 from ._orders import all_positions, is_best
@@ -126,11 +126,9 @@ def margin_report(ranker: Any, X: Matrix, qid: ArrayLike | None = None) -> Margi
     if measure.shape == "pairs":
         stacks = [np.asarray(one)[None] for one in u]
         places = [np.array([number]) for number in range(len(stacks))]
-    elif np.ndim(u) == 2:
-        stacks, places = [u], [np.arange(len(u))]
     else:
-        queries = check.queries(qid, len(u))
-        values, sizes = queries.group(u), np.unique(queries.sizes)
+        queries = Queries.equal(*u.shape) if u.ndim == 2 else check.queries(qid, len(u))
+        values, sizes = queries.group(u.ravel()), np.unique(queries.sizes)
         stacks = [values[queries.repeat(queries.sizes == r)].reshape(-1, r) for r in sizes]
         places = [np.flatnonzero(queries.sizes == r) for r in sizes]
     margin, factor = np.empty((2, sum(map(len, places))))
