@@ -308,7 +308,6 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     @lazy_property
     def intercept_(self) -> float | Any:
         """Intercept, computed when it is first read; 0 with ``fit_intercept=False``."""
-        check_is_fitted(self, "_moments")
         return self._intercept_of(self.coef_)
 
     def _intercept_of(self, coef: Floats) -> Any:
