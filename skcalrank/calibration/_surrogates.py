@@ -160,6 +160,10 @@ class HingeRisk(PreferenceRisk):
         return np.einsum("nk,nki->ni", result.x[: n * k].reshape(n, k), cones)
 
 
+# Prediction maps with known cones, each a method of the risk below, by objective.
+_MAPS_OF_PAIRS: Any = {"map": ("exact", "diagonal"), "disagreement": ("exact", "topological")}
+
+
 class PairRisk(ConditionalRisk):
     """Risk of least squares on the targets of pairs, the squared distance from their means."""
 
@@ -171,8 +175,7 @@ class PairRisk(ConditionalRisk):
         self.aims = targets * self.entries, 1.0
         self.error = 1e-13 * float(self.risk(np.zeros((1, *self.means.shape)))[0])
         self.objective = measure.objective
-        self._nearest = {"exact": PairRisk.exact, **_NEAREST.get(self.objective, {})}
-        self.preds = tuple(self._nearest)
+        self.preds = _MAPS_OF_PAIRS.get(self.objective, ("exact",))
 
     def risk(self, u: Floats) -> Floats:
         return (((u - self.means) ** 2) * self.entries).sum(axis=(1, 2))
@@ -181,7 +184,7 @@ class PairRisk(ConditionalRisk):
         return self.means
 
     def least(self, positions: Ints, pred: str) -> tuple[Floats, Floats, Floats]:
-        nearest = np.array([self._nearest[pred](self, sigma) for sigma in positions])
+        nearest = np.array([getattr(self, pred)(sigma) for sigma in positions])
         least = self.risk(nearest)
         return least, least, nearest
 
@@ -205,13 +208,6 @@ class PairRisk(ConditionalRisk):
         """Return the nearest u from which Algorithm 1 can give sigma."""
         candidates = [distance_to_cone(self.means, cone) for cone in algorithm_cones(sigma)]
         return candidates[np.argmin(self.risk(np.array(candidates)))]
-
-
-# Prediction maps other than the exact ones with known cones, by objective and name.
-_NEAREST: dict[Any, dict[str, Any]] = {
-    "map": {"diagonal": PairRisk.diagonal},
-    "disagreement": {"topological": PairRisk.topological},
-}
 
 
 def preferences_of(distribution: Any, measure: Any) -> Floats:
