@@ -464,8 +464,7 @@ def equally_many(what: str, remedy: str = "", **parts: Any) -> None:
 
     `what` names all of them in the message, which ends with the `remedy`.
     """
-    sizes = {name: _length_of(part) for name, part in parts.items()}
-    sizes = {name: size for name, size in sizes.items() if size is not None}
+    sizes = {name: n for name, part in parts.items() if (n := _length_of(part)) is not None}
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{name} of {size}" for name, size in sizes.items())
         raise ValueError(f"{what} must have equally many rows, got {got}.{remedy}")

@@ -17,10 +17,7 @@ from ._factors import Factors, indicators
 
 def assigned(gain: Floats) -> Ints:
     """Return positions, from 1, of largest sum of ``gain[row, item, position - 1]`` in each row."""
-    out = np.empty(gain.shape[:2], dtype=int)
-    for row, matrix in enumerate(gain):
-        out[row] = linear_sum_assignment(matrix, maximize=True)[1] + 1
-    return out
+    return np.array([linear_sum_assignment(matrix, maximize=True)[1] for matrix in gain]) + 1
 
 
 def checked_positions(y: ArrayLike) -> Floats:
