@@ -42,7 +42,7 @@ class Workers:
         return self.reduce(part(), add)
 
     def deal(self, part: Any, combine: Callable[[list[Any]], list[Any]]) -> Any:
-        """Return what `combine`, which returns a list by rank, makes of the parts for this worker."""
+        """Return what `combine`, which returns a list by rank, makes of all parts for this one."""
         return self.reduce(part, combine)[self.rank]
 
     def gather(self, value: Any) -> list[Any]:
