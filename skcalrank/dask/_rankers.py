@@ -94,9 +94,7 @@ def _merge(parts: list[_Fitted]) -> _Fitted:
     """Return the sum of the statistics of some partitions."""
     owners = check_disjoint([part.owners for part in parts])
     rankers = [part.ranker for part in parts if part.ranker is not None]
-    if not rankers:
-        return _Fitted(None, owners)
-    return _Fitted(rankers[0].merge(*rankers[1:]), owners)
+    return _Fitted(rankers[0].merge(*rankers[1:]) if rankers else None, owners)
 
 
 def map_partitions(method: str, ranker: BaseRanker, X: Any, qid: Any) -> Any:
