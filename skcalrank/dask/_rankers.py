@@ -144,11 +144,7 @@ def _predict_part(
     ranker: BaseRanker, method: str, dtype: Any, *_rest: int, X: Any, qid: Any
 ) -> Any:
     """Return the predictions for one partition."""
-    if not X.shape[0]:
-        values = np.zeros((0,) if ranker.n_items_ is None else (0, ranker.n_items_), dtype)
-    else:
-        values = np.asarray(getattr(ranker, method)(X, qid), dtype)
-    return like(values, X)
+    return like(np.asarray(getattr(ranker, method)(X, qid), dtype), X)
 
 
 def score_by_partition(ranker: BaseRanker, X: Any, y: Any, qid: Any, sample_weight: Any) -> float:
