@@ -151,8 +151,7 @@ def _of_scores(measure: Any, u: Floats) -> Floats:
     r = u.shape[1]
     drops = -np.diff(np.broadcast_to(measure.basis(np.arange(1, r + 1), np.array(r)), r))
     gaps = np.diff(np.sort(u, axis=1), axis=1)[:, ::-1]
-    margins: Floats = np.where(drops > 0, gaps * drops, np.inf).min(axis=1, initial=np.inf)
-    return margins
+    return np.where(drops > 0, gaps * drops, np.inf).min(axis=1, initial=np.inf)
 
 
 def _of_pairs(measure: Any, u: Floats) -> Floats:

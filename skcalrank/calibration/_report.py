@@ -192,16 +192,13 @@ def _sorted(
 def _maps(pred: Any, objective: str) -> tuple[Pred, Pred]:
     """Return the cheap map, and the best map for any number of documents."""
     known = preds_for(objective)
-    if pred is None:
-        conditional = [one for one in known.values() if one.condition is not None]
-        if not conditional:
-            raise ValueError(
-                "pred must be given for a measure whose maps have no noise condition, got None: "
-                f"choose one of {', '.join(map(repr, known))}, or a map of your own."
-            )
-        cheap = conditional[0]
-    else:
-        cheap = get_pred(pred, objective)
+    conditional = (one for one in known.values() if one.condition is not None)
+    cheap = next(conditional, None) if pred is None else get_pred(pred, objective)
+    if cheap is None:
+        raise ValueError(
+            "pred must be given for a measure whose maps have no noise condition, got None: "
+            f"choose one of {', '.join(map(repr, known))}, or a map of your own."
+        )
     exact = (one for one in known.values() if one.exact and one.max_size is None)
     return cheap, next(exact, known["auto"])
 
