@@ -264,7 +264,7 @@ SURROGATES: dict[str, Callable[..., ConditionalRisk]] = {
     **{
         f"{form}_{name}": partial(_of_preferences, loss=loss(), margin=form == "margin")
         for form in ("preference", "margin")
-        for name, loss in {**PREFERENCE_LOSSES, "hinge": SharpHinge}.items()
+        for name, loss in (PREFERENCE_LOSSES | {"hinge": SharpHinge}).items()
     },
     "value_regularized": _of_values,
     "pairs": _of_pairs,
