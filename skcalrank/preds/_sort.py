@@ -38,8 +38,6 @@ def sort_positions(u: ArrayLike) -> Ints:
     """
     ranks = arrays.exact_ranks(u, "u")
     u = arrays.checked(u if ranks is None else ranks, "u", ensure_2d=False)
-    if u.ndim not in (1, 2):
-        raise ValueError(f"u must have shape (r,) or (n, r), got {u.shape}.")
     stacked = np.atleast_2d(u)
     return positions(stacked.ravel(), Queries.equal(*stacked.shape)).reshape(u.shape)
 
