@@ -137,13 +137,17 @@ def _hit_at(relevant: Floats, block: Block) -> Floats:
 
 
 class _ByBlocks(Measure):
-    """Base class of measures that are computed from stop probabilities, their score targets."""
+    """Base class of measures that are computed from stop probabilities, block by block."""
 
     def evaluate(self, y: Floats, ranked: Ranked) -> Floats:
-        stop, out = self.score_targets(y, ranked.queries), np.zeros(ranked.queries.n_queries)
+        stop, out = self._stops(y), np.zeros(ranked.queries.n_queries)
         for block in ranked.blocks(self.cutoff):
             out[block.ids] = self._of_block(block.gather(stop), block)
         return out
+
+    def _stops(self, y: Floats) -> Floats:
+        """Return the probability that a user stops at each document, its relevance by default."""
+        return y
 
     @abstractmethod
     def _of_block(self, stop: Floats, block: Block) -> Floats:
@@ -380,6 +384,9 @@ class ERR(GainMeasure, _ByBlocks):
         Sorting by their means is best if relevances are independent given the query (DMJ13,
         Lemma 1).
         """
+        return self.stop_probability(y)
+
+    def _stops(self, y: Floats) -> Floats:
         return self.stop_probability(y)
 
     def _of_block(self, stop: Floats, block: Block) -> Floats:
