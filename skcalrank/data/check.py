@@ -731,10 +731,10 @@ def share(name: str, value: Any) -> None:
     number(name, value, "> 0 and < 1", "such as 0.95")
 
 
-def cutoff(k: Any, name: str = "k") -> None:
+def cutoff(k: Any) -> None:
     """Raise ValueError unless the cutoff k is None or an integer >= 1."""
     if k is not None:
-        count(name, k, "or None for all documents")
+        count("k", k, "or None for all documents")
 
 
 def cutoff_of(name: str) -> int | None:
