@@ -157,6 +157,8 @@ class StructuredPredictor(LeastSquaresDecisions):
         X, weight = self._opened(X, y, sample_weight)
         y = _labels(y)
         check_consistent_length(X, y)
+        for name in ("candidates_", "alpha_", "beta_", "_level"):
+            self.__dict__.pop(name, None)  # of a fit with other parameters
         self._factors = self._given_factors()
         self._given_argmin = self.argmin
         if self._argmin is None:

@@ -312,6 +312,14 @@ def test_errors_name_the_argument(message):
         StructuredPredictor(**ERRORS[message]).fit(X, Y)
 
 
+def test_a_fit_leaves_nothing_of_the_fit_before():
+    X, positions = [[0.0], [1.0]], [[1, 2], [2, 1]]
+    model = StructuredPredictor().fit(X, positions)
+    model.set_params(factors="hamming").fit(X, positions)
+    learned = vars(StructuredPredictor(factors="hamming").fit(X, positions))
+    assert vars(model).keys() == learned.keys()
+
+
 def test_errors_of_labels_and_of_the_argmin():
     with pytest.raises(ValueError, match="must be finite without factors, got NaN"):
         StructuredPredictor().fit(X, np.where(Y == 1, np.nan, Y))
