@@ -41,8 +41,11 @@ class _Block(NamedTuple):
 
 def fit_on_workers(estimator: Any, X: Any, *, callbacks: Any = None, **columns: Any) -> Any:
     """Fit an estimator to all partitions, each of which has whole queries."""
-    sets = eval_sets(**{name: columns.pop(name, None) for name in signature(eval_sets).parameters})
-    evals = {name: EvalSet(*in_memory(**rows._asdict())) for name, rows in sets.items()}
+    given_evals = {name: columns.pop(name, None) for name in signature(eval_sets).parameters}
+    evals = {
+        name: EvalSet(*in_memory(X=X, y=y, qid=qid, sample_weight=weight))
+        for name, (X, y, qid, weight) in eval_sets(**given_evals).items()
+    }
     if getattr(estimator, "trains_in_parts", False):
         from ..boosting import check_fit_part  # imports the libraries of trees
 
