@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,11 +86,13 @@ class IntervalDisplay(Display):
         names, value = (getattr(self, attribute) for attribute in self._drawn)
         ax = self._open(ax, [value], name, self.name)
         place = np.arange(len(names))
-        points = styled("Line2D", point_kwargs, marker="o", linestyle="none", color="C0")
+        points = styled("lines.Line2D", point_kwargs, marker="o", linestyle="none", color="C0")
         (self.points_,) = ax.plot(value, place, **points)
         known = np.isfinite(self.low) & np.isfinite(self.high)
         ends = place[known], np.asarray(self.low)[known], np.asarray(self.high)[known]
-        lines = styled("LineCollection", interval_kwargs, color=self.points_.get_color())
+        lines = styled(
+            "collections.LineCollection", interval_kwargs, color=self.points_.get_color()
+        )
         self.intervals_ = ax.hlines(*ends, **lines)
         if self.interval_name is not None:
             name_band(ax, self.intervals_, self.interval_name)
@@ -109,11 +112,10 @@ def literal(name: Any) -> str:
 
 
 def styled(artist: str, style: dict[str, Any] | None, **defaults: Any) -> dict[str, Any]:
-    """Return a style of an artist of matplotlib, with aliases resolved, over the defaults."""
-    from matplotlib import cbook, collections, image, lines, patches, text
+    """Return a style of an artist, such as "lines.Line2D", with aliases resolved, over defaults."""
+    from matplotlib.cbook import normalize_kwargs
 
-    artists = vars(collections) | vars(image) | vars(lines) | vars(patches) | vars(text)
-    return defaults | cbook.normalize_kwargs(style or {}, artists[artist])
+    return defaults | normalize_kwargs(style or {}, resolve_name(f"matplotlib.{artist}"))
 
 
 def name_band(ax: Any, band: Any, text: str) -> None:
@@ -130,5 +132,5 @@ def spanned(counts: Any) -> str:
 
 def draw_line(ax: Any, x: Any, y: Any, style: dict[str, Any] | None, **defaults: Any) -> Any:
     """Return a new line through the points."""
-    (line,) = ax.plot(x, y, **styled("Line2D", style, **defaults))
+    (line,) = ax.plot(x, y, **styled("lines.Line2D", style, **defaults))
     return line

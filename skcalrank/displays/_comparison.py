@@ -230,9 +230,9 @@ class QueryDifferenceDisplay(Display):
         counts = f"{better} better, {len(self.difference) - better - worse} equal, {worse} worse"
         ax = self._open(ax, [self.difference], name, self.name, counts)
         colors = np.where(self.difference < 0, "C3", "C0")
-        bars = styled("Rectangle", bar_kwargs, width=1.0, color=colors)
+        bars = styled("patches.Rectangle", bar_kwargs, width=1.0, color=colors)
         self.bars_ = ax.bar(np.arange(1, len(self.difference) + 1), self.difference, **bars)
-        line = styled("Line2D", mean_kwargs, color="0.3", linestyle="--", linewidth=1)
+        line = styled("lines.Line2D", mean_kwargs, color="0.3", linestyle="--", linewidth=1)
         self.mean_ = ax.axhline(self.difference.mean(), **line)
         of_what = f"{self.measure_name or 'measure'}, {self.system} − {self.other}"
         ax.set(xlabel="queries, by difference", ylabel=literal(of_what))

@@ -83,7 +83,7 @@ class ContributionDisplay(Display):
         ax = self._open(ax, [order.contributions], name, self.name, title)
         labels, widths = self._bars(n_features)
         color = ["tab:blue" if width >= 0 else "tab:red" for width in widths]
-        style = styled("Rectangle", bar_kwargs, tick_label=labels)
+        style = styled("patches.Rectangle", bar_kwargs, tick_label=labels)
         if "facecolor" not in style:
             style.setdefault("color", color)
         self.bars_ = ax.barh(range(len(widths), 0, -1), widths, **style)
@@ -238,7 +238,7 @@ class ImportanceDisplay(Display):
         ax = self._open(ax, [self.importances], name, self.name)
         shown = np.argsort(-self.importances, kind="stable")[:n_features]
         names = np.asarray(self.feature_names, dtype=object)[shown]
-        style = styled("Rectangle", bar_kwargs, tick_label=list(map(literal, names)))
+        style = styled("patches.Rectangle", bar_kwargs, tick_label=list(map(literal, names)))
         self.bars_ = ax.barh(range(len(shown), 0, -1), self.importances[shown], **style)
         left = len(self.importances) - len(shown)
         others = f"\nnot shown: {texts.others(left)}" if left else ""

@@ -112,7 +112,7 @@ class MeasureAtKDisplay(Display):
         if band and self.standard_error is not None:
             low, high = self.value + np.outer([-band, band], self.standard_error)
             style = {"color": self.line_.get_color(), "linewidth": 0, "alpha": 0.15}
-            style = styled("PolyCollection", band_kwargs, **style)
+            style = styled("collections.PolyCollection", band_kwargs, **style)
             self.band_ = ax.fill_between(self.k, low, high, **style)
             name_band(ax, self.band_, self._about_band(band))
         ax.set(xlabel="k", ylabel=literal(f"{self.measure_name or 'measure'}@k"))

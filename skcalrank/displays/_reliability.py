@@ -106,7 +106,9 @@ class ReliabilityDisplay(Display):
         for (kind, bins), marker in zip(curves.items(), "o^"):
             label = f"{kind}, {spanned(bins.counts)} in a bin"
             line = draw_line(ax, *bins[:2], curve_kwargs, marker=marker, label=label)
-            style = styled("LineCollection", interval_kwargs, color=line.get_color(), alpha=0.4)
+            style = styled(
+                "collections.LineCollection", interval_kwargs, color=line.get_color(), alpha=0.4
+            )
             # matplotlib 3.7 warns of bins without an interval.
             known = [part[~np.isnan(bins.low)] for part in (bins.value, bins.low, bins.high)]
             intervals = ax.vlines(*known, **style)

@@ -107,7 +107,7 @@ class TopContributionsDisplay(Display):
         cells, labels = self._cells(n_features)
         largest = np.abs(cells).max(initial=0.0) or 1.0
         style = {"cmap": "RdBu", "vmin": -largest, "vmax": largest, "aspect": "auto"}
-        self.im_ = ax.imshow(cells, **styled("AxesImage", im_kwargs, **style))
+        self.im_ = ax.imshow(cells, **styled("image.AxesImage", im_kwargs, **style))
         self._write(cells, largest, text_kwargs)
         ax.set_xticks(range(len(labels)), labels, rotation=45, ha="right", rotation_mode="anchor")
         rows = [
@@ -143,7 +143,7 @@ class TopContributionsDisplay(Display):
         centered = {"horizontalalignment": "center", "verticalalignment": "center"}
         for (row, column), value in np.ndenumerate(cells):
             color = "white" if abs(value) > _DARK * largest else "black"
-            options = styled("Text", style, color=color, fontsize="small", **centered)
+            options = styled("text.Text", style, color=color, fontsize="small", **centered)
             number = f"{round(value / unit, 1) + 0.0:.1f}"  # no negative zero
             self.texts_.append(self.ax_.text(column, row, number, **options))
 

@@ -256,7 +256,7 @@ class JudgedRun:
         self.n_judged = int(self._is_judged[self._is_retrieved].sum())
         # If no document of the run is judged: one of its documents, and a judged one of the query.
         pairs = ((next(iter(run[q])), next(iter(qrels[q]))) for q in self.names if run.get(q))
-        self._one_of_each = None if self.n_judged else next(pairs, None)
+        self._example = None if self.n_judged else next(pairs, None)
 
     @property
     def judged_(self) -> float:
@@ -265,8 +265,8 @@ class JudgedRun:
 
     def warn_of_other_names(self, run: str) -> None:
         """Warn if not one document that the run retrieved is judged."""
-        if self._one_of_each is not None:
-            retrieved, judged = self._one_of_each
+        if self._example is not None:
+            retrieved, judged = self._example
             warn(
                 f"Not one document that {run} retrieved is judged, so that none is relevant: it "
                 f"names documents such as {retrieved!r}, and the judgments such as {judged!r}. "

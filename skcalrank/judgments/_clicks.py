@@ -38,7 +38,7 @@ class ClickTarget(Judgments):
 
     @property
     def is_silent(self) -> bool:
-        """Whether there is no click."""
+        """Whether no document was clicked."""
         return not self.clicks.any()  # type: ignore[attr-defined]
 
     def _never_shown(self) -> str:

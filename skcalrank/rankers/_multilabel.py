@@ -356,7 +356,7 @@ class MultiLabelRanker(BaseRanker):
 
 
 def _refuse_unknown(what: str, named: Mapping[str, Any], names: list[str]) -> None:
-    """Raise ValueError for names that are no labels."""
+    """Raise ValueError unless all names are those of labels of y."""
     unknown = [str(name) for name in named if name not in names]
     if unknown:
         known = ", ".join(names)

@@ -17,7 +17,8 @@ from ._factors import Factors, indicators
 
 def assigned(gain: Floats) -> Ints:
     """Return positions, from 1, of largest sum of ``gain[row, item, position - 1]`` in each row."""
-    return np.array([linear_sum_assignment(matrix, maximize=True)[1] for matrix in gain]) + 1
+    columns = [linear_sum_assignment(matrix, maximize=True)[1] for matrix in gain]
+    return np.reshape(columns, gain.shape[:2]).astype(int) + 1
 
 
 def checked_positions(y: ArrayLike) -> Floats:

@@ -428,3 +428,10 @@ def test_errors_of_classes_and_factors():
     }.items():
         with pytest.raises(ValueError, match=message):
             LowRankLossClassifier(**params).fit(X, Y)
+
+
+@pytest.mark.parametrize("factors", ["hamming", "r_precision"])
+def test_no_means_are_the_positions_of_no_rows(factors):
+    positions = get_factors(factors).argmin(np.zeros((0, 9)))
+    assert positions.shape == (0, 3)
+    assert positions.dtype.kind == "i"
