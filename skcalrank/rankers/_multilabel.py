@@ -12,7 +12,7 @@ from ..columns.types import Array, ArrayLike, Floats, Labels, Matrix, Self
 from ..data import Queries, Rows, check, fitting, limits, warning_once
 from ..judgments import MultiLabelTarget
 from ..measures import Measure, get_measure, warn_unless_grades
-from ..metrics import CheckedTarget, RowPolicies, measure_score
+from ..metrics import CheckedTarget, PreparedScore, RowPolicies
 from ._base import BaseRanker
 from ._door import door
 from ._front import Front, efficient_rows, mixes_of
@@ -217,13 +217,14 @@ class MultiLabelRanker(BaseRanker):
         if isinstance(weights, Mapping):
             _refuse_unknown("weights", weights, names)
             weights = [weights.get(name, 0.0) for name in names]
-        message = f"weights must be {len(names)} numbers >= 0, not all 0, got {weights!r}."
+        problem = None
         try:
             shares = arrays.checked(weights, "weights", ensure_2d=False)
         except (ValueError, TypeError) as error:
-            raise ValueError(message) from error
+            problem, shares = error, np.zeros(0)
         if shares.shape != (len(names),) or (shares < 0).any() or not shares.any():
-            raise ValueError(message)
+            message = f"weights must be {len(names)} numbers >= 0, not all 0, got {weights!r}."
+            raise ValueError(message) from problem
         return shares / shares.sum()
 
     def mix(self, weights: Mapping[str, float] | ArrayLike | None) -> Self:
@@ -345,13 +346,14 @@ class MultiLabelRanker(BaseRanker):
         weights = np.array([self._shares(mix) for mix in mixes_of(mixes, len(names))])
         rows = self._check_rows(X, y.qid, "score")
         check.warn_of_changed_queries(self.record_.sizes, y, rows.queries, "front")
-        scores = product_of_rows(rows.X, (weights @ self.coefs_).T)
         values = np.empty((len(weights), len(measures)))
+        scores = rows.queries.group(product_of_rows(rows.X, (weights @ self.coefs_).T))
         with warning_once():
             for place, (label, measure) in enumerate(measures.values()):
-                labels = y.label(label)
-                for number, of_mix in enumerate(scores.T):
-                    values[number, place] = measure_score(measure, labels, of_mix, qid=y.qid)
+                measured, target = get_measure(measure), CheckedTarget.of(y.label(label), y.qid)
+                warn_unless_grades([measured], target.y)
+                score = PreparedScore(measured, target.y, target.queries)
+                values[:, place] = [score(of_mix) for of_mix in scores.T]
         return Front(weights, values, list(names), list(measures), efficient_rows(values))
 
 

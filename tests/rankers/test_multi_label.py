@@ -212,7 +212,7 @@ def test_a_measure_that_is_undefined_chooses_no_mix(problem):
     ranker = MultiLabelRanker(LINEAR).fit(X, y)
     axes = {"some": ("some", "ndcg"), "no": ("no", "ndcg"), "also": ("some", "ndcg@2")}
     found, alone = (
-        ranker.front(X, none, None, {k: axes[k] for k in ks}) for ks in (axes, ["some"])
+        ranker.front(X, none, None, {k: axes[k] for k in ks}, mixes=12) for ks in (axes, ["some"])
     )
     assert found.choose("some") == alone.choose("some") == found.choose("some", lose={"some": 0})
     assert not found.efficient.all()
