@@ -97,6 +97,7 @@ def test_errors_of_one_query_are_those_of_rare_clicks():
     assert found.standard_error[1] == pytest.approx(0.5 * np.sqrt(1 / 400 + 1 / 200))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_queries", "least"), [(2, 0.9), (5, 0.9), (20, 0.93)])
 def test_errors_of_few_queries_are_those_of_students_distribution(n_queries, least):
     # Errors of 60 logs at four positions; benchmarks/clicks.py has 1,000. Before: .70 for two.

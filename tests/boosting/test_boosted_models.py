@@ -38,6 +38,7 @@ def spread_of(scores, qid):
     return np.sqrt(np.mean(within(scores, qid) ** 2))
 
 
+@pytest.mark.long
 @every_estimator([boosted(FIRST, n_models=2, n_estimators=2)])
 @pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 @pytest.mark.filterwarnings("ignore:Trees found no split")

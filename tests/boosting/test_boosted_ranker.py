@@ -37,6 +37,7 @@ def data():
     return made_queries(40, seed=0)
 
 
+@pytest.mark.long
 @every_estimator([boosted(engine, n_estimators=10, n_iter_no_change=3) for engine in ENGINES])
 @pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 @pytest.mark.filterwarnings("ignore:Trees found no split")

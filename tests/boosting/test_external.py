@@ -209,6 +209,7 @@ def test_frozen_estimators_are_not_fitted_again(rows):
 # -- scikit-learn ----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::skcalrank.data.OneQueryWarning")
 @pytest.mark.parametrize("regressor", REGRESSORS[:3], ids=name_of)
 def test_estimator_checks(regressor):

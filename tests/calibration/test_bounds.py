@@ -427,6 +427,7 @@ def test_preferences_have_the_bound_of_their_entries(rng):
             assert result.regret <= regret_bound(measure, "squared", result.gap, r=3) + 1e-12
 
 
+@pytest.mark.long
 def test_bound_of_any_low_rank_loss(rng):
     """RAT13, Theorem 3, on the factors of a loss matrix."""
     for _ in range(200):

@@ -17,6 +17,7 @@ FORMS = {
 LINEAR = DCG(k=1, gain="linear")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", FORMS)
 def test_gaps_do_not_depend_on_the_units_of_scores(form, rng):
     laws = list(random_laws(10, rng, r=3, n_grades=3))

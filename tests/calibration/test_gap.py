@@ -151,6 +151,7 @@ CHEAP = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.product
 @pytest.mark.parametrize("measure", EXACT)
 @pytest.mark.parametrize("cheap", [False, True])
@@ -267,6 +268,7 @@ def test_no_order_preserving_loss_is_calibrated_for_ap_or_err(surrogate, measure
         assert calibration_gap("pairs", "exact", measure, THEOREM_3_3).gap > 1e-4
 
 
+@pytest.mark.long
 def test_conditions_of_map(rng):
     counts = {"inside": 0, "outside": 0}
     for law in random_laws(150, rng, r=4, n_labels=3):
@@ -287,6 +289,7 @@ def test_conditions_of_map(rng):
         assert result.regret == pytest.approx(1 / 30)
 
 
+@pytest.mark.long
 def test_conditions_of_pairwise_disagreement(rng):
     inside, outside = np.zeros(3), np.zeros(3)
     laws = (random_laws(60, rng, r=r, n_labels=4, preferences=True) for r in (3, 4))

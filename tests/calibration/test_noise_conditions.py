@@ -73,6 +73,7 @@ def scores_agree(EY, Ef):
     return min(ahead, default=np.inf)
 
 
+@pytest.mark.long
 def test_reinforce_condition_is_its_definition():
     found = []
     for law in laws(preferences=False):

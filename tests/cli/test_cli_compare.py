@@ -97,6 +97,7 @@ def test_one_file_is_cross_validated(capsys, path, monkeypatch, tmp_path):
     assert "Holm-corrected for 2 tests, over the folds." in said
 
 
+@pytest.mark.long
 def test_one_table_with_text_and_other_packages(capsys, frames, monkeypatch, tmp_path):
     pytest.importorskip("lightgbm")
     monkeypatch.setenv("COLUMNS", "500")

@@ -57,10 +57,10 @@ def test_sweeps_are_over_one_name_at_a_time(path, parameters, other, expected):
     assert covering.is_sweep(item) == expected
 
 
-def test_a_fifth_of_a_sweep_runs_whatever_other_cases_there_are():
+def test_an_eighth_of_a_sweep_runs_whatever_other_cases_there_are():
     names = [f"test_of_something[{i}]" for i in range(999)]
     rest = covering.left_out(names)
-    assert 750 < len(rest) < 850
+    assert 840 < len(rest) < 910
     for some in (names[:500], names[::-7]):
         assert covering.left_out(some) == rest & set(some)
     assert covering.left_out(sorted(rest)[:1]) == set()

@@ -30,7 +30,7 @@ EVERY = [
 SCORER = get_scorer("ndcg@5")
 
 
-@pytest.fixture(params=["threading", "loky"])
+@pytest.fixture(params=["threading", pytest.param("loky", marks=pytest.mark.long)])
 def two_jobs(request):
     """Use two jobs wherever n_jobs is None."""
     return lambda: parallel_backend(request.param, n_jobs=2)

@@ -68,6 +68,7 @@ def holds_what_is_promised(X, y, qid):
         assert abs(within.corr().fillna(0).loc["x", "y"]) < 0.98, column
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DRAWN)
 def test_drawn_sets_hold_what_is_promised(sets, name):
     holds_what_is_promised(*sets.load(name))
