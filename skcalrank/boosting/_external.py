@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils import InputTags
 
@@ -41,9 +41,9 @@ class ExternalRanker(TableReader):
     ----------
     estimator : estimator, default=None
         An LGBMRanker, XGBRanker or CatBoostRanker, or any estimator whose `predict` returns one
-        number for each row, such as a regressor of scikit-learn. It is cloned. Parameters with
-        numbers of columns mean those of the matrix that the table is read as. None means
-        ``HistGradientBoostingRegressor(random_state=0)``.
+        number for each row, such as a regressor of scikit-learn; no classifier. It is cloned.
+        Parameters with numbers of columns mean those of the matrix that the table is read as. None
+        means ``HistGradientBoostingRegressor(random_state=0)``.
     measure : str or Measure, default="ndcg@10"
         Measure that :meth:`score` computes. The estimator does not learn it: set its own objective.
     columns : dict, default=None
@@ -158,8 +158,8 @@ class ExternalRanker(TableReader):
         Raises
         ------
         ValueError
-            If a parameter is invalid, the input is not a ranking problem, or the labels do not fit
-            the measure or the objective of the estimator.
+            If a parameter is invalid, the estimator is a classifier, the input is not a ranking
+            problem, or the labels do not fit the measure or the objective of the estimator.
         TypeError
             If `sample_weight` is given and the estimator does not take weights.
 
@@ -172,6 +172,11 @@ class ExternalRanker(TableReader):
         """
         plan, rows = door(self, self._check_params(), X, y, qid, sample_weight)
         plan.measure.labels(rows.y)
+        if is_classifier(self._inner()):
+            raise ValueError(
+                f"estimator must be a ranker or a regressor, got {self.estimator!r}: it predicts "
+                "classes, which tie most documents. Pass the regressor of its library."
+            )
         library_of(self._inner()).check_labels(self._inner(), rows.y)
         return self._fit_rows(plan, rows)
 

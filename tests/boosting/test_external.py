@@ -14,11 +14,12 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
 )
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import PoissonRegressor, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import get_tags
 
 from skcalrank import (
@@ -309,6 +310,14 @@ def test_scores_that_are_no_sums(rows):
         ranker = ExternalRanker(estimator).fit(X, y, qid)
         with pytest.raises(ValueError, match=f"or trees, got {type(estimator).__name__}"):
             ranker.contributions(X)
+
+
+def test_classes_are_no_scores(rows):
+    X, y, qid = rows
+    for estimator in (LogisticRegression(), make_pipeline(StandardScaler(), GaussianNB())):
+        for ranker in (ExternalRanker(estimator), StackingRanker([("a", estimator)])):
+            with pytest.raises(ValueError, match="predicts classes, which tie most documents"):
+                ranker.fit(X, y, qid)
 
 
 @pytest.mark.parametrize(
