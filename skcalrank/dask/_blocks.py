@@ -77,7 +77,7 @@ class Partitions(NamedTuple):
 def _on_block(function: Any, of: Any, number: int, frames: Any, *shared: Any, **others: Any) -> Any:
     """Call a function with the parts of a block."""
     block = frames | others
-    _check_rows(number, frames, block)
+    check_rows(f"partition {number}", frames, block)
     return function(*shared, number, **{name: block[name] for name in of})
 
 
@@ -85,13 +85,13 @@ def _parts_of(number: int, **block: Any) -> dict[str, Any]:
     return block
 
 
-def _check_rows(number: int, frames: Any, block: dict[str, Any]) -> None:
+def check_rows(place: str, frames: Any, block: dict[str, Any]) -> None:
     """Raise if the parts of a block cannot be the same rows."""
     sizes = {n: v.shape[0] for n, v in block.items() if getattr(v, "shape", ())}
     if len(set(sizes.values())) > 1:
         in_words = ", ".join(f"{size} of {name}" for name, size in sizes.items())
         raise ValueError(
-            f"All collections must have the same rows in partition {number}, got "
+            f"All collections must have the same rows in {place}, got "
             f"{in_words} rows: take all of them from one DataFrame, or from arrays of the "
             "same chunks."
         )
@@ -99,8 +99,8 @@ def _check_rows(number: int, frames: Any, block: dict[str, Any]) -> None:
     for index in indexes[1:]:
         if not _may_be_one(indexes[0], index):
             raise ValueError(
-                f"The indexes of {' and '.join(frames)} must be equal, and differ in partition "
-                f"{number}: take all of them from one DataFrame."
+                f"The indexes of {' and '.join(frames)} must be equal, and differ in {place}: "
+                "take all of them from one DataFrame."
             )
 
 
