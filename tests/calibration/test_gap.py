@@ -409,8 +409,11 @@ def test_losses_of_preferences_under_independent_binary_relevances(measure):
 def test_counterexamples_are_found(surrogate, pred, measure, options):
     law = find_counterexample(surrogate, pred, measure, random_state=0, **options)
     check_counterexample(law, surrogate, pred, measure)
-    again = find_counterexample(surrogate, pred, measure, random_state=0, **options)
-    assert repr(again) == repr(law)
+
+
+def test_a_counterexample_is_found_again():
+    one, two = (find_counterexample("squared", "sort", "map", r=4, random_state=0) for _ in "ab")
+    assert repr(one) == repr(two)
 
 
 @pytest.mark.parametrize(
@@ -431,7 +434,7 @@ def test_counterexamples_are_found(surrogate, pred, measure, options):
     ],
 )
 def test_none_is_found_where_theory_says_calibrated(surrogate, pred, measure, options):
-    found = find_counterexample(surrogate, pred, measure, n_tries=100, random_state=0, **options)
+    found = find_counterexample(surrogate, pred, measure, n_tries=60, random_state=0, **options)
     assert found is None
 
 

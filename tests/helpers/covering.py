@@ -1,4 +1,4 @@
-"""Which cases of a test run by default: few rows of a product, and one in eight of a sweep.
+"""Which cases of a test run by default: few rows of a product, and one in ten of a sweep.
 
 The rows of a product show every value, or every pair of values. Which rows these are depends on the
 name of the test and on the numbers of values only; which cases of a sweep run, on their own names.
@@ -140,7 +140,7 @@ def left_out(names):
     Other cases have no part in it, except that the one with the lowest draw always runs.
     """
     draws = {name: draw(name) for name in names}
-    return {name for name in sorted(draws, key=draws.get)[1:] if draws[name] > 1 / 8}
+    return {name for name in sorted(draws, key=draws.get)[1:] if draws[name] > 1 / 10}
 
 
 def mark_rest(items):

@@ -57,15 +57,15 @@ def test_sweeps_are_over_one_name_at_a_time(path, parameters, other, expected):
     assert covering.is_sweep(item) == expected
 
 
-def test_an_eighth_of_a_sweep_runs_whatever_other_cases_there_are():
+def test_a_tenth_of_a_sweep_runs_whatever_other_cases_there_are():
     names = [f"test_of_something[{i}]" for i in range(999)]
     rest = covering.left_out(names)
-    assert 840 < len(rest) < 910
+    assert 860 < len(rest) < 930
     for some in (names[:500], names[::-7]):
         assert covering.left_out(some) == rest & set(some)
     assert covering.left_out(sorted(rest)[:1]) == set()
     # The same in every process, with every version.
-    assert set(names[:20]) - rest == {"test_of_something[17]"}
+    assert set(names[:30]) - rest == {"test_of_something[27]"}
 
 
 def test_every_kind_of_a_sweep_runs():

@@ -10,7 +10,13 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.fixes import parse_version
 
-from skcalrank import AveragePrecisionRanker, NDCGRanker, PairwiseDisagreementRanker
+from skcalrank import (
+    AveragePrecisionRanker,
+    LeastSquaresRanker,
+    NDCGRanker,
+    PairwiseDisagreementRanker,
+    TabularRanker,
+)
 from skcalrank.pipeline import HostedRanker, make_query_pipeline
 from skcalrank.preprocessing import (
     LinearColumns,
@@ -44,6 +50,13 @@ DEFAULTS += [make_query_pipeline(QueryScaler(), NDCGRanker()), NDCGRanker(Ridge(
 DEFAULTS += [HostedRanker(NDCGRanker())]
 
 
+def _is_like_another(estimator):
+    """Whether another one runs the same code: what differs in the measure, and a kind of stack."""
+    of_measure = isinstance(estimator, NDCGRanker.__base__)
+    of_measure = of_measure and not isinstance(estimator, (NDCGRanker, LeastSquaresRanker))
+    return of_measure or isinstance(estimator, TabularRanker)
+
+
 def _variants():
     for ranker in rankers():
         for loss in losses_of(ranker):
@@ -59,8 +72,14 @@ def _variants():
     yield from (QueryScaler("minmax"), QueryScaler("rank"), QueryScaler(append=True))
 
 
-@every_estimator(DEFAULTS)
+@every_estimator([e for e in DEFAULTS if not _is_like_another(e)])
 def test_estimator_checks(estimator):
+    check_all(estimator)
+
+
+@pytest.mark.long
+@every_estimator([e for e in DEFAULTS if _is_like_another(e)])
+def test_estimator_checks_of_the_same_code(estimator):
     check_all(estimator)
 
 

@@ -113,7 +113,7 @@ def split_scores(search):
 # -- cross-validation ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.long)])
 def test_cross_val_score(data, mode, n_jobs):
     scores = cross_val_score(
         pipeline(), data[0], mode.y, cv=QueryKFold(3), scoring=SCORER, n_jobs=n_jobs, **mode.cv
