@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
@@ -21,8 +22,8 @@ class RankingScorer:
     It requests ``qid`` from metadata routing, and ``sample_weight`` after
     ``set_score_request(sample_weight=True)``. Without routing it reads the queries from a
     :class:`~skcalrank.RankingTarget` or :class:`~skcalrank.PreferenceTarget`. It passes ``qid`` to
-    a ``predict`` that accepts it, and works for any estimator with ``predict``. Use
-    :func:`get_scorer` to make one.
+    a ``predict`` that accepts it, and works for any estimator with ``predict``; of a classifier
+    with ``predict_proba`` it scores the expected labels. Use :func:`get_scorer` to make one.
 
     Parameters
     ----------
@@ -185,16 +186,23 @@ def _last_of(estimator: Any) -> Any:
 
 
 def predict_with_queries(estimator: Any, X: Any, qid: Any) -> Floats:
-    """Return the predictions of an estimator, passing qid if its predict accepts it."""
+    """Return the predictions of an estimator, passing qid if its predict accepts it.
+
+    Those of a classifier with probabilities are the expected labels, as classes tie most rows.
+    """
     while hasattr(estimator, "best_estimator_"):
         # The predict method of a search accepts X only.
         estimator = estimator.best_estimator_
     last = estimator
     while hasattr(last, "steps") and not _takes_qid(last):
         last = last.steps[-1][1]
-    if qid is not None and _takes_qid(last):
-        return estimator.predict(X, qid=qid)
-    return estimator.predict(X)
+    asked = {"qid": qid} if qid is not None and _takes_qid(last) else {}
+    scores = estimator.predict(X, **asked)
+    classes = getattr(_last_of(estimator), "classes_", None)
+    if isinstance(classes, np.ndarray) and classes.dtype.kind in "biuf" and np.ndim(scores) == 1:
+        has_probabilities = hasattr(estimator, "predict_proba")
+        return estimator.predict_proba(X, **asked) @ classes if has_probabilities else scores
+    return scores
 
 
 def _takes_qid(estimator: Any) -> bool:

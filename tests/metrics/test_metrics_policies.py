@@ -9,8 +9,14 @@ import pytest
 from cases import draw_labels
 from definitions import all_positions, disagreement, orders_of_ties, preferences
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.linear_model import Ridge
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 from skcalrank import (
     DCGRanker,
@@ -26,6 +32,8 @@ from skcalrank.boosting import lightgbm_metric
 from skcalrank.data import TIES
 from skcalrank.measures import MEASURES, get_measure
 from skcalrank.metrics import EMPTY, evaluate, measure_score, pairwise_disagreement_loss
+from skcalrank.pipeline import make_query_pipeline
+from skcalrank.preprocessing import QueryScaler
 
 # Labels of a query on which the measure is 0/0; the others are 0 there, or never 0/0.
 UNDEFINED = {
@@ -474,6 +482,35 @@ def test_values_of_folds_have_one_scale(name, rng):
     ):
         with pytest.raises(ValueError, match="set max_grade"):
             ask()
+
+
+def test_scorers_take_the_expected_labels_of_classifiers(rng):
+    X, y = rng.normal(size=(80, 3)), rng.integers(0, 3, 80)
+    X[:, 0] += y
+    qid, scorer = np.repeat(np.arange(10), 8), get_scorer("ndcg@3")
+    plain = LogisticRegression().fit(X, y)
+    expected = measure_score("ndcg@3", y, plain.predict_proba(X) @ [0, 1, 2], qid=qid)
+    assert expected > measure_score("ndcg@3", y, plain.predict(X), qid=qid)
+    searched = GridSearchCV(make_pipeline(LogisticRegression()), {}, cv=2).fit(X, y)
+    for model in (plain, FrozenEstimator(plain), searched):
+        assert scorer(model, X, y, qid) == pytest.approx(expected)
+    scaled = make_query_pipeline(QueryScaler(), LogisticRegression()).fit(X, y, qid=qid)
+    expected = measure_score("ndcg@3", y, scaled.predict_proba(X, qid) @ [0, 1, 2], qid=qid)
+    assert scorer(scaled, X, y, qid) == expected
+    # Several labels of each row are scores of items.
+    labels, grades = np.column_stack([y > 0, y > 1]), np.column_stack([y > 0, y])
+    each = OneVsRestClassifier(LogisticRegression()).fit(X, labels)
+    for several, of in (
+        (each, labels),
+        (MultiOutputClassifier(GaussianNB()).fit(X, grades), grades),
+    ):
+        expected = measure_score("ndcg", of, several.predict(X))
+        assert get_scorer("ndcg")(several, X, of) == expected
+    # Classes alone are scores as they are; names of classes are none.
+    vectors = LinearSVC().fit(X, y)
+    assert scorer(vectors, X, y, qid) == measure_score("ndcg@3", y, vectors.predict(X), qid=qid)
+    with pytest.raises(ValueError, match="y_score"):
+        scorer(LogisticRegression().fit(X, np.array(list("abc"))[y]), X, y, qid)
 
 
 def test_scorer_of_preferences_is_minus_the_loss(rng):
