@@ -77,7 +77,7 @@ class Partitions(NamedTuple):
 def _on_block(function: Any, of: Any, number: int, frames: Any, *shared: Any, **others: Any) -> Any:
     """Call a function with the parts of a block."""
     block = frames | others
-    check_rows(f"partition {number}", frames, block)
+    _check_rows(f"partition {number}", frames, block)
     return function(*shared, number, **{name: block[name] for name in of})
 
 
@@ -85,7 +85,7 @@ def _parts_of(number: int, **block: Any) -> dict[str, Any]:
     return block
 
 
-def check_rows(place: str, frames: Any, block: dict[str, Any]) -> None:
+def _check_rows(place: str, frames: Any, block: dict[str, Any]) -> None:
     """Raise if the parts of a block cannot be the same rows."""
     sizes = {n: v.shape[0] for n, v in block.items() if getattr(v, "shape", ())}
     if len(set(sizes.values())) > 1:
@@ -128,7 +128,10 @@ def _in_one_order(frames: Any, others: dict[str, None]) -> dict[str, Any]:
 
 
 class OnPartition:
-    """``function(*shared, *parts)``, with a token so that dask does not inspect what is shared."""
+    """``function(*shared, *parts)`` of the parts of X, qid and others, which must be the same rows.
+
+    A token keeps dask from inspecting what is shared.
+    """
 
     def __init__(self, function: Callable[..., Any], *shared: Any) -> None:
         self.function, self.shared = function, shared
@@ -136,6 +139,8 @@ class OnPartition:
         self.token = uuid4().hex
 
     def __call__(self, *parts: Any) -> Any:
+        frames = dict(zip(("X", "qid"), parts))
+        _check_rows("a partition", frames, frames)
         return self.function(*self.shared, *parts)
 
     def __dask_tokenize__(self) -> str:

@@ -16,17 +16,7 @@ from ..data import check, is_lazy
 from ..linear_model import GramRidge, refit
 from ..metrics import CheckedTarget, RowPolicies, undefined_mean
 from ..rankers import BaseRanker, ScoreRanker, check_partitions, is_by_query, require_qid, scored_by
-from ._blocks import (
-    OnPartition,
-    check_disjoint,
-    check_rows,
-    collect,
-    compute,
-    is_frame,
-    like,
-    names_of,
-    tree,
-)
+from ._blocks import OnPartition, check_disjoint, collect, compute, is_frame, like, names_of, tree
 from ._cut import partitions
 from ._fits import as_fitted
 from ._transformers import whole_queries
@@ -147,8 +137,6 @@ def _predict_rows(
     ranker: BaseRanker, method: str, dtype: Any, X: Any, qid: Any = None, _whole: Any = None
 ) -> Any:
     """Return the predictions for one partition, as a Series."""
-    if qid is not None:
-        check_rows("a partition", {"X": X, "qid": qid}, {"X": X, "qid": qid})
     return _predict_part(ranker, method, dtype, X=X, qid=qid)
 
 

@@ -199,9 +199,9 @@ def predict_with_queries(estimator: Any, X: Any, qid: Any) -> Floats:
     asked = {"qid": qid} if qid is not None and _takes_qid(last) else {}
     scores = estimator.predict(X, **asked)
     classes = getattr(_last_of(estimator), "classes_", None)
-    if isinstance(classes, np.ndarray) and classes.dtype.kind in "biuf" and np.ndim(scores) == 1:
-        has_probabilities = hasattr(estimator, "predict_proba")
-        return estimator.predict_proba(X, **asked) @ classes if has_probabilities else scores
+    are_labels = isinstance(classes, np.ndarray) and classes.dtype.kind in "biuf"
+    if are_labels and np.ndim(scores) == 1 and hasattr(estimator, "predict_proba"):
+        return estimator.predict_proba(X, **asked) @ classes
     return scores
 
 

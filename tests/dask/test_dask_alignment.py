@@ -11,6 +11,7 @@ from skcalrank import ClickSessions, NDCGRanker, PreferenceTarget, QueryKFold, R
 from skcalrank.dask import partition_by_query
 from skcalrank.linear_model import GramRidge
 from skcalrank.metrics import evaluate, get_scorer, ndcg_score
+from skcalrank.preprocessing import QueryScaler
 
 SHUFFLED = ("shuffle", "sort_values", "set_index", "merge")
 
@@ -187,6 +188,20 @@ def test_rows_that_need_not_belong_together_are_refused(case):
             call(*given)
     assert list(vars(ranker)) == list(before)
     assert all(vars(ranker)[name] is value for name, value in before.items())
+
+
+@pytest.mark.usefixtures("dask_in_this_thread")
+def test_lazy_rows_are_compared_with_their_queries():
+    frame = FRAME.sort_values("qid")
+    frames = (frame.set_index(np.arange(len(frame)) + first) for first in (100, 109))
+    one, two = (dd.from_pandas(of, npartitions=1) for of in frames)
+    X, scaler = one[FEATURES].clear_divisions(), QueryScaler()
+    scaler.fit(frame[FEATURES], qid=frame["qid"])
+    ranker = NDCGRanker().fit(*split(frame))
+    for call in (ranker.predict, ranker.surrogate_values, ranker.rank, scaler.transform):
+        call(X, qid=one["qid"].clear_divisions()).compute()
+        with pytest.raises(ValueError, match="indexes of X and qid must be equal"):
+            call(X, qid=two["qid"].clear_divisions()).compute()
 
 
 @pytest.mark.usefixtures("dask_in_this_thread")
