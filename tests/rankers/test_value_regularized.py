@@ -155,7 +155,9 @@ def test_free_scores(kind, options, fit_intercept, nu, rng):
     for i, j, weight in case.edges("difference"):
         net[[i, j]] += weight, -weight
     found = nu * slope(options, scores.ravel())
-    np.testing.assert_allclose(found, net, atol=1e-4 * np.abs(net).max())
+    # Below a power of 2 the slope is steep at 0, where it shows how scores are rounded.
+    rounding = nu * slope(options, 1e-7 * np.abs(scores).max())
+    np.testing.assert_allclose(found, net, atol=1e-4 * np.abs(net).max() + rounding)
 
 
 @every_kind
