@@ -206,7 +206,7 @@ def fit_propensities(
     if X is None and method == "alternating":
         raise ValueError('X must hold the features of the documents for "alternating", got None.')
     if X is not None:
-        X = np.column_stack([arrays.checked(X, "X"), np.ones(np.shape(X)[0])])
+        X = _with_ones(arrays.checked(X, "X"))
         if len(X) != len(sessions):
             raise ValueError(f"X must have a row for each of {len(sessions)} rows, got {len(X)}.")
     shown = np.flatnonzero(np.bincount(sessions.position))
@@ -287,6 +287,14 @@ class Counts(NamedTuple):
                 'method="alternating" rest on the linear form, and a ranker that uses them can be '
                 "far below the clicks as they are. Show some searches in random order."
             )
+
+
+def _with_ones(X: Floats) -> Floats:
+    """Return columns without their means in units of their deviations, and a column of ones."""
+    X = X / arrays.scale_of(np.abs(X).max(axis=0, initial=0.0))
+    X = X - X[:1]  # so that the mean of a constant column does not round
+    X = X - X.mean(axis=0)
+    return np.column_stack([arrays.safe_divide(X, X.std(axis=0)), np.ones(len(X))])
 
 
 def _sums(matrix: csr_matrix, axis: int) -> Floats:

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..columns.types import Bools, Floats
+from ..columns.types import Bools, Floats, Ints
+from ..data import Queries
 from ..judgments import ClickSessions
 
 # Perplexities of this difference or less are equal: propensities near 1 are no bias, up to errors.
@@ -19,13 +20,14 @@ _LEAST = 1e-6
 def perplexities(sessions: ClickSessions, theta: Floats) -> dict[str, float]:
     """Return the perplexity per document shown of models of users, by name; lower is better.
 
-    The relevance of a document, in the sessions of odd numbers, is that of the others: its clicks
-    over its examinations in the model, with one examination of the mean relevance more. Clicks
-    depend on those above them only in the cascade, whose users may go on after a click.
+    The relevance of a document, in every second session of a query, is that of the others: its
+    clicks over its examinations in the model, with one examination of the mean relevance more.
+    Clicks depend on those above them only in the cascade, whose users may go on after a click.
     """
     session = np.repeat(np.arange(sessions.n_sessions), np.diff(sessions.ptr))
     examined = theta[sessions.position - 1], 1.0 * sessions.examined, np.ones(len(session))
-    position, cascade, none = (_of_other_half(sessions, e, session % 2 == 1) for e in examined)
+    odd = _places(sessions)[session] % 2 == 1
+    position, cascade, none = (_of_other_half(sessions, e, odd) for e in examined)
     of_position, of_none = _logs(sessions, examined[0] * position), _logs(sessions, none)
     logs = of_position, _logs_of_cascade(sessions, cascade, session), of_none
     return {name: float(np.exp(-of.sum() / len(session))) for name, of in zip(_MODELS, logs)}
@@ -35,6 +37,13 @@ def better_model(of_models: dict[str, float]) -> str | None:
     """Return the best model, if it predicts clicks better than the position-based one."""
     best = min(of_models, key=lambda name: of_models[name])
     return best if of_models["position-based"] > of_models[best] + _EQUAL else None
+
+
+def _places(sessions: ClickSessions) -> Ints:
+    """Return the number of each session among those of its query."""
+    first = np.minimum(sessions.ptr[:-1], len(sessions.shown_rows) - 1)
+    of_query = Queries.from_qid(sessions.queries().codes[sessions.shown_rows[first]])
+    return of_query.ungroup(of_query.places)
 
 
 def _of_other_half(sessions: ClickSessions, examined: Floats, odd: Bools) -> Floats:

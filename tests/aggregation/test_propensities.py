@@ -268,6 +268,20 @@ def test_errors_of_least_squares_are_standard_errors(rng):
     assert np.abs(np.mean(z, axis=0)).max() < 1
 
 
+@pytest.mark.parametrize("units", [[1e6, 1.0], [1.0, 1e6], [1e160, 1e-160]])
+@pytest.mark.parametrize("start", [0.0, 1e5])
+def test_units_of_features_do_not_matter(units, start, rng):
+    X = rng.random((240, 2))
+    y = sample_sessions(
+        0.9 - 0.7 * X[:, 0], np.repeat(np.arange(60), 4), n_sessions=4000, model="position",
+        order_scores=X[:, 0] + 0.4 * rng.normal(size=240), propensity=THETA, random_state=0,
+    )  # fmt: skip
+    expected = fit_propensities(y, X, method="alternating")
+    found = fit_propensities(y, (X + start) * units, method="alternating")
+    np.testing.assert_allclose(found.propensity, expected.propensity, rtol=1e-6)
+    np.testing.assert_allclose(found.standard_error, expected.standard_error, rtol=1e-6)
+
+
 def test_features_that_predict_the_position_warn(rng):
     qid = np.repeat(np.arange(40), 6)
     X = rng.random((240, 2))
@@ -280,7 +294,7 @@ def test_features_that_predict_the_position_warn(rng):
         )  # fmt: skip
 
     with pytest.warns(UserWarning, match=r"X predicts the positions .* R2 0\.[89].*random order"):
-        fit_propensities(drawn(100), X, method="alternating")
+        fit_propensities(drawn(100), X * [1.0, 1e14], method="alternating")
     fit_propensities(drawn(1), X, method="alternating")
     # Features of queries predict no position within them.
     fit_propensities(drawn(1), np.column_stack([X, qid]), method="alternating")

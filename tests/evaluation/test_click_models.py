@@ -40,7 +40,7 @@ def test_perplexities_by_their_definition(rng):
     on = (more + 1) / (more + with_click + 2)
     logs = dict.fromkeys(["position-based", "cascade", "no bias"], 0.0)
     for s, rows in enumerate(lists):
-        others = range(1 - s % 2, 60, 2)
+        others = [other for other in range(60) if other % 5 % 2 != s % 5 % 2]
         for model in logs:
             c, e = np.zeros((2, 48))
             for other in others:
@@ -60,6 +60,18 @@ def test_perplexities_by_their_definition(rng):
             logs[model] += np.log(np.where(clicked[s], p, 1 - p)).sum()
     expected = {model: np.exp(-log / len(y.clicked)) for model, log in logs.items()}
     assert report_of(rng.normal(size=(48, 2)), y, THETA).perplexity == pytest.approx(expected)
+
+
+def test_the_order_of_the_log_changes_nothing(rng):
+    lists = np.array([rng.permutation(3) + 3 * (s // 10) for s in range(80)])
+    clicks = [np.flatnonzero(rng.random(3) < 0.4) + 1 for _ in lists]
+    X, qid, in_turn = rng.normal(size=(24, 2)), np.repeat(np.arange(8), 3), np.arange(80)
+    in_turn = in_turn.reshape(8, 10).T.ravel()
+    first, second = (
+        report_of(X, ClickSessions(qid, lists[order], [clicks[s] for s in order]), THETA)
+        for order in (np.arange(80), in_turn)
+    )
+    assert first.perplexity == pytest.approx(second.perplexity)
 
 
 def test_probabilities_of_the_cascade_sum_to_one(rng):
