@@ -128,7 +128,8 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
         check.row_order(X=X, y=y, sample_weight=sample_weight)
         arrays.refuse_masked(y, "y")
-        arrays.refuse_missing(arrays.as_array(y, "y"), "y")
+        y = arrays.as_array(y, "y")
+        arrays.refuse_missing(y, "y")
         X, y = check.features(self, X, y, **self._reads().checks())
         check_classification_targets(y)
         weight = check.sample_weight(sample_weight, X.shape[0])
@@ -246,10 +247,11 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         """
         check_is_fitted(self)
         check.row_order(X=X, y=y, sample_weight=sample_weight)
+        y = arrays.as_array(y, "y")
         if self._square:
             return float(super().score(X, y, sample_weight))
         predictions = self.predict(X)
-        y = column_or_1d(arrays.as_array(y, "y"))
+        y = column_or_1d(y)
         check_consistent_length(predictions, y)
         rows = _numbers_of(y, self.classes_, self.classes_)
         losses = (self.alpha_ @ self.beta_.T + self._offset[:, None])[rows, predictions]
@@ -258,6 +260,8 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
 
 def _numbers_of(y: Array, classes: Array, named: ArrayLike) -> Ints:
     """Return the number of the class of each label, or raise."""
+    if y.dtype != classes.dtype and {y.dtype.kind, classes.dtype.kind} <= set("iuf"):
+        y, classes = y.astype(object), classes.astype(object)  # as floats large integers are equal
     unknown = np.setdiff1d(y, classes)
     if len(unknown):
         raise ValueError(f"y must hold classes={named!r} only, got {unknown.tolist()[0]!r}.")

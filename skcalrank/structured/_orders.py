@@ -23,6 +23,7 @@ def assigned(gain: Floats) -> Ints:
 
 def checked_positions(y: ArrayLike) -> Floats:
     """Return positions of items, of shape (n, r), of which NaN are allowed."""
+    y = arrays.with_nan(y, "y")
     y = arrays.checked(y, "y", ensure_2d=False, ensure_all_finite="allow-nan")
     if y.ndim != 2:
         raise ValueError(f"y must be positions of shape (n, r), got shape {y.shape}.")
@@ -66,7 +67,8 @@ class OrderHamming(Factors):
     name: ClassVar[str] = "hamming"
 
     def alpha(self, y: Array) -> Floats:
-        y = checked_positions(y)
+        ranks = arrays.exact_ranks(y, "y")
+        y = checked_positions(y if ranks is None else ranks)
         # Comparisons with NaN are false, so that an item without a position takes none.
         before = (y[:, None, :] < y[:, :, None]).sum(axis=2)
         last = (y[:, None, :] <= y[:, :, None]).sum(axis=2)

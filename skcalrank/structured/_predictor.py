@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
@@ -310,11 +311,13 @@ class StructuredPredictor(LeastSquaresDecisions):
         return -float(np.average(losses, weights=check.sample_weight(sample_weight, len(y))))
 
 
-def _labels(y: ArrayLike) -> Array:
+def _labels(y: Any) -> Array:
     """Return labels, one for each row."""
-    labels = arrays.as_array(y, "y")
+    labels = y.toarray() if issparse(y) else arrays.as_array(y, "y")
     if labels.ndim not in (1, 2):
         raise ValueError(f"y must have shape (n,) or (n, s), got shape {labels.shape}.")
+    if labels.ndim == 2 and all(isinstance(label, str) for label in labels.flat):
+        return labels.astype(str)  # frames hold text as objects
     return labels
 
 

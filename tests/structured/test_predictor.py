@@ -410,6 +410,50 @@ def test_missing_labels_are_no_class(model):
             model.fit(np.eye(3), y)
 
 
+def test_only_the_order_of_large_positions_counts(rng):
+    X = rng.normal(size=(30, 2))
+    y = np.argsort(np.argsort(np.c_[X, X @ [1, 2]], axis=1), axis=1) + 1
+    model = StructuredPredictor(factors="hamming")
+    expected = model.fit(X, y).predict(X)
+    np.testing.assert_array_equal(model.fit(X, y + 10**18).predict(X), expected)
+    assert model.score(X, y + 10**18) == model.score(X, y)
+
+
+def test_labels_of_every_container(rng):
+    pd = pytest.importorskip("pandas")
+    X = rng.normal(size=(30, 2))
+    y = np.argsort(np.argsort(np.c_[X, X @ [1, 2]], axis=1), axis=1) + 1
+    model = StructuredPredictor(factors="hamming")
+    expected = model.fit(X, np.where(y == 3, np.nan, y)).predict(X)
+    frame = pd.DataFrame(y).astype("Int64").mask(y == 3)
+    np.testing.assert_array_equal(model.fit(X, frame).predict(X), expected)
+    texts = np.where(X > 0, "a", "b")
+    expected = StructuredPredictor().fit(X, texts).predict(X)
+    for frame in (
+        pd.DataFrame(texts),
+        *(pd.DataFrame(texts, dtype=t) for t in ("string", "category")),
+    ):
+        model = StructuredPredictor().fit(X, frame)
+        np.testing.assert_array_equal(model.predict(X), expected)
+        assert model.score(X, frame) == model.score(X, texts)
+    model = StructuredPredictor(factors="f_measure")
+    expected = model.fit(X, X > 0).predict(X)
+    np.testing.assert_array_equal(model.fit(X, csr_matrix(X > 0)).predict(X), expected)
+    assert model.score(X, csr_matrix(X > 0)) == model.score(X, X > 0)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "UInt64"])
+def test_large_numbers_of_classes_are_exact(dtype, rng):
+    pd = pytest.importorskip("pandas")
+    X = rng.normal(size=(30, 2))
+    y = (X > 0).sum(axis=1)
+    plain, large = LowRankLossClassifier().fit(X, y), pd.Series(y + 2**53).astype(dtype)
+    for classes in (None, [2**53, 2**53 + 1, 2**53 + 2]):
+        model = LowRankLossClassifier(classes=classes).fit(X, large)
+        np.testing.assert_array_equal(model.predict(X) - 2**53, plain.predict(X))
+        assert model.score(X, large) == plain.score(X, y)
+
+
 def test_candidates_of_another_shape_are_no_labels():
     with pytest.raises(ValueError, match=r"candidates must have shape \(m,\), as y"):
         StructuredPredictor(candidates=[[0, 1], [1, 0]]).fit(np.eye(3), [0, 1, 0])
