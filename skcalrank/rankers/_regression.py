@@ -78,6 +78,8 @@ def seen_in(rows: Rows) -> Seen:
     """Return the counts of rows, not those of other workers."""
     counts = np.ones(rows.n_rows, dtype=bool) if rows.weight is None else rows.weight > 0
     if rows.n_items is not None:
+        if isinstance(rows.y, np.ndarray) and (unranked := np.isnan(rows.y)).any():
+            counts &= (~unranked).reshape(-1, rows.n_items).sum(axis=1) > 1  # those with a pair
         return Seen(int(counts.sum()), rows.n_items * int(counts.sum()))
     sizes = np.bincount(rows.codes[counts], minlength=rows.queries.n_queries)
     return Seen(int((sizes > 1).sum()), int(counts.sum()))

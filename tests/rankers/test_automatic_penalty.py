@@ -134,6 +134,16 @@ def test_queries_that_teach_nothing_do_not_count(data):
     np.testing.assert_allclose(fitted.coef_, alone.coef_, **NEAR)
 
 
+@pytest.mark.parametrize("surrogate", ["score", "pairwise"])
+def test_rows_that_rank_no_pair_do_not_count(surrogate, rng):
+    X, y = rng.normal(size=(70, 3)), rng.random((70, 4))
+    y[30:50], y[50:, 1:] = np.nan, np.nan
+    ranker = PairwiseDisagreementRanker(weights="unit", surrogate=surrogate)
+    alone = clone(ranker).fit(X[:30], y[:30])
+    assert ranker.fit(X, y).alpha_ == alone.alpha_ == pytest.approx(0.3 / np.sqrt(30))
+    np.testing.assert_allclose(ranker.predict(X), alone.predict(X), rtol=1e-9)
+
+
 def test_it_vanishes_as_queries_come(rng):
     found = []
     for n_queries in (25, 100):
