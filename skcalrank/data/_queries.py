@@ -262,12 +262,13 @@ class Queries:
         """
         if weight is None or not weight.any():
             weight = np.ones(len(values))
-        values, weight = self.group(values), self.group(weight)
+        largest = max(workers_of_fit().gather(np.abs(values).max(initial=0.0)))
+        scale = float(arrays.scale_of(largest))
+        values, weight = self.group(values) / scale, self.group(weight)
         squares = weight * (values - self.repeat(self.mean(values, weight))) ** 2
-        terms = squares.sum(), weight.sum(), np.abs(values).max(initial=0.0)
-        sums, totals, sizes = zip(*workers_of_fit().gather(terms))
-        spread = float(np.sqrt(sum(sums) / sum(totals)))
-        return spread if spread > _ROUNDING * max(sizes) else 1.0
+        sums, totals = zip(*workers_of_fit().gather((squares.sum(), weight.sum())))
+        spread = scale * float(np.sqrt(sum(sums) / sum(totals)))
+        return spread if spread > _ROUNDING * largest else 1.0
 
     # -- batches ------------------------------------------------------------------
 

@@ -75,7 +75,8 @@ def rerank_diverse(
     check.cutoff(k)
     queries = check.queries(qid, len(values))
     # Differences and squares of the largest and smallest numbers stay in range.
-    s = queries.group(values / arrays.scale_of(np.abs(values).max()))
+    s = queries.group(values)
+    s = s / queries.repeat(arrays.scale_of(queries.max(np.abs(s))))
     x = queries.group(features / arrays.scale_of(np.abs(features).max(axis=1, keepdims=True)))
     last = int(queries.sizes.max()) if k is None else min(k, int(queries.sizes.max()))
     return queries.ungroup(positions(_chosen(s, x, queries, float(score_weight), last), queries))

@@ -244,11 +244,12 @@ def scaled_within(X: Array, queries: Queries, method: str) -> Floats:
 
     * `X` (n_rows, d): rows, in the order of the queries' codes.
     """
-    values, _, missing = in_range(queries.group(X).astype(float), queries)
-    if method == "standard" and not missing:
-        return queries.ungroup(_standard(values, queries))
+    values = queries.group(X).astype(float)
     if method == "rank":
         values = _ranks(values, queries)
+    values, _, missing = in_range(values, queries)
+    if method == "standard" and not missing:
+        return queries.ungroup(_standard(values, queries))
     values -= queries.repeat(np.fmin.reduceat(values, queries.ptr[:-1], axis=0))
     start, unit = statistics_of(values, queries, _BY_STATISTICS[method])
     if method != "standard":

@@ -60,7 +60,12 @@ def test_documents_below_k_follow_by_scores_however_close(k):
 def test_units_at_the_ends_of_the_range_do_not_matter(unit):
     X = np.array([[1, 0], [1, 0.1], [0, 1.0]])
     assert rerank_diverse([0.9, 0.8, 0.5], X * unit, score_weight=0.5).tolist() == [1, 3, 2]
-    assert rerank_diverse([9 * unit, -9 * unit, 0], X, score_weight=1).tolist() == [1, 3, 2]
+    scores, expected = [9 * unit, -9 * unit, 0], [1, 3, 2]
+    assert rerank_diverse(scores, X, score_weight=1).tolist() == expected
+    # Nor do scores of other queries.
+    scores, X = [*scores, 3e-200, 1e-200, 2e-200], np.eye(6)
+    found = rerank_diverse(scores, X, [0, 0, 0, 1, 1, 1], score_weight=1)
+    assert found.tolist() == [*expected, 1, 3, 2]
 
 
 def test_errors():

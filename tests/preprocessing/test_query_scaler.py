@@ -78,6 +78,9 @@ def test_equal_values_share_the_mean_of_their_ranks():
     X = np.array([[1.0], [2.0], [2.0], [9.0], [-0.0], [0.0]])
     found = QueryScaler("rank").fit_transform(X, qid=np.zeros(6)).ravel()
     np.testing.assert_allclose(found, np.array([1.5, 3.0, 3.0, 4.5, 0.0, 0.0]) / 4.5)
+    # Values that are tiny beside others are not equal.
+    found = QueryScaler("rank").fit_transform([[1e200], [1e-200], [2e-200], [5.0]], qid=np.zeros(4))
+    np.testing.assert_allclose(found.ravel(), [1, 0, 1 / 3, 2 / 3])
 
 
 @every_method

@@ -81,9 +81,11 @@ def test_a_penalty_that_may_be_too_small_is_told(problem):
 
 def test_units_of_labels_change_nothing(problem):
     X, y = problem
-    other = MultiLabelTarget(y.labels * [1.0, 1e6, 1e-3], y.qid, NAMES)
-    first, second = (MultiLabelRanker(LINEAR).fit(X, each) for each in (y, other))
-    np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-9)
+    first = MultiLabelRanker(LINEAR).fit(X, y)
+    for units in ([1.0, 1e6, 1e-3], [1.0, 1e-170, 1e160]):
+        other = MultiLabelTarget(y.labels * units, y.qid, NAMES)
+        second = MultiLabelRanker(LINEAR).fit(X, other)
+        np.testing.assert_allclose(first.coef_, second.coef_, rtol=1e-9)
 
 
 def test_each_label_has_its_measure(problem):
