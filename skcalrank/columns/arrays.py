@@ -294,7 +294,7 @@ def exact_ranks(values: Any, name: str) -> Ints | None:
 def _is_rounded(raw: Array) -> bool:
     """Return whether some of the numbers may not be exact in double precision."""
     if raw.dtype.kind in "iu":
-        return max(-float(raw.min()), float(raw.max())) > _EXACT
+        return max(-float(raw.min()), float(raw.max())) >= _EXACT
     if raw.dtype == np.longdouble != np.float64:
         return bool((raw.astype(np.float64) != raw).any() and np.isfinite(raw).all())
     if raw.dtype != object or not all(isinstance(value, Number) for value in raw.flat):

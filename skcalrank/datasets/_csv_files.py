@@ -185,6 +185,10 @@ def _typed(column: Any, codes: bool) -> Any:
         if found is None:
             texts = compute.utf8_trim_whitespace(column)
             found = _cast(texts, kinds)
+        if found is not None and types.is_integer(found.type):
+            # Arrow also reads 0x1F.
+            hexadecimal = compute.match_substring(texts, "x", ignore_case=True)
+            found = None if compute.any(hexadecimal).as_py() else found
         found = _numbers(column.to_pylist()) if found is None else found
     if found is None:
         found = _cast(column, ["bool"])

@@ -316,7 +316,8 @@ def _cells(table: Any, place: int, against: str, seen: Array | None) -> tuple[Ar
     """
     if not tables.has_columns(table):
         cells = dense(table)
-        return cells[place], _other(cells, against)
+        is_row = against.startswith("row")
+        return cells[place], cells[1] if is_row else np.array(list(map(_mean, cells.T.tolist())))
     columns = list(map(_values_of, _columns_seen(table, seen)))
     values = np.array([rows[place] for rows in columns] + [None], dtype=object)[:-1]
     others = [rows[1] if against.startswith("row") else _mean(rows) for rows in columns]

@@ -164,7 +164,8 @@ class PairwiseLogistic(PairwiseLoss):
     .. math:: \sum_{i<j} v_i \log(1+e^{-(s_i-s_j)}) + v_j \log(1+e^{s_i-s_j})
 
     :math:`c = 2\sqrt{\max_i U_i}` (CUG13, eq. 4 and Table 2). The minimizing score of a document
-    of mean target 0 is negative infinity.
+    of mean target 0 is negative infinity. Scores more than 700 below the best score of their query
+    are treated as 700 below it.
 
     It is not RankNet, the logistic loss of single preferences, which is calibrated only for some
     distributions (:class:`PreferenceLogistic`).

@@ -107,6 +107,7 @@ def test_identifiers_that_are_not_hashable(value):
 
 LARGE = {
     "int64": np.array([BIG + 1, BIG, BIG - 1]),
+    "one above 2**53": np.array([2**53 + 1, 2**53, 0]),
     "uint64": np.array([2**63 + 1, 2**63, 5], dtype=np.uint64),
     "list": [BIG + 1, BIG, BIG - 1],
     "list from 2**63 on": [2**63 + 1, 2**63, 7],

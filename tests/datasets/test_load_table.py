@@ -87,6 +87,14 @@ def test_a_code_is_seen_wherever_it_stands(tmp_path, code, end):
     assert X["size"].tolist() == [10, 30, 20]
 
 
+@pytest.mark.parametrize("values", [["-3", "0x1F"], ["0x1F", "-3"], ["12", " 0Xff"]])
+def test_hexadecimal_numbers_are_text_in_any_order(tmp_path, values):
+    (tmp_path / "t.csv").write_text("qid,label,code\na,1,{}\na,0,{}\n".format(*values))
+    assert load_table(tmp_path / "t.csv").X.code.tolist() == values
+    with pytest.raises(ValueError, match="no column of numbers"):
+        load_table(tmp_path / "t.csv", kinds="numbers")
+
+
 @pytest.mark.parametrize(
     "field",
     ["0", "007", "0.5", "00.5", "100", "-01", "01/02/2024", "2024-01-01 05:10", "model 05 red"],

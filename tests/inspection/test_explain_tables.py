@@ -7,7 +7,7 @@ import pytest
 from boosting_cases import FIRST, boosted
 from sklearn.linear_model import Ridge
 
-from skcalrank import ExternalRanker, TabularRanker
+from skcalrank import BoostedRanker, ExternalRanker, TabularRanker
 from skcalrank.inspection import explain_order
 
 pd = pytest.importorskip("pandas")
@@ -28,6 +28,18 @@ def problem(rng):
     )
     y = np.digitize(X["stars"].fillna(4).to_numpy(float) + 2 * (X["brand"] == "u"), [3, 6])
     return X, y.astype(float), np.repeat(np.arange(20), 10)
+
+
+def test_missing_numbers_are_in_no_mean_of_any_container(rng):
+    X, qid = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
+    y = (X.sum(axis=1) + rng.normal(size=60) > 0).astype(float)
+    X[1, 1] = np.nan
+    for rows in (X, pd.DataFrame(X, columns=["a", "b"])):
+        ranker = BoostedRanker(engine="sklearn", n_estimators=5, min_samples_leaf=3).fit(
+            rows, y, qid
+        )
+        found = explain_order(ranker, rows, 0, qid=qid).reference.astype(float)
+        np.testing.assert_allclose(found, np.nanmean(X[:10], axis=0))
 
 
 @pytest.mark.parametrize("second", [1, None])
