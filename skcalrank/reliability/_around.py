@@ -98,11 +98,19 @@ class RankerAround(BaseRanker):
         labels = rows.in_order(rows.y)
         return call_step(adapted(clone(self._given())), "fit", rows.as_given(), labels, **given)
 
-    def _out_of_fold(self, rows: Rows, tests: list[Bools]) -> Floats:
-        """Return the score of each row by a ranker that was not fitted to its fold."""
-        scores = np.empty(rows.n_rows)
+    def _fit_out_of_fold(self, rows: Rows, tests: list[Bools]) -> Floats:
+        """Fit the ranker; return the score of each row by one that was not fitted to its fold.
+
+        Losses within queries leave a constant of the scores open, such as that of a feature far
+        from 0, so that the scores of all rankers get one mean over the rows of their fits.
+        """
+        self.ranker_, scores = self._fitted_to(rows), np.empty(rows.n_rows)
+        mean = _mean_score(self.ranker_, rows)
         for test in tests:
-            scores[test] = ranker_scores(self._fitted_to(rows.take(~test)), rows.take(test))
+            train = rows.take(~test)
+            ranker = self._fitted_to(train)
+            shift = mean - _mean_score(ranker, train)
+            scores[test] = ranker_scores(ranker, rows.take(test)) + shift
         return scores
 
     def _scores(self, rows: Rows) -> Floats:
@@ -118,6 +126,10 @@ def ranker_scores(ranker: Any, rows: Rows, named: bool = True) -> Floats:
             f"{np.isfinite(scores).sum()} of them finite, for {rows.n_rows} rows."
         )
     return scores
+
+
+def _mean_score(ranker: Any, rows: Rows) -> float:
+    return float(np.average(ranker_scores(ranker, rows), weights=rows.weight))
 
 
 def test_folds(cv: Any, rows: Rows, given: Rows, qid: Any, random_state: Any) -> list[Bools]:

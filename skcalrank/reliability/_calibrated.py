@@ -235,8 +235,7 @@ class CalibratedRankerCV(RankerAround):
             self.ranker_ = self.ranker.estimator
             scores = ranker_scores(self.ranker_, rows)
         else:
-            scores = self._out_of_fold(rows, tests)
-            self.ranker_ = self._fitted_to(rows)
+            scores = self._fit_out_of_fold(rows, tests)
         judged = Judged(rows.queries, rows.y, rows.queries.group(scores), self.relevance_level)
         weight = np.ones(rows.n_rows) if rows.weight is None else rows.queries.group(rows.weight)
         targets, counts = self._targets_of(judged, weight > 0)

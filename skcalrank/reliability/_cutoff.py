@@ -270,8 +270,7 @@ class GuaranteedCutoff(RankerAround):
                 values = self.ranker_._fit_values(given.as_given(), labels, given.qid)  # noqa: SLF001
                 scores = values[rows.numbers]
             else:
-                scores = self._out_of_fold(rows, test_folds(self.cv, rows, given, qid, seed))
-                self.ranker_ = self._fitted_to(rows)
+                scores = self._fit_out_of_fold(rows, test_folds(self.cv, rows, given, qid, seed))
         else:
             if self._is_frozen():
                 self._warn_of_training_queries(given.queries)

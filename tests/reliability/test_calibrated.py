@@ -136,6 +136,22 @@ def test_the_unit_of_the_scores_does_not_matter(unit, rng):
     assert_allclose(first, second, rtol=1e-3)
 
 
+@pytest.mark.parametrize("away", [100.0, 1e6])
+def test_the_zero_of_a_feature_does_not_matter(away, rng):
+    # A loss of differences leaves the level of the scores open, which differs between folds.
+    X, y, qid = drawn_law(rng, 60, 8)
+    others = np.column_stack([X, rng.normal(size=len(X))])
+    far = np.column_stack([X, others[:, -1] + away])
+    around = (
+        calibrated(NDCGRanker(), level=None),
+        GuaranteedCutoff(NDCGRanker(), alpha=0.5, by="score", cv=5, relevance_level=1),
+    )
+    for model, method in zip(around, ("predict", "predict_set")):
+        expected = getattr(model.fit(others, y, qid), method)(others, qid)
+        found = getattr(model.fit(far, y, qid), method)(far, qid)
+        assert_allclose(found, expected, atol=1e-5)
+
+
 def test_masses_sum_to_about_one(rng):
     X, y, qid = drawn_law(rng, 800, 12, empty=0.0)
     fitted = calibrated(target="recall").fit(X, y, qid)
@@ -353,7 +369,7 @@ def test_rows_names_and_empty_queries_do_not_matter(loss, rng):
 @pytest.mark.filterwarnings("ignore::skcalrank.data.NotGradesWarning")
 @pytest.mark.filterwarnings("ignore:y should have at least 10 queries:UserWarning")
 @parametrize_with_checks(
-    [CalibratedRankerCV(relevance_level=1, level=None, cv=2)],
+    [CalibratedRankerCV(relevance_level=2, level=None, cv=2)],
     expected_failed_checks=expected_failed_checks,
 )
 def test_checks_of_sklearn(estimator, check):
