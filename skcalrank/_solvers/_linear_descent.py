@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..columns import CACHE_CELLS, PART_CELLS, arrays
 from ..columns.types import Floats
 from ..data import Queries, each, one_blas_thread, say, warn, workers_of_fit
-from ._moments import WithinQueries, merge_all, pooled_moments
+from ._moments import WithinQueries, merge_all, pooled_moments, sparse_squares
 
 # Options of the solver: it stops by the size of the gradient, or at the level of rounding errors.
 _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
@@ -356,7 +356,7 @@ class _Rows:
         """Return the sums of squares of the features of these rows, about the means."""
         X, n = self.X, self.X.shape[0]
         if issparse(X):
-            return np.asarray(X.multiply(X).sum(axis=0), dtype=float).ravel() - n * self.mean**2
+            return sparse_squares(X, self.mean[None], np.zeros(n, dtype=int), np.ones(n))
         step = max(1, CACHE_CELLS // self.d)
         blocks = (X[start : start + step] - self.mean for start in range(0, n, step))
         return sum((np.square(block).sum(axis=0) for block in blocks), np.zeros(self.d))

@@ -257,9 +257,7 @@ class WithinQueries:
         totals = np.bincount(self.codes[pick], weight[pick], len(self.means))
         with np.errstate(over="ignore", invalid="ignore"):
             if issparse(self.X):
-                squares = self.X[pick].power(2, dtype=float).T @ weight[pick]
-                squares -= totals @ np.square(self.means, dtype=float)
-                squares = np.maximum(squares, 0.0)
+                squares = sparse_squares(self.X[pick], self.means, self.codes[pick], weight[pick])
             else:
                 squares = self._dense_squares(weight, rows)
         _check_squares(squares)
@@ -376,6 +374,30 @@ def _pooled_sparse(X: Any, targets: Floats, weight: Floats, level: Floats) -> Mo
     # Use the constant value itself, so that the means of several chunks are the same.
     mean[constant] = X[[weight.argmax()]].toarray()[0, constant]
     return Moments(float(total), mean, level, gram, moment, eps=float(np.finfo(X.dtype).eps))
+
+
+def sparse_squares(X: Any, means: Floats, codes: Ints, weight: Floats) -> Floats:
+    """Return weighted sums of squares about the means of groups of rows, for a sparse matrix.
+
+    Differences of large sums, such as ``sum w x x - W m m``, would round off a small spread.
+    """
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    n, column = np.diff(X.indptr), X.indices
+    group, paid = np.repeat(codes, n), np.repeat(weight, n)
+    away = np.subtract(X.data, means[group, column], dtype=float)
+    squares: Any = np.bincount(column, paid * away**2, X.shape[1])
+    # What has no entry is 0, and has the rest of the weight of its group.
+    there, paid = (
+        csr_matrix((of, (group, column)), shape=means.shape) for of in (np.ones(len(group)), paid)
+    )
+    group, column = np.repeat(np.arange(len(means)), np.diff(there.indptr)), there.indices
+    rest = np.bincount(codes, weight, len(means))[group] - paid.data
+    rest[there.data == np.bincount(codes, minlength=len(means))[group]] = 0.0
+    of_rest = np.maximum(rest, 0.0) * np.square(means[group, column], dtype=float)
+    return squares + np.bincount(column, of_rest, X.shape[1])
 
 
 def _sparse_products(

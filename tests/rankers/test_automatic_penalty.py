@@ -144,6 +144,18 @@ def test_rows_that_rank_no_pair_do_not_count(surrogate, rng):
     np.testing.assert_allclose(ranker.predict(X), alone.predict(X), rtol=1e-9)
 
 
+@pytest.mark.parametrize("n_zeros", [0, 1500, 2500])
+@pytest.mark.parametrize("make", [NDCGRanker, PairwiseLogisticRanker])
+@pytest.mark.filterwarnings("ignore:alpha='auto' is made for fewer columns")
+def test_sparse_features_far_from_zero(make, n_zeros, rng):
+    X, y, qid = make_data(rng, (10,) * 20)
+    weight, far = rng.random(len(X)), np.hstack([X, np.zeros((len(X), n_zeros))])
+    far[:, 0] += 1e7
+    expected = make().fit(far, y, qid, weight).coef_
+    found = make().fit(csr_matrix(far), y, qid, weight).coef_
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
 def test_it_vanishes_as_queries_come(rng):
     found = []
     for n_queries in (25, 100):
