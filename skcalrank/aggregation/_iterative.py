@@ -71,14 +71,16 @@ def thurstone_mosteller(
     check_iteration(tol, max_iter)
     tally = tally_of(y, "thurstone_mosteller")
     asked = _differences(tally, link, c, conditional)
+    both = (tally.wins > 0) & (tally.losses > 0)
+    kept = np.where(both | (c != 0) | (link == "linear"), 1.0, 0.0)
 
     def solve(batch: Tally, _: slice, pairs: slice) -> tuple[Floats, Bools]:
         right, size = batch.incidence.T @ asked[pairs], np.abs(asked[pairs])
-        ones, none = np.ones(len(batch.first)), np.zeros(len(right))
-        return batch.solve_laplacian(ones, none, right, batch.row_sums(size, size), tol, max_iter)
+        scale, none = batch.row_sums(size, size), np.zeros(len(right))
+        return batch.solve_laplacian(kept[pairs], none, right, scale, tol, max_iter)
 
     scores = tally.solve_in_batches(solve, max_iter)
-    component, apart = tally.components("weak")
+    component, apart = tally.components("weak", kept)
     tally.warn_of(
         apart,
         "has documents that no chain of comparisons connects: each connected component is centered "

@@ -139,15 +139,16 @@ class Tally:
         others = f" (and {len(ids) - 1} more)" if len(ids) > 1 else ""
         warn(f"Query {self.queries.name(int(ids[0]))!r}{others} {text}", category)
 
-    def components(self, connection: str) -> tuple[Ints, Bools]:
+    def components(self, connection: str, kept: Floats | float = 1.0) -> tuple[Ints, Bools]:
         """Return the component of each document, and whether each query has more than one.
 
         Components are numbered over all queries, and each is within one query.
         With the connection "weak", documents that have been compared are connected. With "strong",
-        there is a chain of wins from each document of a component to every other one.
+        there is a chain of wins from each document of a component to every other one. Pairs for
+        which `kept` is 0 connect nothing.
         """
         # Sums of sparse matrices have no zeros.
-        graph = self.upper(self.wins) + self.upper(self.losses).T
+        graph = self.upper(kept * self.wins) + self.upper(kept * self.losses).T
         labels = connected_components(graph, connection=connection)[1]
         return labels, self.queries.max(labels) > -self.queries.max(-labels)
 

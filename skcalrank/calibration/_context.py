@@ -105,7 +105,8 @@ def context_report(
     statistics : sequence of str, default=("mean", "std", "max", "size")
         As in :class:`~skcalrank.preprocessing.QueryContext`.
     cv : int, default=5
-        Number of folds of whole queries, on which errors are measured.
+        Number of folds of whole queries, on which errors are measured: those of
+        :class:`~skcalrank.model_selection.QueryKFold`, in the order of the queries.
 
     Returns
     -------

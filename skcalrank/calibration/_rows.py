@@ -256,7 +256,9 @@ class SharedRows:
         measure = self._scaled(measure)
         if scores.ndim != 1 or len(scores) < self.n_kinds:
             raise ValueError(f"scores must have shape ({self.n_kinds},), got {scores.shape}.")
-        unit = _EQUAL * np.abs(scores).max(initial=1e-300, where=np.isfinite(scores))
+        finite = np.isfinite(scores)
+        scores = scores - scores.min(initial=np.inf, where=finite) if finite.any() else scores
+        unit = _EQUAL * scores.max(initial=1e-300, where=finite)
         scores = np.round(scores / unit)
         regrets = [
             law.target_regret(measure, scores[row], ties=ties)

@@ -67,6 +67,7 @@ def test_regret_is_that_of_the_order(size, rng):
     expected = QUERIES.regret("recall@1", scores)
     assert expected > 0
     assert QUERIES.regret("recall@1", scores * size) == expected
+    assert QUERIES.regret("recall@1", scores + 1e8) == expected
 
 
 def test_scores_may_be_infinite():
