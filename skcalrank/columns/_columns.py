@@ -312,14 +312,17 @@ def as_array(X: Any) -> Any:
         mask, kind = np.ma.getmaskarray(X), X.dtype.kind
         if not mask.any():
             return X.data
+        is_rounded = kind in "iu" and (np.abs(X.data.astype(float)) >= _ROUNDED).any()
         dtype: Any = X.dtype if kind in "Mm" else float if kind in "biuf" else object
+        dtype = object if is_rounded else dtype
         array = np.array(X.data, dtype=dtype)
         array[mask] = None
         return array
     if not isinstance(X, list):
         return X
     array = np.asarray(X)
-    return np.asarray(X, dtype=object) if array.dtype.kind in "US" else array
+    is_rounded = array.dtype.kind == "f" and (np.abs(array) >= _ROUNDED).any()
+    return np.asarray(X, dtype=object) if is_rounded or array.dtype.kind in "US" else array
 
 
 def listed(values: Any) -> list[Any]:

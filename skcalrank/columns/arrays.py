@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, _num_samples
 from .._dask import refuse_lazy
 from .._threads import each
 from ._memory import CACHE_CELLS, PART_CELLS
-from .types import Array, ArrayLike, Floats, Ints
+from .types import Array, ArrayLike, Bools, Floats, Ints
 
 # Functions of scikit-learn that are private there; CONTRIBUTING lists what would replace them.
 num_samples = _num_samples
@@ -182,8 +182,12 @@ def with_nan(values: ArrayLike, name: str) -> Array:
     array = as_array(values, name)
     if array.dtype != object:
         return array
-    missing = np.frompyfunc(is_missing, 1, 1)(array)
-    return np.where(np.asarray(missing, dtype=bool), np.nan, array)
+    return np.where(_are_missing(array), np.nan, array)
+
+
+def _are_missing(array: Array) -> Bools:
+    """Return which objects are None, NaN, NaT or NA."""
+    return np.asarray(np.frompyfunc(is_missing, 1, 1)(array), dtype=bool)
 
 
 def is_plain(values: object) -> bool:
@@ -225,6 +229,7 @@ def checked(values: ArrayLike, name: str, **checks: Any) -> Any:
         raw = as_array(values, name)
         if not is_plain(raw):
             refuse_no_numbers(raw, name)
+            raw = with_nan(raw, name)
         as_it_is = not checks.get("ensure_2d", True) and checks.keys() <= {"ensure_2d", "allow_nd"}
         if as_it_is and raw.ndim == 1 and len(raw) and raw.dtype == np.float64:
             with np.errstate(over="ignore"):
@@ -271,12 +276,17 @@ def refuse_rounding(values: Any, name: str) -> None:
         )
 
 
-def exact_ranks(values: Any, name: str) -> Ints | None:
+def exact_ranks(values: Any, name: str) -> Array | None:
     """Return the ranks of values if double precision would make some of them equal, else None.
 
-    Raise an error as :func:`as_array` does: ranks have no mask.
+    Those of missing values are NaN. Raise an error as :func:`as_array` does: ranks have no mask.
     """
     raw = as_array(values, name)
+    if raw.dtype == object and (missing := _are_missing(raw)).any():
+        of_known = exact_ranks(raw[~missing], name)
+        ranks = np.full(raw.shape, np.nan)
+        ranks[~missing] = 0 if of_known is None else of_known
+        return None if of_known is None else ranks
     if raw.dtype == np.float64 and raw is values:
         return None
     if isinstance(values, (list, tuple)) and raw.dtype.kind == "f" and raw.size:

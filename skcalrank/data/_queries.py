@@ -445,11 +445,18 @@ def _is_missing(value: Any, name: str) -> bool:
         ) from None
     is_number = isinstance(value, Number)
     try:
-        if isinstance(value, tuple):  # None and infinity are equal to themselves, and NaN is not
-            return any(_is_missing(v, name) for v in value if v not in (None, np.inf, -np.inf))
+        if isinstance(value, tuple):
+            return _holds_nan(value)
         return arrays.is_missing(value) or (is_number and bool(abs(value) == np.inf))
     except Exception:
         return False
+
+
+def _holds_nan(part: Any) -> bool:
+    """Return whether a part of a name is not equal to itself, as None and infinity are."""
+    if isinstance(part, tuple):
+        return any(map(_holds_nan, part))
+    return part is not None and arrays.is_missing(part)
 
 
 def plain(value: Any) -> Any:

@@ -417,7 +417,7 @@ class PreferenceTarget(Judgments):
         target : PreferenceTarget
         """
         check.row_order(Y=Y, qid=qid)
-        matrix: Any = coo_matrix(Y if issparse(Y) else arrays.as_array(Y, "Y"))
+        matrix: Any = coo_matrix(Y if issparse(Y) else arrays.numbers(Y, "Y"))
         # Entries of one place are added by scipy in their own type, which may be too small.
         entries = matrix.data.astype(float), (matrix.row, matrix.col)
         matrix = csr_matrix(entries, shape=matrix.shape).tocoo()

@@ -23,7 +23,6 @@ def assigned(gain: Floats) -> Ints:
 
 def checked_positions(y: ArrayLike) -> Floats:
     """Return positions of items, of shape (n, r), of which NaN are allowed."""
-    y = arrays.with_nan(y, "y")
     y = arrays.checked(y, "y", ensure_2d=False, ensure_all_finite="allow-nan")
     if y.ndim != 2:
         raise ValueError(f"y must be positions of shape (n, r), got shape {y.shape}.")

@@ -202,3 +202,9 @@ def test_eight_documents(rng):
         values = law.value(measure, -best[:3])
         np.testing.assert_allclose(values, law.bayes_value(measure), atol=1e-12)
     assert law.target_regret("ndcg", law.expected_targets("ndcg")) < 1e-12
+
+
+def test_missing_labels_of_frames_are_named():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="Input labels contains NaN"):
+        LabelDistribution(pd.DataFrame({"a": [0, None], "b": [1, 0]}).astype("Int64"))

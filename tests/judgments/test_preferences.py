@@ -91,6 +91,16 @@ def test_from_relevance(weights, rng):
         assert PreferenceTarget.from_relevance(y[:, None], qid, weights=weights) == target
 
 
+def test_missing_positions_round_no_others():
+    pd = pytest.importorskip("pandas")
+    first = 1_700_000_000_000_000_000
+    rows = [[first, first + 1, first + 500], [first, first + 1, None]]
+    y = PreferenceTarget.from_orders(pd.DataFrame(rows, dtype=object).astype("Int64"))
+    assert list(zip(y.winner, y.loser)) == [(0, 1), (0, 2), (1, 2), (3, 4)]
+    with pytest.raises(ValueError, match="must be non-negative with a finite sum, got nan"):
+        PreferenceTarget.from_matrix(pd.DataFrame({"a": [0, None]}).astype("Int64"), [1, 1])
+
+
 def test_from_orders():
     target = PreferenceTarget.from_orders([[2, 1, 3], [1, np.nan, 2], [1, 1, 2]])
     expected = np.zeros((3, 3, 3))

@@ -591,3 +591,17 @@ def test_guarantees_can_be_hosted(problem):
     cutoff = GuaranteedCutoff(by="depth", alpha=0.4, relevance_level=1)
     hosted = HostedRanker(cutoff).fit(X, y, group=SIZES)
     assert hosted.rank(X, np.repeat(np.arange(12), 9)).min() >= 0
+
+
+@pytest.mark.parametrize(
+    "container", [np.ndarray.tolist, lambda rows: np.ma.masked_values(rows, -1)]
+)
+def test_queries_named_by_large_integers(container, rng):
+    rows = rng.integers(0, 9, (40, 4))
+    rows[:, 0], rows[3, 1] = 2**53 + np.arange(40) // 5, -1
+    host = HostedRanker(boosted("sklearn", n_estimators=2), qid_column=0)
+    ranks = host.fit(container(rows), rng.integers(0, 3, 40)).rank(container(rows))
+    assert ranks.max() == 5
+    # Beside floats, numpy makes floats of all numbers of a list.
+    rows = [[int(row[0]), 0.5 * row[1], 0.5 * row[2]] for row in rows]
+    assert host.fit(rows, rng.integers(0, 3, 40)).rank(rows).max() == 5
