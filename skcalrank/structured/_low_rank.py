@@ -1,5 +1,6 @@
 """Classifier for any loss matrix of finite rank (RAT13, Theorem 3)."""
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -128,7 +129,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         refuse_lazy(type(self).__name__, "", X=X, y=y, sample_weight=sample_weight)
         check.row_order(X=X, y=y, sample_weight=sample_weight)
         arrays.refuse_masked(y, "y")
-        y = arrays.as_array(y, "y")
+        y = _labels(y)
         arrays.refuse_missing(y, "y")
         X, y = check.features(self, X, y, **self._reads().checks())
         check_classification_targets(y)
@@ -247,7 +248,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         """
         check_is_fitted(self)
         check.row_order(X=X, y=y, sample_weight=sample_weight)
-        y = arrays.as_array(y, "y")
+        y = _labels(y)
         if self._square:
             return float(super().score(X, y, sample_weight))
         predictions = self.predict(X)
@@ -256,6 +257,13 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         rows = _numbers_of(y, self.classes_, self.classes_)
         losses = (self.alpha_ @ self.beta_.T + self._offset[:, None])[rows, predictions]
         return -float(np.average(losses, weights=check.sample_weight(sample_weight, len(y))))
+
+
+def _labels(y: ArrayLike) -> Array:
+    """Return labels as an array, integers of pandas as numbers."""
+    labels = arrays.as_array(y, "y")
+    is_whole = labels.dtype == object and all(isinstance(label, Integral) for label in labels.flat)
+    return np.array(labels.tolist()) if is_whole else labels
 
 
 def _numbers_of(y: Array, classes: Array, named: ArrayLike) -> Ints:
