@@ -208,7 +208,10 @@ def describe_environment(*packages, threads=None):
         said = f"BLAS threads {max(pools, default='unknown')}"
     else:
         said = f"{threads} thread{'s' * (threads != 1)}"
-    vectors = np.show_config(mode="dicts")["SIMD Extensions"]
+    try:
+        vectors = np.show_config(mode="dicts")["SIMD Extensions"]
+    except TypeError:  # numpy before 1.26 prints them alone
+        vectors = {"baseline": ["unknown vectors"]}
     newest = [*vectors["baseline"], *vectors.get("found", ())][-1]
     machine = f"{platform.machine()} with {newest}, {n_cores()} cores, {said}"
     line = f"Python {platform.python_version()}, skcalrank {__version__}{others}; {machine}"
