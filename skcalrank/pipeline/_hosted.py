@@ -195,7 +195,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
                 self.n_features_in_ = len(self.feature_names_in_)
             X, stated[f"qid_column={self.qid_column!r}"] = self._split(X, reset)
         if group is not None:
-            stated[f"{of}group"] = _of_sizes(group, arrays.num_samples(X), of)
+            stated[f"{of}group"] = _of_sizes(group, arrays.num_samples(X), f"{of}group")
         stated = {name: value for name, value in stated.items() if value is not None}
         if len(stated) > 1:
             _refuse_others(stated, arrays.num_samples(X))
@@ -352,18 +352,18 @@ def _refuse_others(stated: dict[str, Any], n_rows: int) -> None:
             )
 
 
-def _of_sizes(sizes: Any, n_rows: int, of: str) -> Array:
+def _of_sizes(sizes: Any, n_rows: int, name: str) -> Array:
     """Return the query of each row, given the sizes of the queries.
 
     Queries for early stopping have other names than those of fit, which are numbers.
     """
-    counts, name = np.asarray(sizes), f"{of}group"
+    counts = np.asarray(arrays.as_array(sizes, name).tolist())  # integers of pandas are objects
     is_count = counts.ndim == 1 and counts.dtype.kind in "iu" and (counts >= 0).all()
     if not is_count or counts.sum() != n_rows:
         got = f"{len(counts)} sizes with sum {counts.sum()}" if is_count else f"{sizes!r:.60}"
         raise ValueError(
             f"{name} must be the number of rows of each query, in the order of X, with sum "
-            f"{n_rows}, got {got}: pass the query of each row as {of}qid=."
+            f"{n_rows}, got {got}: pass the query of each row as {name[:-5]}qid=."
         )
     codes = np.repeat(np.arange(len(counts)), counts.astype(np.intp))
-    return np.char.mod(f"{name} %d", codes) if of else codes
+    return codes if name == "group" else np.char.mod(f"{name} %d", codes)

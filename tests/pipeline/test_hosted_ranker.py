@@ -190,7 +190,7 @@ def test_records_are_tables(problem, column):
             hosted.predict([records[0], {"f0": 1.0}])
 
 
-@pytest.mark.parametrize("dtype", [np.uint64, np.int8])
+@pytest.mark.parametrize("dtype", [np.uint64, np.int8, object])
 def test_sizes_are_integers_of_any_type(problem, dtype):
     X, y, _ = problem
     sizes = np.array(SIZES, dtype=dtype)
