@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..columns import CACHE_CELLS, PART_CELLS, arrays
 from ..columns.types import Floats
 from ..data import Queries, each, one_blas_thread, say, warn, workers_of_fit
-from ._moments import WithinQueries, merge_all, pooled_moments, sparse_squares
+from ._moments import WithinQueries, are_constant, merge_all, pooled_moments, sparse_squares
 
 # Options of the solver: it stops by the size of the gradient, or at the level of rounding errors.
 _OPTIONS = {"ftol": 8 * np.finfo(float).eps, "maxcor": 20}
@@ -241,8 +241,7 @@ def _printer(scaled: Any, size: Any) -> Any:
 
 def _fitted(w: Floats, rows: _Rows, n_outputs: int | None, n_iter: int, scale: Floats) -> ScorerFit:
     coef = w[: rows.d].T
-    shift = -(coef @ rows.mean)
-    intercept = shift + w[-1] if rows.fit_intercept else np.zeros(len(coef))
+    intercept = w[-1] - coef @ rows.mean if rows.fit_intercept else np.zeros(len(coef))
     n_iter = max(int(n_iter), 1)
     if n_outputs is None:
         return ScorerFit(coef[0], float(intercept[0]), n_iter, scale)
@@ -339,7 +338,9 @@ class _Rows:
             # Differences of scores do not see a shift of the features either.
             self.mean = workers.total(self._share_of_mean, sum)
         if is_wide:
-            return workers.total(self._squares, sum)
+            squares = workers.total(self._squares, sum)
+            rounded = are_constant(squares, np.array([self.n_rows]), self.mean[None], X.dtype)
+            return np.where(rounded, 0.0, squares)
         if self.queries is not None:
             return workers.total(WithinQueries(X, none, self.queries).moments, merge_all).gram
         moments = workers.total(lambda: pooled_moments(X, none), merge_all)
@@ -349,8 +350,7 @@ class _Rows:
 
     def _share_of_mean(self) -> Floats:
         """Return what these rows contribute to the means of the features."""
-        mean = np.asarray(self.X.mean(axis=0, dtype=np.float64)).ravel()
-        return self.X.shape[0] / self.n_rows * mean
+        return self.X.shape[0] / self.n_rows * np.asarray(self.X.mean(axis=0, dtype=float)).ravel()
 
     def _squares(self) -> Floats:
         """Return the sums of squares of the features of these rows, about the means."""
@@ -368,20 +368,18 @@ def _basis(rows: _Rows, curvature: float, penalty: Floats) -> Floats:
     The Hessian is approximated by a multiple of the Gram matrix, plus the Hessian of the penalty.
     """
     full = curvature * rows.gram_with_intercept()
+    squares = full if full.ndim == 1 else full.diagonal()
     added = np.append(2.0 * penalty, [0.0] * rows.fit_intercept)
-    if full.ndim == 1:
-        return diags(_inverse_root(full + added))
-    full[np.diag_indices_from(full)] += added
+    # Slopes along constant features are rounding errors, after which no step should be long.
+    squares = np.where(squares > 0.0, squares + added, squares.max(initial=0.0) or 1.0)
     # Scale to one size first, so that features of small values do not vanish in rounding.
-    scale = _inverse_root(full.diagonal())
+    scale = 1.0 / np.sqrt(squares)
+    if full.ndim == 1:
+        return diags(scale)
+    full[np.diag_indices_from(full)] = squares
     values, vectors = eigh(scale[:, None] * full * scale)
-    return scale[:, None] * vectors * _inverse_root(values, rows.X.dtype)
-
-
-def _inverse_root(values: Floats, dtype: Any = float) -> Floats:
-    """Return ``1 / sqrt(values)``, with values below their rounding error raised to it."""
-    least = max(values.max(initial=0.0), np.finfo(float).tiny) * len(values) * np.finfo(dtype).eps
-    return 1.0 / np.sqrt(np.maximum(values, least))
+    least = values.max(initial=1.0) * len(values) * np.finfo(rows.X.dtype).eps
+    return scale[:, None] * vectors / np.sqrt(np.maximum(values, least))
 
 
 def _curvature(rows: _Rows, objective: Callable[..., Any], at_zero: Floats) -> float:

@@ -261,7 +261,7 @@ class WithinQueries:
             else:
                 squares = self._dense_squares(weight, rows)
         _check_squares(squares)
-        squares[_are_constant(squares, totals, self.means, self.X.dtype)] = 0.0
+        squares[are_constant(squares, totals, self.means, self.X.dtype)] = 0.0
         return squares
 
     def raised(self, squares: Floats, weight: Floats) -> np.ndarray:
@@ -275,7 +275,7 @@ class WithinQueries:
         with np.errstate(over="ignore"):
             between = workers.total(lambda: totals @ np.square(self.means - mean), sum)
         _check_squares(between)
-        constant = _are_constant(between, np.array([total]), mean, self.X.dtype)
+        constant = are_constant(between, np.array([total]), mean, self.X.dtype)
         return np.maximum(squares, _LEAST_SQUARES * (squares + np.where(constant, 0.0, between)))
 
     def _dense_squares(self, weight: Floats, rows: Any) -> Floats:
@@ -348,12 +348,12 @@ def _drop_constants(
 
     A feature is constant if it is constant within each group. Return which features are.
     """
-    constant = _are_constant(gram.diagonal(), totals, means, dtype)
+    constant = are_constant(gram.diagonal(), totals, means, dtype)
     gram[constant] = gram[:, constant] = moment[constant] = 0.0
     return constant
 
 
-def _are_constant(squares: Floats, totals: Array, means: Floats, dtype: Any) -> Bools:
+def are_constant(squares: Floats, totals: Array, means: Floats, dtype: Any) -> Bools:
     """Return for each feature whether its squares about group means are only rounding errors."""
     rounding = _ROUNDING * np.finfo(dtype).eps
     # Weighted squares of large means may overflow although those of the spread do not.

@@ -94,6 +94,32 @@ def test_descent_does_not_see_an_offset(ranker, n_features, offset, data, rng):
     np.testing.assert_allclose(moved, near, rtol=2e-3, atol=2e-3 * np.abs(near).max())
 
 
+@pytest.mark.product
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+@pytest.mark.parametrize("n_features", [3, 2100])
+@pytest.mark.parametrize("ranker", DESCENTS[:-1], ids=repr)
+def test_descent_does_not_see_units(ranker, n_features, unit, data, rng):
+    _, y = data
+    X = rng.normal(size=(400, n_features))
+    units = np.where(np.arange(n_features) == 1, unit, 1.0)
+    one, other = (clone(ranker).fit(A, y, QID).coef_ for A in (X, X * units))
+    np.testing.assert_allclose(other * units, one, rtol=2e-3, atol=2e-3 * np.abs(one).max())
+
+
+@pytest.mark.product
+@pytest.mark.parametrize(("n_features", "alpha"), [(3, 0.0), (3, 1e-8), (2100, 1e-4)])
+@pytest.mark.parametrize("ranker", DESCENTS[:-1], ids=repr)
+def test_descent_learns_nothing_from_constant_features(ranker, n_features, alpha, data, rng):
+    _, y = data
+    y = np.where(rng.random(400) < 0.2, 1 - y, y)  # what no scores separate
+    X = rng.normal(size=(400, n_features)) * np.where(np.arange(n_features) < 3, 1, 1e-3)
+    wider = np.column_stack([X, np.tile([0.0, 0.1, 1e5 / 7, 1e8 / 3], (400, 1))])
+    one, other = (clone(ranker).set_params(alpha=alpha).fit(A, y, QID).coef_ for A in (X, wider))
+    other, nothing = np.split(other, [n_features])
+    np.testing.assert_allclose(other, one, rtol=2e-3, atol=2e-3 * np.abs(one).max())
+    np.testing.assert_allclose(nothing, 0.0, atol=1e-6 * np.abs(one).max())
+
+
 def test_what_rounding_hides_is_told_with_the_remedy(data):
     X, y = data
     with pytest.warns(NotAMeanWarning, match="learned nothing: subtract from each feature its"):
