@@ -18,7 +18,7 @@ from ._least_squares import (
     transformed,
     with_ties,
 )
-from ._linear_descent import ScorerFit, Units, fit_scorer, offsets, penalty_scale
+from ._linear_descent import ScorerFit, Units, fit_scorer, offsets
 from ._moments import (
     Moments,
     WithinQueries,

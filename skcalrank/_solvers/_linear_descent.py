@@ -115,7 +115,7 @@ def fit_scorer(
     curvature, scale = _curvature(rows, objective, at_zero), np.ones(rows.d)
     if units is not None:
         measured = objective if curved is None else curved
-        scale = penalty_scale(measured, units, rows.scores, rows.back, shape)
+        scale = _penalty_scale(measured, units, rows, shape)
     penalty = (alpha * scale)[:, None]
     basis = _basis(rows, curvature, alpha * scale)
     steepest = basis.T @ at_zero
@@ -143,7 +143,7 @@ def fit_scorer(
         jac=True,
         method="L-BFGS-B",
         callback=_printer(scaled, size) if verbose and workers_of_fit().size == 1 else None,
-        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": tol, **_OPTIONS},
+        options={"maxiter": max_iter, "maxfun": 20 * int(max_iter), "gtol": tol, **_OPTIONS},
     )
     _warn_if_unfinished(result, tol)
     best = basis @ result.x.reshape(-1, shape[1]) * size
@@ -165,34 +165,33 @@ def _sums(parts: list[tuple[float, Floats]]) -> Any:
     return tuple(map(sum, zip(*parts)))
 
 
-def penalty_scale(objective: Any, units: Units, scores: Any, back: Any, shape: Any) -> Floats:
+def _penalty_scale(objective: Any, units: Units, rows: _Rows, shape: Any) -> Floats:
     """Return the unit of the penalty of each feature, 1 for features that do not vary.
 
     The unit is half the curvature of the objective per square of a feature, times the squares of
     the feature. The curvature per square is measured along one direction, and used for all
-    features. `scores` maps coefficients of shape `shape` to scores, and `back` maps a gradient in
-    the scores to the gradient in the coefficients.
+    features. Coefficients have shape `shape`.
     """
     squares, weight, workers = units.squares, units.weight, workers_of_fit()
     zero, along = np.zeros(shape), np.zeros(shape)
 
     @cache
     def at_zero() -> Floats:
-        flat = scores(zero)
+        flat = rows.scores(zero)
         return objective(flat.ravel())[1].reshape(flat.shape)
 
     # The intercept accounts for the part of the slope that all rows share.
     total, common = workers.total(lambda: (weight.sum(), at_zero().sum(axis=0)), _sums)
 
     def slope() -> Floats:
-        return back(at_zero() - np.outer(arrays.safe_divide(weight, total), common))
+        return rows.back(at_zero() - np.outer(arrays.safe_divide(weight, total), common))
 
     start = workers.total(slope, sum)
     along[: len(squares)] = arrays.safe_divide(-start[: len(squares)].T, squares).T
 
     @cache
     def step() -> Floats:
-        return units.center(scores(along))
+        return units.center(rows.scores(along))
 
     furthest = workers.total(lambda: np.abs(step()[weight > 0.0]).max(initial=0.0), max)
 

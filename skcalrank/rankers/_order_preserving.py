@@ -1,28 +1,16 @@
 """Linear ranker with any order-preserving loss of the targets of a measure."""
 
-import warnings
-from contextlib import suppress
-from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
-from scipy.linalg import LinAlgWarning
-from scipy.sparse import diags, issparse
-from sklearn.linear_model import LogisticRegression
-
-from .._solvers import ScorerFit, fit_rows, penalty_scale
-from ..columns import arrays
+from .._solvers import ScorerFit
 from ..columns.types import Floats
 from ..data import Rows, limits, workers_of_fit
 from ..losses import Loss, get_loss, scaled_to_all
 from ..measures import Measure
-from ._linear import TargetScorer, in_row_order
+from ._linear import TargetScorer
 from ._plan import LossPlan
-from ._regression import AUTO, fit_ridge, gram_ridge, units_of
-
-# Largest number of features for Newton's method.
-_NEWTON_FEATURES = 500
+from ._regression import AUTO, fit_ridge, gram_ridge
 
 
 class OrderPreservingRanker(TargetScorer):
@@ -88,11 +76,7 @@ class OrderPreservingRanker(TargetScorer):
     standardization function on :math:`P_f` (RAT13, section 7.1). Losses that need non-negative
     targets are given :math:`f_i(y) - \min_j f_j(y)`, which has the same order.
 
-    Squared losses are solved by :class:`~sklearn.linear_model.Ridge`. The logistic loss is solved
-    by :class:`~sklearn.linear_model.LogisticRegression`, with every document once in each class, if
-    Newton's method is cheap (up to 500 features) and its Hessian well-conditioned. All other cases
-    are solved by L-BFGS. (A linear support vector machine of scikit-learn would penalize the
-    intercept of the squared hinge.)
+    Squared losses are solved by :class:`~sklearn.linear_model.Ridge`, all others by L-BFGS.
 
     Examples
     --------
@@ -159,14 +143,6 @@ class OrderPreservingRanker(TargetScorer):
         def objective(s: Floats) -> tuple[float, Floats]:
             return loss.value_and_gradient(targets, s, queries, weight)
 
-        # The Newton steps of scikit-learn need all rows.
-        may_step = workers_of_fit().size == 1 and rows.X.shape[1] <= _NEWTON_FEATURES
-        if loss.family == "logistic" and may_step:
-            # After this warning, of a Hessian that is nearly singular, scikit-learn uses a solver
-            # that depends on the scale of X.
-            with suppress(LinAlgWarning), warnings.catch_warnings():
-                warnings.simplefilter("error", LinAlgWarning)
-                return self._classify_items(rows, targets, start, objective)
         return self._descend(objective, rows, start, sees_shift=loss.needs_intercept)
 
     def _solve_squares(self, rows: Rows, targets: Floats) -> ScorerFit:
@@ -178,74 +154,3 @@ class OrderPreservingRanker(TargetScorer):
         ridge = fit_ridge(ridge, rows, targets, loss="pairwise_squared" if pairwise else "squared")
         scale = ridge.penalty_scale_ * (unit if relative else 1)
         return ScorerFit(ridge.coef_, ridge.intercept_, 1, scale)
-
-    def _classify_items(self, rows: Rows, targets: Floats, start: Any, objective: Any) -> ScorerFit:
-        """Fit logistic regressions, by Newton's method, in units of the penalty."""
-        alpha, scale = self._alpha(rows), np.ones(rows.X.shape[1])
-        if self.alpha == AUTO:
-            scale = _scale_of_items(rows, objective)
-        unit = np.sqrt(scale)
-        X = rows.X @ diags(1.0 / unit) if issparse(rows.X) else rows.X / unit
-        if start is not None:
-            start = (start[0] * unit, start[1])
-        coef, intercept, n_iter = self._classify_each(replace(rows, X=X), targets, start, alpha)
-        return ScorerFit(coef / unit, intercept, n_iter, scale)
-
-    def _classify_each(self, rows: Rows, targets: Floats, start: Any, alpha: float) -> Any:
-        """Fit one logistic regression, or one per item in the label-ranking form."""
-        X, n_items = rows.X, rows.n_items
-        weight = np.ones(X.shape[0]) if rows.weight is None else rows.weight
-        if n_items is None:
-            return self._classify(X, rows.queries.ungroup(targets), weight, start, alpha)
-        starts = [None] * n_items if start is None else list(zip(*start))
-        fits = [
-            self._classify(X, column, weight, begin, alpha)
-            for column, begin in zip(targets.reshape(-1, n_items).T, starts)
-        ]
-        coef, intercept, n_iter = zip(*fits)
-        return np.array(coef), np.array(intercept), max(n_iter)
-
-    def _classify(
-        self, X: Any, targets: Floats, weight: Floats, start: Any, alpha: float
-    ) -> tuple[Floats, float, int]:
-        """Fit a logistic regression with every document once in each class.
-
-        Returns coefficients, intercept and number of iterations.
-        """
-        loss: Any = self.loss_
-        shares = (weight * (loss.eta - targets), weight * targets)
-        classes = [np.flatnonzero(share > 0) for share in shares]
-        if not all(map(len, classes)) and self.fit_intercept:
-            # One class only: the intercept diverges, and the coefficients are zero.
-            far = -np.log(self.tol) if len(classes[1]) else np.log(self.tol)
-            return np.zeros(X.shape[1]), float(far), 1
-        if not all(map(len, classes)):
-            # scikit-learn requires both classes: give one of them zero weight.
-            classes = [np.arange(X.shape[0])] * 2
-        classifier = LogisticRegression(
-            C=np.inf if alpha == 0 else 1.0 / (2.0 * alpha),
-            fit_intercept=self.fit_intercept,
-            solver="newton-cholesky",
-            tol=self.tol,
-            max_iter=self.max_iter,
-            warm_start=True,
-            verbose=max(self.verbose - 1, 0),
-        )
-        if start is not None:
-            classifier.coef_ = np.reshape(start[0], (1, -1)).copy()
-            classifier.intercept_ = np.reshape(start[1], 1).astype(float)
-            classifier.classes_ = np.array([0, 1])
-        # The tolerance of the solver requires double precision.
-        twice = [X[numbers].astype(float, copy=False) for numbers in classes]
-        labels = np.repeat([0, 1], list(map(len, classes)))
-        weights = np.concatenate([share[numbers] for share, numbers in zip(shares, classes)])
-        fit_rows(classifier, arrays.stacked(twice), labels, weights)
-        n_iter = int(classifier.n_iter_.max())
-        return classifier.coef_[0].astype(float), float(classifier.intercept_[0]), n_iter
-
-
-def _scale_of_items(rows: Rows, objective: Any) -> Floats:
-    """Return the units of the penalties, as :meth:`LinearScorer._descend` computes them."""
-    X, objective = rows.X, in_row_order(objective, rows.queries)
-    units, shape = units_of(rows, "squared"), (X.shape[1], rows.n_items or 1)
-    return penalty_scale(objective, units, lambda w: X @ w, lambda slope: X.T @ slope, shape)

@@ -26,6 +26,7 @@ every_loss = pytest.mark.parametrize("loss", LOSSES)
 FORMS = ("subset", "label")
 # Those that no solver of scikit-learn is handed.
 BY_DESCENT = (
+    "logistic",
     "exponential",
     "squared_hinge",
     "differentiable_hinge",
@@ -131,7 +132,7 @@ def test_squared_hinge_is_a_support_vector_machine(rng):
     assert ours.intercept_ == pytest.approx(t / 2 * (1 + machine.intercept_[0]), rel=1e-3)
 
 
-@pytest.mark.parametrize("loss", [*BY_DESCENT, "logistic"])
+@pytest.mark.parametrize("loss", BY_DESCENT)
 def test_scales_of_the_features_are_no_burden(loss, rng):
     X, y, qid = make_data(rng, sizes=(9,) * 30)
     scale = np.array([1e-4, 1.0, 1e3, 1e6])
@@ -143,7 +144,7 @@ def test_scales_of_the_features_are_no_burden(loss, rng):
 
 @pytest.mark.parametrize("loss", ["logistic", "exponential"])
 def test_features_far_from_zero(loss, rng):
-    # Dates, say: scikit-learn's Newton's method meets a Hessian that is next to singular.
+    # Dates, say.
     for form in FORMS:
         X, y, qid, _ = problem(form, rng)
         plain = OrderPreservingRanker("dcg@3", loss=loss, tol=1e-9).fit(X, y, qid)
@@ -151,23 +152,12 @@ def test_features_far_from_zero(loss, rng):
         np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-3, atol=1e-5)
 
 
-def test_more_features_than_newton_is_used_for(rng):
-    X, y, qid = make_data(rng)
-    wide = np.zeros((len(y), 501))
-    wide[:, :4] = X
-    narrow, wide = (
-        OrderPreservingRanker("dcg@3", loss="logistic", tol=1e-9).fit(Z, y, qid).coef_
-        for Z in (X, wide)
-    )
-    np.testing.assert_allclose(wide[:4], narrow, rtol=1e-5)
-
-
 def test_an_item_that_is_always_relevant(rng):
     # With an intercept, coefficients of constant items are 0; without one, they are not.
     X = rng.normal(size=(40, 3)) + 1.0
     y = np.column_stack([np.ones(40), X[:, 0] > 1, np.zeros(40)])
     ranker = OrderPreservingRanker("precision@1", loss="logistic", alpha=1.0).fit(X, y)
-    assert not ranker.coef_[[0, 2]].any()
+    np.testing.assert_allclose(ranker.coef_[[0, 2]], 0.0, atol=1e-5)
     assert ranker.intercept_[0] > 10 > -10 > ranker.intercept_[2]
     ranker.set_params(fit_intercept=False, tol=1e-10).fit(X, y)
     pulled = (X.T @ (1 / (1 + np.exp(X @ ranker.coef_[0])))) / 2
@@ -210,7 +200,7 @@ def test_warm_start(loss, form, rng):
     assert warm.coef_.shape[-1] == 2
 
 
-@pytest.mark.parametrize("loss", [*BY_DESCENT, "logistic"])
+@pytest.mark.parametrize("loss", BY_DESCENT)
 def test_too_few_iterations_are_told(loss, rng):
     X, y, qid = make_data(rng)
     ranker = OrderPreservingRanker("dcg@3", loss=loss, alpha=1e-3, max_iter=1)
