@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from itertools import combinations
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -106,10 +106,10 @@ def _sets(cst: str | list[set[int | str]], columns: Columns) -> list[set[int]]:
         if cst == "pairwise":
             return [set(pair) for pair in combinations(everything, 2)] or [everything]
     else:
-        is_set = isinstance(cst, Iterable) and not isinstance(cst, (bytes, Mapping))
+        is_set = isinstance(cst, Collection) and not isinstance(cst, (bytes, Mapping))
         sets = list(cst) if is_set else [cst]
-        if all(isinstance(part, Iterable) and not isinstance(part, (str, bytes)) for part in sets):
-            numbered = [{columns.number(name, "interaction_cst") for name in part} for part in sets]
+        if all(isinstance(one, Collection) and not isinstance(one, (str, bytes)) for one in sets):
+            numbered = [{columns.number(name, "interaction_cst") for name in one} for one in sets]
             rest = everything.difference(*numbered)
             return [*numbered, rest] if rest else numbered
     raise ValueError(

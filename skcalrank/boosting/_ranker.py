@@ -1,6 +1,6 @@
 """The ranker of boosted trees."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from numbers import Real
@@ -301,7 +301,7 @@ class BoostedRanker(TableReader):
         subsample: float | None = None,
         max_bins: int | None = None,
         monotonic_cst: Mapping[Any, int] | ArrayLike | None = None,
-        interaction_cst: str | Iterable[Iterable[Any]] | None = None,
+        interaction_cst: str | Collection[Collection[Any]] | None = None,
         validation_fraction: float | None = 0.2,
         n_iter_no_change: int = 50,
         columns: Mapping[Any, str] | None = None,

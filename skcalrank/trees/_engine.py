@@ -4,8 +4,9 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from copy import deepcopy
 from functools import partial
 from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple
@@ -74,10 +75,13 @@ class LightGBMRounds(Rounds):
 class XGBoostRounds(Rounds):
     """Calls callbacks of XGBoost as ``xgboost.train`` does."""
 
-    def __init__(self, callbacks: Sequence[Any], model: Any, measure: str, *options: Any) -> None:
-        self._callbacks, self._model, self._measure = callbacks, model, measure
+    def __init__(self, calls: Any, model: Any, measure: str, module: Any, *_: Any) -> None:
+        stops = module.callback.EarlyStopping
+        # This class goes on with the best value and the patience of the training before.
+        self._callbacks = [deepcopy(call) if isinstance(call, stops) else call for call in calls]
+        self._model, self._measure = model, measure
         self._log: dict[str, dict[str, list[float]]] = {}
-        for callback in callbacks:
+        for callback in self._callbacks:
             callback.before_training(model)
 
     def before(self, number: int) -> bool:

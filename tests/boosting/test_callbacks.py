@@ -166,6 +166,14 @@ def test_xgboost_stops_early(xgboost):
     plain = fitted("xgboost", None, sets=SETS["other"], n_estimators=60, n_iter_no_change=2)
     np.testing.assert_array_equal(with_own.validation_scores_, plain.validation_scores_)
     np.testing.assert_array_equal(with_own.predict(X), plain.predict(X))
+    # The same object, for another fit and for each of its models.
+    two = {**FIXED, "n_models": 2, "n_estimators": 60}
+    with_own = boosted("xgboost", **two).fit(X, Y, QID, callbacks=[stopping])
+    plain = boosted("xgboost", **{**two, "n_iter_no_change": 2}).fit(X, Y, QID)
+    assert [len(of) for of in with_own.validation_scores_] == [
+        len(of) for of in plain.validation_scores_
+    ]
+    np.testing.assert_array_equal(with_own.predict(X), plain.predict(X))
 
 
 def test_xgboost_changes_the_learning_rate(xgboost):

@@ -170,6 +170,8 @@ REFUSED = [
     ({"interaction_cst": "all"}, r"interaction_cst must be 'pairwise', .* got 'all'"),
     ({"interaction_cst": ["ab", "c"]}, r"interaction_cst must be 'pairwise', .* got \['ab', 'c'\]"),
     ({"interaction_cst": [0, 1]}, r"interaction_cst must be 'pairwise', .* got \[0, 1\]"),
+    ({"interaction_cst": iter([[0], [1]])}, r"interaction_cst must be 'pairwise', .* got <list_it"),
+    ({"interaction_cst": [iter([0]), [1]]}, r"interaction_cst must be 'pairwise', .* got \[<list_"),
     ({"interaction_cst": 3}, r"interaction_cst must be 'pairwise', .* got 3"),
     ({"interaction_cst": [["a", "price"]]}, r"interaction_cst must have names .* got 'price'"),
     ({"monotonic_cst": {"a": 1}, "start": NDCGRanker(), "validation_fraction": 0.2}, "with start="),
