@@ -422,7 +422,7 @@ def batched_cells(ranker, X, qid, n):
     """Of one ranker; a map that is slow on stacks as well is timed on fewer queries."""
     rows = ONE_BY_ONE * (len(X) // n)
     few, qid_few = X[:rows], [q[:rows] for q in qid]
-    solve = ranker._pred().solve
+    solve = ranker._pred(ranker.record_.plan).solve
     stack = np.array(ranker.surrogate_values(few, *qid_few))
     alone, loop = timed(lambda: [solve(matrix) for matrix in stack])
     found, together = timed(lambda: solve(stack))

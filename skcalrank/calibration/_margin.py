@@ -55,7 +55,7 @@ class MarginReport:
 
     def __str__(self) -> str:
         rows = [("queries", f"{len(self.margin)}")]
-        for share in (10, 50, 90):
+        for share in (10, 50, 90) if len(self.margin) else ():
             at = (np.percentile(x, share, method="lower") for x in (self.margin, self.tolerance))
             rows.append((f"margin, tolerance at {share} %", "{:.4g}, {:.4g}".format(*at)))
         width = max(len(name) for name, _ in rows)

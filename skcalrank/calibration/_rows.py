@@ -76,7 +76,7 @@ class SharedRows:
         laws: Sequence[LabelDistribution],
         probabilities: ArrayLike | None = None,
     ) -> None:
-        kinds = np.atleast_2d(arrays.as_array(documents, "documents"))
+        kinds = np.atleast_2d(arrays.as_array(documents, "documents")).copy()
         if kinds.ndim != 2 or kinds.dtype.kind not in "iu" or not kinds.size or kinds.min() < 0:
             raise ValueError(
                 f"documents must be integers >= 0, one row for each query, got {documents!r}."
@@ -109,7 +109,7 @@ class SharedRows:
         queries : SharedRows
         """
         p = arrays.as_array(relevance, "relevance").astype(float)
-        kinds = np.atleast_2d(arrays.as_array(documents, "documents"))
+        kinds = np.atleast_2d(arrays.as_array(documents, "documents")).copy()
         if not ((p >= 0) & (p <= 1)).all() or not kinds.size or kinds.max() >= len(p):
             raise ValueError(
                 f"relevance must be a probability for each kind of document, got {relevance!r}."

@@ -1,6 +1,7 @@
 """Targets that carry the query of each row through slicing and splitting."""
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -225,7 +226,7 @@ class RankingTarget(Target, np.ndarray):
 
     def _with_qid(self, out: Any) -> Any:
         if isinstance(out, RankingTarget) and out.shape == self.shape:
-            out.qid, out.origin, out.index = self.qid, self.origin, self.index
+            out.qid, out.origin, out.index = copy(self.qid), self.origin, self.index
         return out
 
     def copy(self, order: Any = "C") -> Any:

@@ -102,7 +102,7 @@ def _ranked(model: Any, k: Any, *, X: Any, qid: Any, ids: Any) -> tuple[int, dic
             f"model must predict one score for each row, got shape {values.shape}. If every row "
             "ranks the same items (the label-ranking form), use model.rank(X)."
         )
-    scores = check.scores(values, (n_rows,))
+    scores = check.scores(values, (n_rows,)) if n_rows else values
     if ids is None:
         ids = X.index if hasattr(X, "index") and hasattr(X, "iloc") else np.arange(n_rows)
     names = qid_array(ids, "ids")

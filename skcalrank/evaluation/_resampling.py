@@ -98,7 +98,7 @@ def bootstrap_t(values: Floats, n_resamples: int, random_state: Seed) -> Floats:
 
 def can_enumerate(n: int, n_resamples: int) -> bool:
     """Return whether there are at most `n_resamples` assignments of n signs."""
-    return int(n) < n_resamples.bit_length()
+    return int(n) < int(n_resamples).bit_length()
 
 
 def _assignments(n: int, n_resamples: int, random_state: Seed) -> tuple[list[_Block], int]:

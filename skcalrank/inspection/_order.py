@@ -279,7 +279,7 @@ def _compared_rows(explained: Explained, first: int, second: int | None) -> Ints
 
 def _of_documents(explained: Explained, rows: Ints, first: int, said: _Names) -> Explanation:
     X, names = explained.linear_rows(rows)
-    values, weights = X[np.flatnonzero(rows == first)[0]], np.ravel(explained.ranker.coef_)
+    values, weights = X[np.flatnonzero(rows == first)[0]], explained.ranker.coef_.flatten()
     return Explanation(names, values, _other(X, said[1]), weights, 0.0, *said)
 
 

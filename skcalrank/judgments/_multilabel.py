@@ -94,8 +94,8 @@ class MultiLabelTarget(Judgments):
     def __getitem__(self, key: Any) -> Self:
         rows = chosen_rows(key, len(self), "MultiLabelTarget")
         target = object.__new__(type(self))
-        target.labels, target.qid, target.names = self.labels[rows], self.qid[rows], self.names
-        target.origin = self.origin_of(rows)
+        target.labels, target.qid = self.labels[rows], self.qid[rows]
+        target.names, target.origin = list(self.names), self.origin_of(rows)
         target.index = self._index_at(rows)
         return target
 

@@ -209,6 +209,8 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _learn(self, moments: Moments, one_target: bool) -> Self:
         """Replace the moments, and forget coefficients that were computed from the old ones."""
         self._moments, self._one_target = moments, one_target
+        # Coefficients are computed when they are read, maybe after other parameters were set.
+        self._given = np.array(self.alpha, float), self.fit_intercept, self.penalty_scale
         for name in ("coef_", "intercept_"):
             self.__dict__.pop(name, None)
         return self
@@ -293,17 +295,17 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def coef_(self) -> Floats:
         """Coefficients, computed when they are first read."""
         check_is_fitted(self, "_moments")
-        alpha = np.asarray(self.alpha, dtype=float)
-        coef = ridge(self._moments, alpha, self.fit_intercept, self.penalty_scale_)
+        alpha, fit_intercept, _ = self._given
+        coef = ridge(self._moments, alpha, fit_intercept, self.penalty_scale_)
         return coef[:, 0] if self._one_target else coef.T
 
     @property
     def penalty_scale_(self) -> Floats:
         """Units of the penalty of each feature."""
         check_is_fitted(self, "_moments")
-        if self.penalty_scale is None:
-            return np.ones(len(self._moments.mean))
-        return self._moments.penalty_scale(self.fit_intercept)
+        _, fit_intercept, scale = self._given
+        moments = self._moments
+        return np.ones(len(moments.mean)) if scale is None else moments.penalty_scale(fit_intercept)
 
     @lazy_property
     def intercept_(self) -> float | Any:
@@ -312,7 +314,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _intercept_of(self, coef: Floats) -> Any:
         """Return the intercept for coefficients of shape (..., d) or (..., n_targets, d)."""
-        if not self.fit_intercept:
+        if not self._given[1]:
             return 0.0 if coef.ndim == 1 else np.zeros(coef.shape[:-1])
         level = self._moments.level[0] if self._one_target else self._moments.level
         intercept = level - coef @ self._moments.mean
@@ -354,7 +356,7 @@ class GramRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         for alpha in alphas.tolist():
             check.number("alpha", alpha, ">= 0")
         penalties = alphas.astype(float)
-        coefs = ridge_path(self._moments, penalties, self.fit_intercept, self.penalty_scale_)
+        coefs = ridge_path(self._moments, penalties, self._given[1], self.penalty_scale_)
         coefs = coefs[:, :, 0] if self._one_target else coefs.transpose(0, 2, 1)
         return coefs, self._intercept_of(coefs)
 

@@ -376,7 +376,7 @@ class ERR(GainMeasure, _ByBlocks):
         if self.gain != "exponential":
             return gains(y, self.gain, 1.0)
         highest: Any = self.scaled_to(y).max_grade
-        return gains(y, "exponential") * np.exp2(-highest)
+        return gains(y, "exponential") * np.exp2(-float(highest))
 
     def score_targets(self, y: Floats, queries: Queries) -> Floats:
         """Return the stop probabilities.

@@ -47,8 +47,8 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
     ----------
     ranker_ : ranker
         The fitted ranker, which does not get the column with the queries.
-    column_ : int
-        Number of that column, if `qid_column` is set.
+    column_ : int or None
+        Number of that column, None without one.
     n_features_in_ : int
         Number of columns of X in :meth:`fit`, that of the queries included.
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
@@ -84,7 +84,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
     __metadata_request__predict = {"qid": True}
     __metadata_request__score = {"qid": True}
 
-    column_: int
+    column_: int | None
 
     def __init__(self, ranker: Estimator, *, qid_column: str | int | None = None) -> None:
         self.ranker = ranker
@@ -203,15 +203,16 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
 
     def _split(self, X: Any, reset: bool) -> tuple[Any, Any]:
         """Return the features, and the column of the queries or None."""
-        if self.qid_column is None:
-            return X, None
         if reset:
-            self.column_ = _place_of(self.qid_column, X)
+            self._column = name = self.qid_column
+            self.column_ = None if name is None else _place_of(name, X)
+        if self.column_ is None:
+            return X, None
         names = tables.column_names(X) or ()
-        place = names.index(self.qid_column) if self.qid_column in names else self.column_
+        place = names.index(self._column) if self._column in names else self.column_
         if tables.is_records(X):
-            features = [{k: v for k, v in row.items() if k != self.qid_column} for row in X]
-            return features, [row.get(self.qid_column) for row in X]
+            features = [{k: v for k, v in row.items() if k != self._column} for row in X]
+            return features, [row.get(self._column) for row in X]
         if is_lazy(X) and names:  # a frame, whose columns have names alone
             return X[[name for name in names if name != names[place]]], X[names[place]]
         X = arrays.subscriptable(X)
@@ -230,7 +231,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
 
     def _of_columns(self, values: Floats) -> Floats:
         """Return values of the features as values of the columns of X."""
-        return values if self.qid_column is None else np.insert(values, self.column_, 0.0, axis=-1)
+        return values if self.column_ is None else np.insert(values, self.column_, 0.0, axis=-1)
 
     def _call(self, method: str, X: Any, qid: Any, **options: Any) -> Any:
         """Return what a method of the fitted ranker returns for the features."""
@@ -316,7 +317,7 @@ class HostedRanker(MetaEstimatorMixin, BaseEstimator):
         """
         return self._call("score", X, qid, y=y, sample_weight=sample_weight)
 
-    @available_if(lambda self: hasattr(self.ranker, "contributions"))
+    @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker), "contributions"))
     def contributions(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Return the scores as exact sums over the columns of X.
 

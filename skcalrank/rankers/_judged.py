@@ -136,6 +136,7 @@ class JudgmentRanker(BaseRanker):
         # A function of the user does not tell what it aggregates.
         self._is_of_clicks = isinstance(y, (ClickSessions, ClickCounts))
         plan, rows = door(self, self._check_params(call), X, y, qid, sample_weight)
+        self._given = self.structure, dict(self.structure_options or {})
         judged, (structure, options) = _judgments_of(rows, y), self._structure()
         options = settled(structure, options, y, X)
         if is_of_clicks(structure):
@@ -148,9 +149,9 @@ class JudgmentRanker(BaseRanker):
         return self
 
     def _structure(self) -> tuple[Any, Any]:
-        """Return the function that aggregates judgments, and its options."""
-        function = STRUCTURES[self.structure] if isinstance(self.structure, str) else self.structure
-        return function, self.structure_options or {}
+        """Return the function that aggregates judgments, and its options, as given to fit."""
+        structure, options = self._given
+        return STRUCTURES[structure] if isinstance(structure, str) else structure, options
 
     def _targets_of_scores(self, ranker: BaseRanker, rows: Rows) -> Callable[..., Any]:
         """Return the function from grouped scores of the structure to the targets of `ranker`."""
@@ -171,7 +172,6 @@ class JudgmentRanker(BaseRanker):
         # The relevances of judgments are the scores of the structure for all of them.
         if not isinstance(y, self._judgments):
             return super()._scored_by(y)
-        self._check_params()
         structure, options = self._structure()
         if is_of_clicks(structure):
             # A prior would make the value of a ranking biased.
@@ -179,7 +179,7 @@ class JudgmentRanker(BaseRanker):
         queries = y.queries()
         scores = structure_scores(structure, y, queries, options)
         rows = Rows(np.zeros((len(y), 0)), scores, queries, n_items=y.n_items)
-        plan = replace(self._plan(), measure=self.record_.measure, targets="measure")
+        plan = replace(self.record_.plan, measure=self.record_.measure, targets="measure")
         plan = self._estimated(plan)
         measure: Any = plan.measure
         if plan.takes_estimates and measure.shape == "documents":

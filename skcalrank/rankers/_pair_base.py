@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -9,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 
 from .._solvers import (
     PAIR_FEATURES,
@@ -23,7 +23,7 @@ from .._solvers import (
 )
 from ..columns import first_equal_rows
 from ..columns.types import Array, ArrayLike, Floats, Ints, Labels, Matrix, Seed, Self
-from ..data import Queries, Rows, apart, check, each, fitting, limits, refuse_lazy, say
+from ..data import Queries, Rows, apart, check, each, fitting, limits, refuse_lazy, say, seed_of
 from ..preds import Pred, PredResult, get_pred, solve_with_ties, warn_of_gaps
 from ._door import door
 from ._plan import RegressionPlan
@@ -51,7 +51,7 @@ def _check_pairs(ranker: Any, plan: RegressionPlan) -> None:
             "LeastSquaresRanker or OrderPreservingRanker for others."
         )
     if ranker.pred is not None:
-        ranker._pred()
+        ranker._pred(plan)
     if not plan.on_documents:
         mine = "surrogate='pairwise': set surrogate='score'"
         check.refuse_unread(ranker, ranker._of_documents, mine)
@@ -106,7 +106,7 @@ class PairRanker(ScoreRanker):
         them, assuming that every query is a hard one.
     random_state : int, RandomState instance or None, default=None
         Seed for the order of equal documents, if the best order of the pairwise surrogate has
-        to separate them.
+        to separate them; None is 0. A RandomState is not changed.
     verbose : int, default=0
         1 prints how many queries are ranked, 2 also the iterations of the bilinear fit.
 
@@ -182,10 +182,9 @@ class PairRanker(ScoreRanker):
         self._check_fitted()
         return self.record_.plan.surrogate == "pairwise"
 
-    def _pred(self) -> Pred:
+    def _pred(self, plan: Any) -> Pred:
         """Return the prediction map as an object."""
-        measure: Any = self._measure()
-        return get_pred("auto" if self.pred is None else self.pred, measure.objective)
+        return get_pred("auto" if self.pred is None else self.pred, plan.measure.objective)
 
     def _pred_options(self, pred: Pred) -> dict[str, Any]:
         """Return the parameters of the ranker that the map accepts, and those of its problem."""
@@ -402,7 +401,8 @@ class PairRanker(ScoreRanker):
         if self.n_items_ is not None:
             queries = Queries.equal(rows.n_rows, self.n_items_)
         # A random order of equal documents; the order of the rows must not matter.
-        turn = number + check_random_state(self.random_state).random_sample(len(number))
+        draws = np.random.RandomState(seed_of(deepcopy(self.random_state)))
+        turn = number + draws.random_sample(len(number))
         solved: list[Any] = []
         self._run(matrices, turn, queries, self._noting(solved, queries.n_queries))
         warn_of_gaps([result for _, result, _ in solved], self.time_limit)
@@ -410,7 +410,7 @@ class PairRanker(ScoreRanker):
 
     def _run(self, matrices: Any, turn: Floats, queries: Queries, note: Callable[..., Any]) -> None:
         """Run the map on stacks of queries of equal size, in processes if that pays."""
-        pred = self._pred()
+        pred = self._pred(self.record_.plan)
         solver = partial(solve_with_ties, pred, **self._pred_options(pred))
         tasks = (
             (part, stack[start : start + step], turn[rows_of(queries, part)])

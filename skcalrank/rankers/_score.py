@@ -412,9 +412,9 @@ class ScoreRanker(TargetRanker):
         _check_names(self, *others)
         merged = copy.copy(self)
         merged.record_ = self.record_.merge(other.record_ for other in others)
-        both = self.estimator_.merge(*(other.estimator_ for other in others))
-        plan = self._plan()
-        merged.estimator_ = _updated(plan, both, _new_regressor(plan, merged.record_))
+        plan, first = self._plan(), copy.copy(self.estimator_)
+        first = _updated(plan, first, _new_regressor(plan, merged.record_))
+        merged.estimator_ = first.merge(*(other.estimator_ for other in others))
         # Computed now, so that predict does not change the ranker.
         _ = merged.estimator_.coef_, merged.estimator_.intercept_
         return merged

@@ -330,7 +330,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
             self._targets_of_subsets(rows, *rule),
             self._loss(),
             order=self.order,
-            batch_size=self.batch_size,
+            batch_size=int(self.batch_size),
             rng=rng,
         )
         if rows.n_items is None and not self._loss().needs_intercept:

@@ -284,6 +284,7 @@ class CalibratedRankerCV(RankerAround):
             raise ValueError(
                 f"y must be non-negative for target={self.target!r}, got {values.min():g}."
             )
+        self._target = self.target
         self.unit_ = (values[used].max().item() or 1.0) if self.target in _UNITS[1:] else 1.0
         return values / self.unit_, counts
 
@@ -343,7 +344,7 @@ class CalibratedRankerCV(RankerAround):
         values = self.map_.values(covariates(scores, rows.queries, level), scores, rows.queries)
         return rows.queries.ungroup(self.unit_ * values)
 
-    @available_if(lambda self: self.target == "relevant")
+    @available_if(lambda self: vars(self).get("_target", self.target) == "relevant")
     def predict_proba(self, X: Matrix, qid: ArrayLike | None = None) -> Floats:
         """Return the probability of relevance of each document, for ``target="relevant"``.
 

@@ -146,7 +146,7 @@ class LowRankLossClassifier(ClassifierMixin, LeastSquaresDecisions):
         """Return the classes, and the row of the loss for each label."""
         if self.classes is None:
             return np.unique(y, return_inverse=True)
-        classes = arrays.as_array(self.classes, "classes")
+        classes = arrays.as_array(self.classes, "classes").copy()
         if classes.ndim != 1 or len(np.unique(classes)) < len(classes):
             raise ValueError(f"classes must be a list of different classes, got {self.classes!r}.")
         return classes, _numbers_of(y, classes, self.classes)

@@ -161,7 +161,7 @@ class StructuredPredictor(LeastSquaresDecisions):
         for name in ("candidates_", "alpha_", "beta_", "_level"):
             self.__dict__.pop(name, None)  # of a fit with other parameters
         self._factors = self._given_factors()
-        self._given_argmin = self.argmin
+        self._loss, self._given_argmin = self.loss, self.argmin
         if self._argmin is None:
             self.candidates_ = self._candidates(y)
         if self._factors is None:
@@ -201,7 +201,7 @@ class StructuredPredictor(LeastSquaresDecisions):
         """Return the predictions to choose from, by default the distinct ones of the labels."""
         if self.candidates is None:
             return _distinct(labels)[0]
-        candidates = arrays.as_array(self.candidates, "candidates")
+        candidates = arrays.as_array(self.candidates, "candidates").copy()
         if not len(candidates):
             raise ValueError("candidates must hold at least one prediction, got none.")
         if self.loss is None and self.factors is None and candidates.shape[1:] != labels.shape[1:]:
@@ -214,9 +214,9 @@ class StructuredPredictor(LeastSquaresDecisions):
     def _losses(self, labels: Array) -> Floats:
         """Return the losses of all candidates for each of some labels."""
         shape = len(labels), len(self.candidates_)
-        if self.loss is None:
+        if self._loss is None:
             return _zero_one(labels, self.candidates_)
-        loss = arrays.checked(self.loss(labels, self.candidates_), "loss(y, t)", ensure_2d=False)
+        loss = arrays.checked(self._loss(labels, self.candidates_), "loss(y, t)", ensure_2d=False)
         if loss.shape != shape:
             raise ValueError(
                 f"loss must return the losses of {shape[0]} labels and {shape[1]} predictions, of "

@@ -232,3 +232,11 @@ def test_losses_of_rows_have_no_counterexample_of_rows(loss, measure):
     of_rows = get_loss(loss).of_rows
     options = {"form": "rows", "r": 4, "n_tries": 15 if of_rows else 100, "random_state": 0}
     assert (find_counterexample(loss, "sort", measure, **options) is None) == of_rows
+
+
+def test_documents_of_the_caller_may_change_later():
+    documents, laws = np.array([[0, 1], [1, 2]]), [LabelDistribution([[2.0, 0.0], [1.0, 0.0]])] * 2
+    shared = SharedRows(documents, laws)
+    expected = shared.minimizer("squared", "ndcg")
+    documents[:] = 0
+    np.testing.assert_array_equal(shared.minimizer("squared", "ndcg"), expected)

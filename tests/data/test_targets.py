@@ -183,6 +183,9 @@ def test_targets_keep_the_queries_they_were_made_of(make):
     qid = np.array([3, 3, 5])
     y = make(qid)
     qid[:] = 7
+    for other in (copy.deepcopy(y), copy.copy(y), pickle.loads(pickle.dumps(y))):
+        if other.qid.flags.writeable and isinstance(y, RankingTarget):
+            other.qid[:] = 8
     np.testing.assert_array_equal(y.qid, [3, 3, 5])
     rows = pandas.Index(["a", "b", "c"])
     assert make(pandas.Series([3, 3, 5], rows)).index.equals(rows)

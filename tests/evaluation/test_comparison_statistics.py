@@ -93,6 +93,7 @@ def test_permutation_tests_of_few_queries_are_exact():
     )
     assert row.p == pytest.approx(expected.pvalue)
     assert one_pair(found, test="permutation", random_state=3).p == row.p
+    assert one_pair(found, test="permutation", n_resamples=np.int64(10_000)).p == row.p
 
 
 def test_permutation_tests_of_many_queries_are_near_the_exact_ones(rng):

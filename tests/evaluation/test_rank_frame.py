@@ -8,7 +8,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skcalrank import NDCGRanker, QueryKFold, RankingTarget, SpearmanRanker
+from skcalrank import (
+    NDCGRanker,
+    PrecisionRanker,
+    QueryKFold,
+    RankingTarget,
+    SpearmanRanker,
+    load_digits_queries,
+)
+from skcalrank.calibration import margin_report
 from skcalrank.evaluation import load_run, rank_frame, to_run
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryScaler
@@ -100,3 +108,12 @@ def test_what_cannot_be_ranked(data):
     ]:
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def test_no_rows_are_no_rankings():
+    X, y, qid = load_digits_queries(n_queries=12, n_documents=8)
+    frame = rank_frame(NDCGRanker().fit(X, y, qid), X[:0], qid[:0])
+    assert frame.columns.tolist() == ["qid", "id", "position", "score"]
+    assert frame.empty
+    nothing = margin_report(PrecisionRanker(k=2).fit(X, y, qid), X[:0], qid[:0])
+    assert str(nothing) == "queries  0"

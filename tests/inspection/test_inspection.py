@@ -89,6 +89,7 @@ def test_contributions_are_coefficients_times_differences(data):
     first, second = two_of_one_query(qid)
     found = explain_order(ranker, X, first, second)
     np.testing.assert_allclose(found.contributions, ranker.coef_ * (X[first] - X[second]))
+    assert not np.shares_memory(found.weights, ranker.coef_)
     for container in (csr_matrix, coo_matrix):
         sparse = explain_order(ranker, container(X), first, second)
         np.testing.assert_allclose(sparse.contributions, found.contributions)

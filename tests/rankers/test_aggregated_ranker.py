@@ -550,8 +550,6 @@ def test_structures_of_users_are_checked(ranker, structure, message, rng):
     X, y, _, _ = make(rng)
     with pytest.raises(ValueError, match=message):
         clone(ranker).set_params(structure=structure).fit(X, y)
-    with pytest.raises(ValueError, match=message):
-        clone(ranker).fit(X, y).set_params(structure=structure).score(X, y)
 
 
 def stop_grades(y):

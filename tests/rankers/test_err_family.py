@@ -43,6 +43,15 @@ def test_best_order_under_independence(name, rng):
         assert ranker.score(X, grades.ravel(), qid) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint16, np.float16])
+def test_the_highest_grade_may_be_a_number_of_any_type(dtype):
+    y, scores = np.array([0, 2, 4, 1]), np.array([0.5, 0.2, 0.1, 0.9])
+    for highest in (4, 30):
+        expected = measure_score(ERR(max_grade=highest), y, scores, qid=np.zeros(4))
+        found = measure_score(ERR(max_grade=dtype(highest)), y, scores, qid=np.zeros(4))
+        assert found == expected
+
+
 def test_clicks_have_their_own_stop_probabilities():
     y, qid = np.tile([0.1, 0.6, 0.3], 4), np.repeat(np.arange(4), 3)
     clicks = sample_sessions(y, qid, n_sessions=50, random_state=0)

@@ -132,7 +132,7 @@ def test_processes_are_for_much_work(make, data, monkeypatch):
     few = ranker.predict(X, qid)
     assert not used
     # Work of all queries together; the second time it is too little again.
-    seconds = ranker._pred().cost
+    seconds = ranker._pred(ranker.record_.plan).cost
     work = sum(seconds(int(r)) for r in np.unique(qid, return_counts=True)[1])
     for worth, expected in ((0.9 * work, [2]), (1.1 * work, [2])):
         monkeypatch.setattr("skcalrank.rankers._pair_base._WORTH_PROCESSES", worth)
@@ -151,7 +151,7 @@ def test_queries_together_are_queries_one_by_one(ranker, data, label_data, eager
     X, y, qid = data
     for given, options in (((X, y, qid), {"qid": qid}), (label_data, {})):
         matrices = ranker.fit(*given).surrogate_values(given[0], **options)
-        pred = ranker._pred()
+        pred = ranker._pred(ranker.record_.plan)
         solver = partial(pred.solve, **ranker._pred_options(pred))
         assert_same_results(ranker.solve(given[0], **options), map(solver, matrices))
 
