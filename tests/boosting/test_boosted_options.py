@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from boosting_cases import FIRST, boosted, made_queries
+from boosting_cases import ENGINES, FIRST, boosted, made_queries
 from sklearn.base import clone
 
 from skcalrank.data import check
@@ -93,3 +93,9 @@ COUNTS = ["n_models", "n_estimators", "max_leaf_nodes", "n_iter_no_change", "n_j
 def test_a_count_is_no_bool(name):
     with pytest.raises(ValueError, match=f"'{name}'.* Got True"):
         check.params(boosted(FIRST, **{name: True}))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_share_of_rows_has_a_row(engine):
+    with pytest.raises(ValueError, match=r"subsample must draw one of \d+ rows, got 1e-09"):
+        boosted(engine, subsample=1e-9).fit(X, Y, QID)
