@@ -197,6 +197,14 @@ class Category(Column):
         self.codes: dict[Any, float] = {level: float(i) for i, level in enumerate(self.levels)}
         self.codes.update(dict.fromkeys(self.rare, float(len(self.levels))))
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Model files write the keys of a dict as text, which may make several levels one.
+        return {name: value for name, value in vars(self).items() if name != "codes"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.number_levels()
+
     @property
     def n_levels(self) -> int:
         """Number of levels in fit."""

@@ -39,14 +39,20 @@ def iter_present(values: Values) -> Iterator[Any]:
 
 
 def level_of(value: Any) -> Any:
-    """Return the level of a value: 1, 1.0 and True are one, and so are a date and its text."""
+    """Return the level of a value, as model files hold it: 1, 1.0 and True are one.
+
+    So are a date, a period or an interval and its text, and a duration and its seconds.
+    """
     value = value.item() if isinstance(value, np.generic) else value
+    value = _seconds(value) if isinstance(value, timedelta) else value
     if isinstance(value, Decimal) and value.is_finite():
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:
         value = value.date()
+    if type(value).__module__.startswith("pandas") and not isinstance(value, date):
+        return str(value)
     return value.isoformat() if isinstance(value, (date, time)) else value
 
 

@@ -182,6 +182,27 @@ def test_tables_need_no_trust(path):
     assert loaded[0].encoder_.describe() == model[0].encoder_.describe()
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("kind", ["mixed", "bytes", "tuple", "Interval", "Period", "duration"])
+def test_levels_that_are_no_keys_of_json(kind, rng, path):
+    pandas = pytest.importorskip("pandas")
+    code = rng.integers(0, 4, 40)
+    column = {
+        "mixed": [int(k) if row % 2 else str(k) for row, k in enumerate(code)],
+        "bytes": [b"%d" % k for k in code],
+        "tuple": [(int(k), "a") for k in code],
+        "Interval": pandas.cut(code, range(-1, 4)),
+        "Period": pandas.Categorical([pandas.Period(f"{2020 + k}-01") for k in code]),
+        "duration": [timedelta(int(k)) for k in code],
+    }[kind]
+    table = pandas.DataFrame({"number": rng.random(40), "level": column})
+    columns = LinearColumns(columns={"level": "category"})
+    model = make_query_pipeline(columns, NDCGRanker()).fit(table, code % 3, np.arange(40) // 10)
+    loaded = there_and_back(model, path)
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+    assert loaded[0].encoder_.describe() == model[0].encoder_.describe()
+
+
 def test_a_pipeline_is_stored_without_callbacks_of_scikit_learn(data, path):
     callback = pytest.importorskip("sklearn.callback")
     monitor = callback.ScoringMonitor(scoring={"ndcg": get_scorer("ndcg@10")})
