@@ -32,7 +32,7 @@ _ROUNDED = 2.0**53
 class Coded(NamedTuple):
     """A column as the number of a level in each row, -1 where the value is missing."""
 
-    levels: Any  # list, or index of pandas
+    levels: Any  # list; of a type for categories an array, or index of pandas
     codes: Ints
 
     def listed(self) -> list[Any]:
@@ -264,9 +264,10 @@ def _of_arrow(column: Any) -> Values:
         codes = chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
         levels = chunk.dictionary.to_pylist()
         missing = [number for number, level in enumerate(levels) if is_missing(level)]
-        return Coded(levels, np.where(np.isin(codes, missing), -1, codes) if missing else codes)
+        return Coded(np.array(levels, dtype=object), np.where(np.isin(codes, missing), -1, codes))
     if len(column) > FEW and "string" in kind:
-        return _of_arrow(column.dictionary_encode())
+        levels, codes = _of_arrow(column.dictionary_encode())
+        return Coded(listed(levels), codes)
     return column.to_pylist()
 
 

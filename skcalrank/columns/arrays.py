@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from numbers import Number
 from typing import Any
 
@@ -22,7 +23,9 @@ check_feature_names_in = _check_feature_names_in
 
 
 def subscriptable(X: Any) -> Any:
-    """Return X, as CSR if it is a sparse matrix in a format that has no subscripts."""
+    """Return X, in a form that has subscripts: CSR, or a table for a batch of rows of pyarrow."""
+    if type(X).__name__ == "RecordBatch":
+        return import_module("pyarrow").Table.from_batches([X])
     return X.tocsr() if issparse(X) and X.format in ("bsr", "coo", "dia") else X
 
 
@@ -263,8 +266,9 @@ def refuse_no_numbers(value: Any, name: str) -> None:
     """Raise ValueError for dates, durations and records, which numpy silently casts to numbers."""
     # Frames have the same types without rows.
     some = value.head(0) if hasattr(value, "head") else value
-    if not issparse(some) and (dtype := np.asarray(some).dtype).kind in "mMV":
-        raise ValueError(f"{name} must hold numbers, got dtype {dtype}. Convert it first.")
+    with suppress(TypeError):  # columns of several types, of which numpy has no common one
+        if not issparse(some) and (dtype := np.asarray(some).dtype).kind in "mMV":
+            raise ValueError(f"{name} must hold numbers, got dtype {dtype}. Convert it first.")
 
 
 def refuse_rounding(values: Any, name: str) -> None:

@@ -4,6 +4,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable
+from importlib.util import find_spec
 from itertools import count
 from typing import Any
 
@@ -40,6 +41,11 @@ def is_frame(X: object) -> bool:
     """Return whether X is a DataFrame of pandas or polars."""
     libraries = [sys.modules[name] for name in ("pandas", "polars") if sys.modules.get(name)]
     return any(isinstance(X, library.DataFrame) for library in libraries)
+
+
+def as_frame(X: Any) -> Any:
+    """Return a table of pyarrow as a DataFrame, if there is pandas, else X unchanged."""
+    return X.to_pandas() if hasattr(type(X), "column_names") and find_spec("pandas") else X
 
 
 def few_numbers(X: Any) -> Array | None:

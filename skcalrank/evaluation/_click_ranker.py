@@ -328,7 +328,7 @@ def click_ranker(
     check.row_order(sessions=sessions, X=X)
     if (n_rows := tables.n_rows_of(X)) != len(sessions):
         raise ValueError(f"X must have the {len(sessions)} rows of sessions, got {n_rows}.")
-    measure = linear_measure(measure)
+    measure, X = linear_measure(measure), tables.as_frame(X)
     if candidates is None:
         rankers = default_candidates(X, theta, prior)
     elif prior is None:

@@ -298,12 +298,9 @@ class _Places:
 
 
 def _parts(frames: Any) -> Iterable[Any]:
-    """Return the parts of a log, of which there may be one, batches of pyarrow as tables."""
+    """Return the parts of a log, of which there may be one."""
     for frame in [frames] if tables.column_names(frames) is not None else frames:
-        if hasattr(frame, "to_struct_array") and not hasattr(frame, "combine_chunks"):
-            from pyarrow import Table
-
-            frame = Table.from_batches([frame])
+        frame = arrays.subscriptable(frame)
         if tables.n_rows_of(frame):
             yield frame
 

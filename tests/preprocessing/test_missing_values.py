@@ -46,6 +46,18 @@ def test_a_dictionary_of_arrow_may_hold_the_missing_value():
     np.testing.assert_array_equal(matrix.ravel(), [0, np.nan, 1, np.nan])
 
 
+def test_a_dictionary_of_numbers_is_a_category():
+    arrow, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    numbers = [3, 7, None, 7, 12, 3, 7]
+    coded = arrow.array(numbers).dictionary_encode()
+    typed = pandas.Series(coded, dtype=pandas.ArrowDtype(coded.type))
+    expected = TableEncoder().fit(pandas.DataFrame({"a": pandas.Categorical(numbers)}))
+    for table in (arrow.table({"a": coded}), pandas.DataFrame({"a": typed})):
+        encoder = TableEncoder().fit(table)
+        assert encoder.describe() == expected.describe()
+        np.testing.assert_array_equal(encoder.transform(table).ravel(), [1, 0, np.nan, 0, 2, 1, 0])
+
+
 @pytest.mark.parametrize("kind", ["number", "category", "text", "date"])
 def test_a_column_that_fit_saw_without_a_value_is_constant(kind):
     rows = [{"a": None, "b": k} for k in (1.5, 2.5)]

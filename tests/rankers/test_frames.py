@@ -17,6 +17,8 @@ from sklearn.tree import DecisionTreeRegressor
 from skcalrank import (
     AggregatedRanker,
     AveragePrecisionRanker,
+    BoostedRanker,
+    CalibratedRankerCV,
     ERRRanker,
     LeastSquaresRanker,
     LeastSquaresRankerCV,
@@ -25,8 +27,10 @@ from skcalrank import (
     QueryKFold,
     RankingTarget,
     get_scorer,
+    train_test_query_split,
 )
 from skcalrank.data import CutQueriesWarning, NotAMeanWarning
+from skcalrank.evaluation import cross_compare
 from skcalrank.linear_model import GramRidge
 from skcalrank.pipeline import HostedRanker, make_query_pipeline
 from skcalrank.preprocessing import LinearColumns, QueryScaler
@@ -157,6 +161,57 @@ def test_frames_of_polars(columns, y, qid):
         NDCGRanker().fit(table, y, qid)
     with pytest.raises(ValueError, match="infinity in column 'price'"):
         ranker.predict(table.with_columns(price=np.inf))
+
+
+def dated(columns, library):
+    """A table with text and dates, of some library."""
+    days = (
+        np.datetime64("2024-01-01", "us") + np.arange(len(columns["price"])) % 28 * 86_400_000_000
+    )
+    columns = {**columns, "day": days}
+    if library == "pandas":
+        return pandas.DataFrame(columns)
+    module = pytest.importorskip("polars" if library == "polars" else "pyarrow")
+    if library == "polars":
+        return module.DataFrame(columns)
+    table = module.table(columns)
+    return table if library == "pyarrow" else table.combine_chunks().to_batches()[0]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "batch"])
+def test_tables_pass_through_to_a_ranker_that_reads_them(library, columns, y, qid):
+    boosted = BoostedRanker(engine="sklearn", n_estimators=3, random_state=0)
+    table, frame = dated(columns, library), dated(columns, "pandas")
+    for around in (
+        CalibratedRankerCV(boosted, cv=2),
+        make_query_pipeline(QueryScaler(append=True), boosted),
+    ):
+        expected = clone(around).fit(frame, y, qid).predict(frame, qid)
+        scores = clone(around).fit(table, y, qid).predict(table, qid)
+        np.testing.assert_allclose(scores, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"categories, text or dates in 'shop', 'day'\. Use"):
+        NDCGRanker().fit(table, y, qid)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "batch"])
+def test_columns_of_numbers_have_names(library, columns, y, qid):
+    numbers = {"price": columns["price"], "size": columns["price"] ** 2}
+    table = dated(numbers, library)
+    numbers_alone = table[["price", "size"]] if library == "polars" else table.select([0, 1])
+    ranker = NDCGRanker().fit(numbers_alone, y, qid)
+    assert ranker.feature_names_in_.tolist() == ["price", "size"]
+    swapped = table[["size", "price"]] if library == "polars" else table.select([1, 0])
+    with pytest.raises(ValueError, match="names must be in the same order"):
+        ranker.predict(swapped)
+    train, test = train_test_query_split(numbers_alone, qid=qid, random_state=0)[:2]
+    assert len(ranker.predict(train)) + len(ranker.predict(test)) == len(y)
+    means = [
+        cross_compare({"ridge": NDCGRanker()}, X, y, qid, ["ndcg"], cv=3).estimates[0].mean
+        for X in (numbers_alone, pandas.DataFrame(numbers))
+    ]
+    assert means[0] == pytest.approx(means[1])
 
 
 def test_arrays_of_objects(columns, y, qid):
