@@ -39,11 +39,11 @@ _EXACT = 2.0**53
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is None, NaN, NaT or the NA of pandas."""
+    """Return whether a value is None, NaN, NaT or the NA of pandas; an array is not."""
     try:
-        return value is None or bool(value != value)
-    except TypeError:  # the NA of pandas is neither true nor false
-        return True
+        return value is None or (bool(value != value) and not getattr(value, "ndim", 0))
+    except (TypeError, ValueError):  # the NA of pandas is neither true nor false
+        return not getattr(value, "ndim", 0)
 
 
 def is_number(text: str) -> bool:

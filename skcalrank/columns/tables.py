@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from importlib.util import find_spec
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -43,9 +43,17 @@ def is_frame(X: object) -> bool:
     return any(isinstance(X, library.DataFrame) for library in libraries)
 
 
-def as_frame(X: Any) -> Any:
-    """Return a table of pyarrow as a DataFrame, if there is pandas, else X unchanged."""
-    return X.to_pandas() if hasattr(type(X), "column_names") and find_spec("pandas") else X
+def as_frame(X: Any, *, sparse: bool = True) -> Any:
+    """Return a table of pyarrow as a DataFrame, if there is pandas, else X unchanged.
+
+    A frame of sparse columns becomes dense unless it is `sparse` that is read, and zeros are left
+    out.
+    """
+    if hasattr(type(X), "column_names") and find_spec("pandas"):
+        return X.to_pandas()
+    fills = [getattr(of, "fill_value", None) for of in set(X.dtypes)] if is_frame(X) else [None]
+    is_dense = None in fills or (sparse and not any(fills))
+    return X if is_dense else X.sparse.to_dense()
 
 
 def few_numbers(X: Any) -> Array | None:
@@ -97,17 +105,26 @@ def _numbers_in(values: Values) -> Array | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy before 1.24 only warns of rows of all lengths
             numbers = np.array(rows)
-        return numbers if numbers.dtype.kind in "biufc" else np.array(rows, dtype=np.float64)
+        if numbers.dtype.kind not in "biufc":
+            numbers = np.array(rows, dtype=np.float64)
+        return numbers if numbers.ndim == 1 else None
     except (ValueError, TypeError):
         return None
 
 
-def beside(X: Any, values: Floats, names: list[str]) -> Any:
-    """Return a table or array with named columns of numbers to the right of its own."""
+def beside(X: Any, values: Floats, names: list[Any]) -> Any:
+    """Return a table or array with named columns of numbers to the right of its own.
+
+    Beside columns without a name that is text, these are numbered: scikit-learn refuses both.
+    """
     if not is_frame(X):
         return np.hstack([X, values.astype(X.dtype, copy=False)])
-    columns = dict(zip(names, values.T))
-    return X.hstack(type(X)(columns)) if hasattr(X, "hstack") else X.assign(**columns)
+    known = column_names(X) or []
+    if not any(isinstance(name, str) for name in known):
+        names = list(islice((k for k in count(len(known)) if k not in known), len(names)))
+    if hasattr(X, "hstack"):
+        return X.hstack(type(X)(dict(zip(names, values.T))))
+    return sys.modules["pandas"].concat([X, with_index_of(X, values, "", names)], axis=1)
 
 
 def refuse_categories(X: Any) -> None:

@@ -581,7 +581,7 @@ def features(
             estimator.n_features_in_ = len(names)
             estimator.feature_names_in_ = np.array(names, dtype=object)
         return _beside(estimator, tables.rows_as_numbers(X), *y)
-    X = tables.as_frame(X)
+    X = tables.as_frame(X, sparse=bool(checks.get("accept_sparse")))
     with arrays.naming(*["X", "y"][: 1 + len(y)]):
         if isinstance(X, tables.EncodedTable):
             return _encoded_table(estimator, X, *y, reset=checks.get("reset", True))

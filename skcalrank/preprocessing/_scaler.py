@@ -35,9 +35,9 @@ class QueryScaler(QueryTransformer):
         that are constant in a query become 0. Missing values (NaN) are ignored, and stay missing.
     append : bool, default=False
         Whether the features are kept, and scaled numbers are columns to the right of them, rounded
-        to four decimals. A data frame stays one, with columns such as ``price_in_query``; columns
-        of categories, text and dates are passed through. Trees can then split both the number
-        itself and its place within the query.
+        to four decimals. A data frame stays one, with columns such as ``price_in_query``, or
+        numbered where no name is text; columns of categories, text and dates are passed through.
+        Trees can then split both the number itself and its place within the query.
 
     Attributes
     ----------

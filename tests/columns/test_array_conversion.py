@@ -30,6 +30,7 @@ from skcalrank.metrics import (
 )
 from skcalrank.model_selection import QueryKFold
 from skcalrank.preds import map_positions
+from skcalrank.preprocessing import TableEncoder
 from skcalrank.structured import LowRankLossClassifier, StructuredPredictor
 
 # Cases are kinds of values and operations, of which each has lines of its own.
@@ -244,6 +245,34 @@ MASKED = {
     "vectors": lambda: regret_bound(MX, "squared", 1.0, r=None),
     "map": lambda: map_positions(SQUARE),
 }
+
+
+def of_cells(cell, n=4):
+    """An array of objects, each of which is an array."""
+    cells = np.empty(n, dtype=object)
+    cells[:] = [np.array(cell) for _ in range(n)]
+    return cells
+
+
+CELLS = {
+    "y": (lambda cells: NDCGRanker().fit(X, cells, QID), "y: setting an array element"),
+    "weight": (lambda cells: NDCGRanker().fit(X, Y, QID, cells), "sample_weight: setting an array"),
+    "y_score": (lambda cells: ndcg_score(Y, cells, qid=QID), "y_score: setting an array element"),
+    "orders": (PreferenceTarget.from_orders, "positions must hold numbers"),
+    "X": (
+        lambda cells: TableEncoder().fit(np.column_stack([cells, cells])),
+        "Column 0 of X must hold numbers, text, .* got ndarray",
+    ),
+}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("cell", [[1.0, 2.0], [np.nan]], ids=str)
+@pytest.mark.parametrize("door", CELLS)
+def test_arrays_in_cells_are_told(door, cell):
+    call, said = CELLS[door]
+    with pytest.raises(ValueError, match=said):
+        call(of_cells(cell))
 
 
 @pytest.mark.parametrize("door", MASKED)

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from scipy.stats import rankdata
 from sklearn.compose import make_column_transformer
 
-from skcalrank import RankingTarget
+from skcalrank import NDCGRanker, RankingTarget
 from skcalrank.data import MissingQidError, OneQueryWarning
 from skcalrank.pipeline import make_query_pipeline
 from skcalrank.preprocessing import QueryContext, QueryScaler
@@ -230,6 +230,19 @@ def test_columns_that_are_appended_twice_have_two_names(as_frame, given):
     )
     names = ["x0", "x0_in_query", "x0_in_query_2", "x0_in_query_in_query"]
     assert found.columns.tolist() == twice.get_feature_names_out().tolist() == names
+
+
+@pytest.mark.parametrize("names", [[0, 1, 2], [7, 3, 4]])
+def test_columns_with_numbers_for_names_get_more_of_them(names, rng):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = rng.normal(size=(40, 3)), np.arange(40) % 3, np.arange(40) // 5
+    frame = pandas.DataFrame(X, columns=names, index=np.arange(40) // 2)
+    ranker = make_query_pipeline(QueryScaler(append=True), NDCGRanker())
+    expected = ranker.fit(X, y, qid).predict(X, qid)
+    np.testing.assert_allclose(ranker.fit(frame, y, qid).predict(frame, qid), expected)
+    columns = ranker[0].transform(frame, qid=qid).columns.tolist()
+    assert columns[:3] == names
+    assert len(set(columns)) == 6
 
 
 def test_what_cannot_be_appended(given):

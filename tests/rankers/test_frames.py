@@ -414,6 +414,19 @@ def test_missing_values_of_an_array_have_the_numbers_of_columns(form, y, qid):
         NDCGRanker().fit(form(X), y, qid)
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("fill", [np.nan, 0.0, 1.0])
+def test_sparse_frames_are_read_whatever_they_leave_out(fill, rng, y, qid):
+    X = rng.choice([0.0, 1.0, 2.5], size=(len(y), 2))
+    sparse = pandas.DataFrame(
+        {k: pandas.arrays.SparseArray(X[:, k], fill_value=fill) for k in range(2)}
+    )
+    expected = NDCGRanker().fit(X, y, qid).predict(X)
+    np.testing.assert_allclose(NDCGRanker().fit(sparse, y, qid).predict(sparse), expected)
+    expected = QueryScaler().fit_transform(X, qid=qid)
+    np.testing.assert_allclose(QueryScaler().fit_transform(sparse, qid=qid), expected)
+
+
 def test_a_linear_ranker_names_dates(table, y, qid):
     dates = table.assign(since=pandas.Timestamp("2024-01-01"), ago=pandas.Timedelta("1D"))
     with pytest.raises(ValueError, match="categories, text or dates in 'since', 'ago'"):
