@@ -33,6 +33,7 @@ class Chunk(NamedTuple):
     data: datasets.RankingData  # X is a DataFrame where features have names
     documents: list[str]  # names, else the numbers of the rows in the file, from 1
     named: bool  # whether a document has a name
+    nameless: int | None  # number of the first row whose document has no name
 
     @classmethod
     def of(cls, data: datasets.RankingData, names: Any, first: int) -> Self:
@@ -41,7 +42,8 @@ class Chunk(NamedTuple):
             str(n if name is None else name_of(name, f"document {n}"))
             for n, name in enumerate(names, first)
         ]
-        return cls(data, documents, any(name is not None for name in names))
+        nameless = next((n for n, name in enumerate(names, first) if name is None), None)
+        return cls(data, documents, any(name is not None for name in names), nameless)
 
 
 class Reader:

@@ -34,8 +34,8 @@ def add_options(parser: Any) -> None:
     text = (
         "one score per line; or the order within each query, as a TREC run 'qid Q0 document rank "
         "score tag' or as CSV with columns of the query, the document, score and rank; documents "
-        "are named by the comment '# docid = NAME' of a LETOR line or by a column of a table, else "
-        "by the number of the row"
+        "are named by the comment '# docid = NAME' of a LETOR line or by a column of a table, or, "
+        "if no row has a name, by the number of the row"
     )
     options.add(parser, "--format", text, choices=["scores", "trec", "csv"], default="scores")
     text = "write only the best K documents of each query, in trec and csv"
@@ -76,6 +76,7 @@ def run(args: Namespace) -> str:
     cutoff = None if args.cutoff is None else _calibrated(ranker, args)
     reader = Reader(args.file, args, model=ranker, labels=False, documents=in_order)
     again: Counter[Any] = Counter()
+    named, nameless = False, None
     with output(args.output) as file:
         table = csv.writer(file, lineterminator="\n")
         if args.format == "csv":
@@ -85,6 +86,12 @@ def run(args: Namespace) -> str:
             if not in_order:
                 file.writelines(f"{score!r}\n" for score in scores.tolist())
                 continue
+            named, nameless = named or chunk.named, nameless or chunk.nameless
+            if named and nameless:
+                raise ValueError(
+                    f"row {nameless} must name its document, as other rows do: add the name, or "
+                    "leave out those of all rows, which names them by their numbers"
+                )
             kept = None if cutoff is None else cutoff.predict_set(chunk.data.X, chunk.data.qid)
             rows = list(_in_order(chunk, scores, kept, args.top_k))
             names = Counter(row[:2] for row in rows)

@@ -226,13 +226,28 @@ def test_documents_of_letor_comments(capsys, model, tmp_path):
     file, _ = model
     other = tmp_path / "named.txt"
     other.write_text(
-        "# head\n0 qid:5 1:1 #docid = GX-1 inc = 1 prob = 0.1\n1 qid:5 1:2\n# between\n"
-        "1 qid:6 1:1 # docid=GX-2\n"
+        "# head\n0 qid:5 1:1 #docid = GX-1 inc = 1 prob = 0.1\n1 qid:5 1:2 # docid = 2\n"
+        "# between\n1 qid:6 1:1 # docid=GX-2\n"
     )
     for chunk_rows in ("1", "100"):
         argv = ["--format", "trec", "--chunk-rows", chunk_rows]
         lines = run(capsys, "predict", file, str(other), *argv).splitlines()
         assert {line.split()[2] for line in lines} == {"GX-1", "2", "GX-2"}
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("form", ["trec", "csv"])
+@pytest.mark.parametrize("nameless", [1, 2, 3])
+def test_documents_have_names_in_all_rows_or_in_none(capsys, model, tmp_path, nameless, form):
+    file, _ = model
+    other, order = tmp_path / "named.txt", tmp_path / "order"
+    rows = [f"1 qid:{row} 1:1" + f" # docid = D{row}" * (row != nameless) for row in (1, 2, 3)]
+    other.write_text("\n".join(rows))
+    for chunk_rows in ("1", "100"):
+        argv = ["predict", file, str(other), "--chunk-rows", chunk_rows, "--output", str(order)]
+        message = fail(capsys, *argv, "--format", form)
+        assert f"row {nameless} must name its document, as other rows do" in message
+        assert not order.exists()
 
 
 def test_predict_an_order_as_csv(capsys, frames, new, tmp_path):
