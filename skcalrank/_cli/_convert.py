@@ -115,13 +115,13 @@ def _written(path: Path) -> Iterator[Callable[[Any], None]]:
     kind: Any = table_format(path)
     writers: list[Any] = []
     with complete_file(path, "wb") as file, ExitStack() as stack:
-        if path.suffix in OPENERS:
-            file = stack.enter_context(OPENERS[path.suffix](file, "wb"))
+        if opener := OPENERS.get(path.suffix.lower()):
+            file = stack.enter_context(opener(file, "wb"))
 
         def write(table: Any) -> None:
             """Write a table, with the schema of the first."""
             if not writers:
-                separator = "\t" if ".tsv" in path.suffixes else ","
+                separator = "\t" if ".tsv" in map(str.lower, path.suffixes) else ","
                 writer = _table_writer(file, table.schema, kind.packed, separator)
                 writers.append(stack.enter_context(writer))
             writers[0].write_table(table.cast(writers[0].schema) if kind.packed else table)

@@ -121,7 +121,7 @@ class Reader:
             if not self._n_rows:
                 return ""
             share = n_rows / self._n_rows
-        elif self.path.suffix in datasets.OPENERS or not self.path.is_file():
+        elif self.path.suffix.lower() in datasets.OPENERS or not self.path.is_file():
             return ""
         else:
             share = self._n_bytes / self.path.stat().st_size

@@ -44,7 +44,7 @@ def run(args: Namespace) -> str:
     """Print a leaderboard, and write it to a file."""
     write = None
     if args.output is not None:
-        write = _WRITERS.get(Path(args.output).suffix)
+        write = _WRITERS.get(Path(args.output).suffix.lower())
         if write is None:
             raise ValueError(f"--output must end in {', '.join(_WRITERS)}, got {args.output}")
         refuse_overwriting(args.output, *args.votes)

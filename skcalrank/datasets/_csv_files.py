@@ -117,7 +117,7 @@ def _opened(path: Any) -> Any:
 
     if not isinstance(path, Path):
         path = path.open(compression="infer")
-    elif path.suffix in OPENERS:
+    elif path.suffix.lower() in OPENERS:
         path = io.BufferedReader(UnpackedFile(path))
     return get_handle(path, "rb", compression="infer", is_text=False)
 

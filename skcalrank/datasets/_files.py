@@ -49,7 +49,7 @@ _DECODERS: dict[str, Callable[[], Any]] = {
 
 def without_packing(path: Path) -> Path:
     """Return a path without the suffix of a compression."""
-    return path.with_suffix("") if path.suffix in OPENERS else path
+    return path.with_suffix("") if path.suffix.lower() in OPENERS else path
 
 
 def needs(package: str) -> Any:
@@ -68,7 +68,7 @@ def refuse_pipe(path: Path) -> None:
 
 def refuse_damaged(path: Path) -> None:
     """Raise for a compressed file that is damaged, which may be known only at its end."""
-    if path.suffix in OPENERS and path.is_file():
+    if path.suffix.lower() in OPENERS and path.is_file():
         deque(_pieces(path, _BLOCK_BYTES), maxlen=0)
 
 
@@ -110,12 +110,12 @@ def line_blocks(
         pieces = (source[i : i + n_bytes] for i in range(0, len(source), n_bytes))
         return _whole_lines(pieces, "the content", any_end)
     blocks = _whole_lines(_pieces(source, n_bytes), source, any_end)
-    return _ahead(blocks) if source.suffix in OPENERS else blocks
+    return _ahead(blocks) if source.suffix.lower() in OPENERS else blocks
 
 
 def is_larger_unpacked(path: Path, n_bytes: int) -> bool:
     """Return whether the content of a plain or compressed file has more than so many bytes."""
-    if path.stat().st_size > n_bytes or path.suffix not in OPENERS:
+    if path.stat().st_size > n_bytes or path.suffix.lower() not in OPENERS:
         return path.stat().st_size > n_bytes
     with closing(_pieces(path, _BLOCK_BYTES)) as pieces:
         return any(size > n_bytes for size in accumulate(map(len, pieces)))
@@ -124,7 +124,7 @@ def is_larger_unpacked(path: Path, n_bytes: int) -> bool:
 def _pieces(path: Path, n_bytes: int) -> Generator[bytes]:
     """Yield the decompressed content of a file, at most so many bytes at a time."""
     with reading(path), open(path, "rb") as file:
-        read, decoder = partial(file.read, n_bytes), _DECODERS.get(path.suffix)
+        read, decoder = partial(file.read, n_bytes), _DECODERS.get(path.suffix.lower())
         yield from _unpacked(read, decoder, n_bytes) if decoder else iter(read, b"")
 
 

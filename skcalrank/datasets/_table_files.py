@@ -86,7 +86,8 @@ def _frames(
 
 def table_format(path: Any) -> TableFormat | None:
     """Return the format that the suffix of a file names; None if it is not a table."""
-    return next((TABLES[s] for s in reversed(PurePath(path).suffixes) if s in TABLES), None)
+    suffixes = reversed(PurePath(str(path).lower()).suffixes)
+    return next((TABLES[suffix] for suffix in suffixes if suffix in TABLES), None)
 
 
 def table_files(source: Any) -> TableFiles | None:

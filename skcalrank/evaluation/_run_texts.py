@@ -62,7 +62,8 @@ def rows_of_text(path: Path, kind: Kind) -> Iterator[Row]:
     header = first.decode("utf-8", "replace")
     separator = next((s for s in "\t,; " if is_header(header.split(s))), None)
     if separator is None and not _is_line(first.split()):
-        separator = next((_SEPARATORS[s] for s in path.suffixes if s in _SEPARATORS), None)
+        suffixes = map(str.lower, path.suffixes)
+        separator = next((_SEPARATORS[s] for s in suffixes if s in _SEPARATORS), None)
     if separator is not None:
         return _of_table(path, kind, separator)
     # Bytes are split at blanks of ASCII alone, as in trec_eval: names may hold others.

@@ -23,7 +23,11 @@ FRAME = pandas.DataFrame(
 )
 
 
-@pytest.mark.parametrize("kind", ["frame", "csv", "csv.bz2", "tsv.gz", "parquet", "polars"])
+SOURCES = ["frame", "csv", "CSV", "csv.bz2", "tsv.gz", "TSV.GZ", "parquet", "polars"]
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("kind", SOURCES)
 def test_sources(tmp_path, kind):
     path = tmp_path / f"table.{kind}"
     source = path
@@ -36,7 +40,7 @@ def test_sources(tmp_path, kind):
         pytest.importorskip("pyarrow")
         FRAME.to_parquet(path)
     else:
-        FRAME.to_csv(path, index=False, sep="\t" if "tsv" in kind else ",")
+        FRAME.to_csv(path, index=False, sep="\t" if "tsv" in kind.lower() else ",")
     data = load_table(source)
     assert data.feature_names == list(data.X.columns) == ["price", "stock", "brand"]
     assert data.y.tolist() == [0, 2, 1, 0, 1]
