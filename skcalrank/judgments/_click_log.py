@@ -192,7 +192,9 @@ def identifiers(table: Any, column: str, name: str, *, distinct: bool = True) ->
             f"dropna(subset=[{column!r}]) does."
         )
     if getattr(ids.levels, "inferred_type", None) != "string":  # many categories of text
-        ids = ids._replace(levels=list(map(_whole, ids.listed())))
+        with arrays.beginning(f"Column {column!r} of {name} must hold text in UTF-8: "):
+            levels, of_level = tables.coded(list(map(plain_name, ids.listed())))
+        ids = tables.Coded(levels, of_level[ids.codes])
         if distinct and len({*map(type, ids.levels)}) > 1:
             refuse_twins(ids.levels, f"Column {column!r} of {name}", {})
     return ids._replace(codes=_small(ids.codes))
@@ -229,9 +231,11 @@ def _counted(values: Any) -> tables.Coded | None:
     return tables.Coded((np.flatnonzero(occurs) + int(low)).tolist(), codes[numbers - int(low)])
 
 
-def _whole(value: Any) -> Any:
-    """Return a whole number as an integer: if it is read as a float, it keeps its name as text."""
+def plain_name(value: Any) -> Any:
+    """Return a value that has its name as text: bytes as text, and a whole float as an integer."""
     value = value.item() if isinstance(value, np.floating) else value
+    if isinstance(value, bytes):
+        return value.decode()
     is_whole = isinstance(value, float) and abs(value) < 2.0**53 and value.is_integer()
     return int(value) if is_whole else value
 

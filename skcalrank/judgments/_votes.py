@@ -8,7 +8,7 @@ import numpy as np
 from ..columns import arrays, tables
 from ..columns.types import Array, Bools, Floats, Ints, Self
 from ..data import check
-from ._click_log import identifiers, numbers_in, refuse_twins
+from ._click_log import identifiers, numbers_in, plain_name, refuse_twins
 
 # Results of the first item that words mean; in outcomes= only the sides and a tie count.
 _SIDES = {"a": 1.0, "b": 0.0, "tie": 0.5}
@@ -141,7 +141,7 @@ def _results(
 
 def _plain(word: Any) -> str | float:
     """Return a word in small letters, without blanks around it; a number for the text of one."""
-    text = str(word).strip().lower()
+    text = str(plain_name(word)).strip().lower()
     return float(text) if arrays.is_number(text) else text
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from structures import draw_sessions
 
-from skcalrank import ClickCounts, ClickSessions
+from skcalrank import ClickCounts, ClickSessions, PreferenceTarget
 from skcalrank.aggregation import fit_propensities, position_based
 from skcalrank.evaluation import click_ranker, offline_evaluate
 
@@ -48,6 +48,27 @@ IDS = {
     "large": (lambda q: 2**63 - int(q), lambda d: 2**60 + int(d)),
     "nanoseconds": (lambda q: pd.Timestamp(int(q)), lambda d: pd.Timedelta(int(d))),
 }
+
+
+def test_bytes_are_names_in_utf_8(rng):
+    log = log_of(several_clicks(rng), query=lambda q: f"é{q}")[0]
+    coded = log.assign(**{name: log[name].str.encode("utf-8") for name in ("query", "document")})
+    parts = {name: NAMES[name] for name in NAMES if name != "session"}
+    for y, of_bytes in (
+        (ClickSessions.from_frame(table, **NAMES) for table in (log, coded)),
+        (ClickCounts.from_frames(tables, **parts) for tables in ([log, log], [log, coded])),
+    ):
+        assert of_bytes.qid.tolist() == y.qid.tolist()
+        assert of_bytes.document.tolist() == y.document.tolist()
+        assert len(of_bytes) == len(y)
+    votes = pd.DataFrame(
+        {"a": [b"x", "x", b"y"], "b": ["y", b"y", "z"], "won": [b"left", "b", "a"]}
+    )
+    columns = {"a": "a", "b": "b", "outcome": "won"}
+    target = PreferenceTarget.from_frame(votes, **columns, outcomes={b"left": "a"})
+    assert target.item_names == ("x", "y", "z")
+    with pytest.raises(ValueError, match=r"Column 'a' of frame must hold text in UTF-8: .*xff"):
+        PreferenceTarget.from_frame(votes.replace(b"x", b"\xff"), **columns)
 
 
 @pytest.mark.parametrize(("query", "document"), IDS.values(), ids=IDS)
