@@ -121,11 +121,7 @@ def has_columns(X: Any) -> bool:
 
 def take_rows(X: Any, rows: Any) -> Any:
     """Return some rows of a table of any library, selected by a mask or by their numbers."""
-    if isinstance(X, EncodedTable):
-        return X[rows]
-    if not hasattr(type(X), "column_names"):
-        return safe_indexing(X, rows)
-    return X.take(np.flatnonzero(rows) if np.asarray(rows).dtype == bool else rows)
+    return X[rows] if isinstance(X, EncodedTable) else safe_indexing(X, rows)
 
 
 def columns_of(

@@ -31,7 +31,10 @@ def subscriptable(X: Any) -> Any:
 
 def safe_indexing(X: Any, indices: Any, axis: int = 0) -> Any:
     """Return some rows, or columns for ``axis=1``, also of sparse matrices without subscripts."""
-    return _safe_indexing(subscriptable(X), indices, axis=axis)
+    X = subscriptable(X)
+    if axis == 0 and hasattr(type(X), "column_names"):  # of pyarrow, which scikit-learn 1.6 cannot
+        return X.take(np.arange(len(X))[indices])
+    return _safe_indexing(X, indices, axis=axis)
 
 
 # All integers up to this absolute value are exact in double precision.
