@@ -170,17 +170,23 @@ class _Operator:
         return out
 
     def preconditioner(self) -> Callable[..., Any]:
-        """Return the inverse of ``W -> scale * G W G + alpha W``; G is the sum of Gram matrices."""
-        total, squares = 0.0, 0.0
+        """Return the inverse of ``W -> scale * P W P``, about ``scale * G W G + alpha W``.
+
+        P is G, the sum of the Gram matrices, plus a multiple of the identity.
+        """
+        total: Any = 0.0
+        squares = 0.0
         for grams in self.blocks():
             total = total + grams.sum(axis=0)
             squares += np.einsum("qii->q", grams) @ np.einsum("qii->q", grams)
-        values, vectors = eigh(total)
-        values = np.maximum(values, 0.0)
-        scale = squares / np.trace(total) ** 2 if np.trace(total) > 0 else 0.0
-        scaled = scale * values[:, None] * values + self.alpha
-        inverse = 1.0 / np.maximum(scaled, np.finfo(float).eps * max(scaled.max(), 1.0))
-        return lambda R: vectors @ (inverse * (vectors.T @ R @ vectors)) @ vectors.T
+        scale = arrays.safe_divide(squares, np.trace(total) ** 2, 1.0)
+        total = total + np.sqrt(self.alpha / scale) * np.eye(len(total))
+        # Scale to one size first, so that features of small values do not vanish in rounding.
+        unit = np.sqrt(np.where(total.diagonal() > 0.0, total.diagonal(), 1.0))
+        values, vectors = eigh(total / unit[:, None] / unit)
+        basis, values = vectors / unit[:, None], np.maximum(values, np.finfo(float).eps)
+        inverse = 1.0 / (scale * np.outer(values, values))
+        return lambda R: basis @ (inverse * (basis.T @ R @ basis)) @ basis.T
 
 
 def _conjugate_gradients(

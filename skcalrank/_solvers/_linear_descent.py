@@ -117,7 +117,12 @@ def fit_scorer(
         measured = objective if curved is None else curved
         scale = _penalty_scale(measured, units, rows, shape)
     penalty = (alpha * scale)[:, None]
-    basis = _basis(rows, curvature, alpha * scale)
+    basis, first = _basis(rows, curvature, alpha * scale), np.zeros(shape)
+    if start is not None:
+        w = rows.stack(start, shape)
+        first = w / basis.diagonal()[:, None] if issparse(basis) else np.linalg.solve(basis, w)
+    # Slopes along constant features are rounding errors.
+    basis = diags((rows.squares() > 0.0) * 1.0) @ basis
     steepest = basis.T @ at_zero
     size = float(np.linalg.norm(steepest))
     if not _SMALLEST < size < np.inf:
@@ -132,14 +137,9 @@ def fit_scorer(
         value = value + np.sum(penalty * coef**2)
         return value / size**2, (basis.T @ gradient).ravel() / size
 
-    first = np.zeros(shape)
-    if start is not None:
-        w = rows.stack(start, shape)
-        z = w / basis.diagonal()[:, None] if issparse(basis) else np.linalg.solve(basis, w)
-        first = z / size
     result = minimize(
         scaled,
-        first.ravel(),
+        first.ravel() / size,
         jac=True,
         method="L-BFGS-B",
         callback=_printer(scaled, size) if verbose and workers_of_fit().size == 1 else None,
@@ -272,6 +272,11 @@ class _Rows:
         out[(-1,) * out.ndim] = self.n_rows
         return out
 
+    def squares(self) -> Floats:
+        """Return the diagonal of this matrix."""
+        gram = self.gram_with_intercept()
+        return gram if gram.ndim == 1 else gram.diagonal()
+
     def _chunks(self) -> list[Any]:
         """Return slices of rows, which are shorter if chunks must be copied."""
         copied = self.X.dtype != np.float64 or self.is_far
@@ -366,11 +371,9 @@ def _basis(rows: _Rows, curvature: float, penalty: Floats) -> Floats:
 
     The Hessian is approximated by a multiple of the Gram matrix, plus the Hessian of the penalty.
     """
-    full = curvature * rows.gram_with_intercept()
-    squares = full if full.ndim == 1 else full.diagonal()
+    full, squares = curvature * rows.gram_with_intercept(), curvature * rows.squares()
     added = np.append(2.0 * penalty, [0.0] * rows.fit_intercept)
-    # Slopes along constant features are rounding errors, after which no step should be long.
-    squares = np.where(squares > 0.0, squares + added, squares.max(initial=0.0) or 1.0)
+    squares = np.where(squares > 0.0, squares + added, 1.0)
     # Scale to one size first, so that features of small values do not vanish in rounding.
     scale = 1.0 / np.sqrt(squares)
     if full.ndim == 1:
@@ -388,8 +391,7 @@ def _curvature(rows: _Rows, objective: Callable[..., Any], at_zero: Floats) -> f
     than 1.
     """
     gram = rows.gram_with_intercept()
-    squares = gram if gram.ndim == 1 else gram.diagonal()
-    direction = arrays.safe_divide(-at_zero.T, np.maximum(squares, 0.0)).T
+    direction = arrays.safe_divide(-at_zero.T, np.maximum(rows.squares(), 0.0)).T
 
     @cache
     def step() -> Floats:

@@ -47,7 +47,7 @@ _ROUNDING = 64
 _LEAST_SQUARES = 1e-6
 
 # If centering leaves less than this share of the squares of a feature, center before squaring.
-_CANCELLED = 1e-6
+_CANCELLED = 1e-2
 
 
 class Moments(NamedTuple):

@@ -230,18 +230,26 @@ def fit_ridge(model: GramRidge, rows: Rows, targets: Floats, *, loss: str) -> An
 def fit_wide(model: GramRidge, rows: Rows, targets: Floats, *, loss: str) -> Any:
     """Fit a `Ridge` with the penalty of a model, without a d x d matrix."""
     (n, d), alpha = rows.X.shape, cast("float", model.alpha)
-    squares = units_of(rows, loss).squares if model.penalty_scale is not None else np.ones(d)
-    unit = np.sqrt(np.where(squares > 0.0, squares, 1.0)).astype(rows.X.dtype)
-    ridge = Ridge(alpha, fit_intercept=model.fit_intercept)
+    squares = units_of(rows, loss).squares
+    sizes, unit, share = np.sqrt(squares[squares > 0.0]), np.ones(d, dtype=rows.X.dtype), 1.0
+    if model.penalty_scale is not None:
+        unit[squares > 0.0] = sizes
+    elif len(sizes):
+        # For sparse features, iterations stop by the slope along the largest of them.
+        share = sizes.min() / sizes.max()
+    ridge = Ridge(alpha, fit_intercept=model.fit_intercept, tol=max(1e-6 * share, 1e-15))
+    # Nothing is left of constant features, whose coefficients would be rounding errors.
+    is_kept = (squares > 0.0) | (loss == "squared" and not model.fit_intercept)
+    divisor = np.where(is_kept, unit, np.inf).astype(unit.dtype)
     of_documents = rows.n_items is None and loss == "pairwise_squared"
     if of_documents and n <= d and alpha > 0.0 and not issparse(rows.X):
         within = WithinQueries(rows.X, rows.columns(targets), rows.queries, rows.weight)
-        ridge.coef_ = within.by_products_of_rows(alpha, np.where(squares > 0.0, unit, np.inf))
+        ridge.coef_ = within.by_products_of_rows(alpha, divisor)
         ridge.intercept_, ridge.n_features_in_ = 0.0, d
     else:
-        scaled = rows.X @ diags(1.0 / unit) if issparse(rows.X) else rows.X / unit
+        scaled = rows.X @ diags(1.0 / divisor) if issparse(rows.X) else rows.X / divisor
         ridge = fit_targets(ridge, replace(rows, X=scaled), targets, loss=loss)
-        ridge.coef_ = ridge.coef_ / unit
+        ridge.coef_ = ridge.coef_ / divisor
     ridge.penalty_scale_ = unit.astype(float) ** 2
     return ridge
 

@@ -83,7 +83,7 @@ class LeastSquaresDecisions(BaseEstimator):
         self.estimator_ = None
         if not self._n_means:
             return
-        regressor = Ridge() if self.estimator is None else clone(self.estimator)
+        regressor = Ridge(tol=1e-12) if self.estimator is None else clone(self.estimator)
         if is_classifier(regressor):
             self.estimator_ = ClassMeans(regressor, X, targets, weight)
         elif self._n_means == 1:

@@ -439,3 +439,11 @@ def test_merging_what_weighs_nothing(rng):
     for merged in (some.merge(empty), empty.merge(some), empty.merge(empty).merge(some)):
         for ours, theirs in zip(merged, some):
             assert np.array_equal(ours, theirs)
+
+
+def test_sparse_powers_of_years_are_as_dense_ones(rng):
+    year = rng.integers(1990, 2026, 400) * 1.0
+    X, t = np.column_stack([year, year**2, year**3]), (year - 2000) / 10 + rng.normal(size=400)
+    dense, sparse = (GramRidge(0.0).fit(A, t).score(A, t) for A in (X, csr_matrix(X)))
+    assert sparse == pytest.approx(dense, abs=1e-3)
+    assert dense > 0.4

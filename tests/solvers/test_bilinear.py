@@ -67,6 +67,23 @@ def test_features_of_any_scale(scales, diagonal, rng):
 
 
 @diagonal_or_not
+@pytest.mark.parametrize("alpha", [0.0, 1e-6, 1.0])
+@pytest.mark.parametrize("scales", [(1e9, 1, 1), (1e6, 1, 1e-3)], ids=str)
+def test_a_large_feature_hides_no_other(scales, alpha, diagonal, rng):
+    problem = Problem(QID["ragged"], rng, diagonal=diagonal)
+    problem.X = problem.X * scales
+    F, targets, weights = problem.built(kronecker)
+    # In units in which all columns of these pairs have one size.
+    unit = np.kron(scales, scales)
+    penalty = np.diag(np.sqrt(alpha) / unit)
+    root = np.sqrt(np.ones(len(targets)) if weights is None else weights)
+    rows = np.vstack([F / unit * root[:, None], penalty])
+    expected = np.linalg.lstsq(rows, np.append(targets * root, np.zeros(len(unit))), rcond=None)[0]
+    found = problem.fit("bilinear", None, alpha).coef_.ravel() * unit
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+
+@diagonal_or_not
 def test_dependent_features_without_penalty(diagonal, rng):
     problem = Problem(QID["ragged"], rng, diagonal=diagonal)
     problem.X = np.column_stack([problem.X, problem.X[:, 0], np.zeros(len(problem.X))])

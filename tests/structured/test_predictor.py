@@ -479,3 +479,12 @@ def test_no_means_are_the_positions_of_no_rows(factors):
     positions = get_factors(factors).argmin(np.zeros((0, 9)))
     assert positions.shape == (0, 3)
     assert positions.dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    "model", [LowRankLossClassifier(1 - np.eye(3)), StructuredPredictor()], ids=["loss", "labels"]
+)
+def test_sparse_levels_beside_a_price(model, rng):
+    level = rng.integers(0, 30, 900)
+    X, y = np.column_stack([np.eye(30)[level], 1e5 * rng.lognormal(size=900)]), level % 3
+    assert (clone(model).fit(csr_matrix(X), y).predict(X) == y).all()
