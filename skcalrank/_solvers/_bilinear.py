@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import eigh
+from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
 
 from ..columns import CACHE_CELLS, KEPT_CELLS, arrays
@@ -170,22 +171,24 @@ class _Operator:
         return out
 
     def preconditioner(self) -> Callable[..., Any]:
-        """Return the inverse of ``W -> scale * P W P``, about ``scale * G W G + alpha W``.
-
-        P is G, the sum of the Gram matrices, plus a multiple of the identity.
-        """
+        """Return the inverse of ``W -> scale * G W G + alpha W``; G is the sum of Gram matrices."""
         total: Any = 0.0
         squares = 0.0
         for grams in self.blocks():
             total = total + grams.sum(axis=0)
             squares += np.einsum("qii->q", grams) @ np.einsum("qii->q", grams)
-        scale = arrays.safe_divide(squares, np.trace(total) ** 2, 1.0)
-        total = total + np.sqrt(self.alpha / scale) * np.eye(len(total))
-        # Scale to one size first, so that features of small values do not vanish in rounding.
-        unit = np.sqrt(np.where(total.diagonal() > 0.0, total.diagonal(), 1.0))
+        scale = arrays.safe_divide(squares, np.trace(total) ** 2)
+        sizes = total.diagonal()
+        unit = np.sqrt(np.where(sizes > 0.0, sizes, 1.0))
         values, vectors = eigh(total / unit[:, None] / unit)
-        basis, values = vectors / unit[:, None], np.maximum(values, np.finfo(float).eps)
-        inverse = 1.0 / (scale * np.outer(values, values))
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T * unit
+        # Jacobi's method computes what belongs to small features beside large ones, which eigh of
+        # these products loses in rounding: singular values (0, 'C') and right vectors (0, 'V').
+        roots, _, basis, parts, *_ = lapack.dgejsv(root, joba=0, jobu=3, jobv=0, jobt=0)
+        least = len(sizes) * np.finfo(float).eps * (np.square(basis).T @ sizes)
+        values = np.maximum(np.square(roots * (parts[0] / parts[1])), least)
+        scaled = scale * np.outer(values, values) + self.alpha
+        inverse = 1.0 / np.where(scaled > 0.0, scaled, 1.0)
         return lambda R: basis @ (inverse * (basis.T @ R @ basis)) @ basis.T
 
 

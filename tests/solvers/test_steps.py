@@ -42,10 +42,10 @@ def test_the_solver_takes_the_same_steps_for_multiples_of_an_objective(size, rng
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("alpha", [1e-3, 1.0])
-def test_one_query_is_nearly_its_own_preconditioner(size, alpha, rng):
+def test_one_query_is_its_own_preconditioner(size, alpha, rng):
     X, y = rng.normal(size=(12, 3)) * size, np.arange(12.0)
     ranker = AllPairs(surrogate="pairwise", alpha=alpha).fit(X, y, np.zeros(12))
-    assert ranker.n_iter_ <= 6
+    assert ranker.n_iter_ == 1
 
 
 class AllPairs(PairwiseDisagreementRanker):
