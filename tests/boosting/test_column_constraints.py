@@ -178,7 +178,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("params", "message"), REFUSED, ids=[str(r[0]) for r in REFUSED])
+@pytest.mark.parametrize(("params", "message"), REFUSED, ids=[message for _, message in REFUSED])
 def test_constraints_that_no_column_can_obey_are_refused(params, message):
     rows, y, qid = table(8)
     ranker = boosted(FIRST, **params)
