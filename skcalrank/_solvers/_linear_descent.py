@@ -219,7 +219,9 @@ def offsets(X: Any) -> Floats:
 def _warn_if_unfinished(result: Any, tol: float) -> None:
     """Warn if the solver stopped early, unless only rounding errors are left."""
     possible = np.sum(result.jac**2) / 2  # decrease of the objective
-    if not result.success and not possible < 1e3 * np.finfo(float).eps * abs(result.fun):
+    # A line search fails (status 2) where sparse features far from zero have larger errors.
+    rounding = (1e5 if result.status == 2 else 1e3) * np.finfo(float).eps * abs(result.fun)
+    if not result.success and not possible < rounding:
         warn(
             f"L-BFGS stopped after {result.nit} iterations without reaching tol={tol:g}: "
             f"increase max_iter, alpha or tol. ({result.message})",
