@@ -157,7 +157,7 @@ def test_an_item_that_is_always_relevant(rng):
     X = rng.normal(size=(40, 3)) + 1.0
     y = np.column_stack([np.ones(40), X[:, 0] > 1, np.zeros(40)])
     ranker = OrderPreservingRanker("precision@1", loss="logistic", alpha=1.0).fit(X, y)
-    np.testing.assert_allclose(ranker.coef_[[0, 2]], 0.0, atol=1e-5)
+    np.testing.assert_allclose(ranker.coef_[[0, 2]], 0.0, atol=1e-4)
     assert ranker.intercept_[0] > 10 > -10 > ranker.intercept_[2]
     ranker.set_params(fit_intercept=False, tol=1e-10).fit(X, y)
     pulled = (X.T @ (1 / (1 + np.exp(X @ ranker.coef_[0])))) / 2
