@@ -80,7 +80,7 @@ def grow_models(
         train, followed = (rows, evals) if mask is None else _split(ranker, rows, mask)
         train, share = train.shared(), ranker.subsample
         if share is not None and share * train.n_rows < 1:
-            raise ValueError(f"subsample must draw one of {train.n_rows} rows, got {share!r}.")
+            raise ValueError(f"subsample must keep a row of {train.n_rows}, got {share!r}.")
         scores = {name: _score_of(stopped_by, stop) for name, stop in followed.items()}
         n_jobs = threads(ranker.n_jobs, train.X.size)
         of_model = settings | {"random_state": (seed + number) % 2**31, "n_jobs": n_jobs}

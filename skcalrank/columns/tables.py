@@ -46,8 +46,8 @@ def is_frame(X: object) -> bool:
 def as_frame(X: Any, *, sparse: bool = True) -> Any:
     """Return a table of pyarrow as a DataFrame, if there is pandas, else X unchanged.
 
-    A frame of sparse columns becomes dense unless it is `sparse` that is read, and zeros are left
-    out.
+    A frame of sparse columns becomes dense, except where `sparse` rows are read and the columns
+    leave out zeros alone.
     """
     if hasattr(type(X), "column_names") and find_spec("pandas"):
         return X.to_pandas()

@@ -97,5 +97,5 @@ def test_a_count_is_no_bool(name):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_share_of_rows_has_a_row(engine):
-    with pytest.raises(ValueError, match=r"subsample must draw one of \d+ rows, got 1e-09"):
+    with pytest.raises(ValueError, match=r"subsample must keep a row of \d+, got 1e-09"):
         boosted(engine, subsample=1e-9).fit(X, Y, QID)
