@@ -101,7 +101,7 @@ def fit_scorer(
     scores within queries. `n_outputs` is the number of items of the label-ranking form, each of
     which has coefficients of its own. The solver stops when the gradient, in its coordinates, is
     at most `tol` times the gradient at all scores zero. `start` is a pair of coefficients and
-    intercept; None means zeros.
+    intercept; None means zeros, as do coefficients that are worse.
 
     With `units`, a ``Units``, penalties are in units of half the curvature along each feature at
     all scores zero, as penalties of squared losses are. The curvature is that of the objective, or
@@ -111,7 +111,7 @@ def fit_scorer(
     """
     rows = _Rows(X, queries, fit_intercept)
     shape = (X.shape[1] + fit_intercept, n_outputs or 1)
-    at_zero = _value_and_gradient(objective, rows, np.zeros(shape))[1]
+    value_at_zero, at_zero = _value_and_gradient(objective, rows, np.zeros(shape))
     curvature, scale = _curvature(rows, objective, at_zero), np.ones(rows.d)
     if units is not None:
         measured = objective if curved is None else curved
@@ -137,6 +137,8 @@ def fit_scorer(
         value = value + np.sum(penalty * coef**2)
         return value / size**2, (basis.T @ gradient).ravel() / size
 
+    if start is not None and not scaled(first / size)[0] * size**2 < value_at_zero:
+        first = np.zeros(shape)  # From coefficients of other units no step leads down.
     result = minimize(
         scaled,
         first.ravel() / size,

@@ -200,6 +200,15 @@ def test_warm_start(loss, form, rng):
     assert warm.coef_.shape[-1] == 2
 
 
+@pytest.mark.parametrize("factor", [1e3, 1e5])
+@pytest.mark.parametrize("loss", BY_DESCENT)
+def test_warm_starts_from_other_units_reach_the_minimum(loss, factor, rng):
+    X, y, qid = make_data(rng)
+    cold = OrderPreservingRanker("dcg@3", loss=loss, alpha=1e-3).fit(factor * X, y, qid)
+    warm = clone(cold).set_params(warm_start=True).fit(X, y, qid).fit(factor * X, y, qid)
+    np.testing.assert_allclose(warm.coef_, cold.coef_, rtol=1e-6)
+
+
 @pytest.mark.parametrize("loss", BY_DESCENT)
 def test_too_few_iterations_are_told(loss, rng):
     X, y, qid = make_data(rng)
