@@ -82,7 +82,7 @@ def query_permutation_importance(
     ----------
     ranker : fitted estimator
         A ranker, a pipeline or search of a ranker, or any regressor.
-    X : array or DataFrame of pandas or polars, of shape (n_rows, d)
+    X : array, DataFrame of pandas or polars or table of pyarrow, of shape (n_rows, d)
         Rows of whole queries that the ranker has not seen.
     y : array-like of shape (n_rows,)
         Relevances, higher is better. May be a :class:`~skcalrank.RankingTarget`.
@@ -128,6 +128,7 @@ def query_permutation_importance(
     >>> found.names, (found.importances > found.errors).tolist()
     (['first half', 'second half'], [True, True])
     """
+    X = tables.as_frame(X)
     qid = check.carried_qid(y, qid, X=X)
     qid = Explained.of(ranker, X, None, None).qid if qid is None else qid
     if not (isinstance(X, np.ndarray) or tables.is_frame(X)):

@@ -94,11 +94,13 @@ def test_columns_of_queries_matter_through_others(problem):
 
 
 @pytest.mark.filterwarnings("ignore:Column '.' of X orders all documents by their labels")
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_frames_are_shuffled_as_arrays(library, problem):
     other = pytest.importorskip(library)
+    if library == "pyarrow":
+        pytest.importorskip("pandas")
     X, y, qid = problem
-    frame = other.DataFrame(dict(zip("abcd", X.T)))
+    frame = getattr(other, "table" if library == "pyarrow" else "DataFrame")(dict(zip("abcd", X.T)))
     model = LinearRegression().fit(X, y)
     ranker = NDCGRanker(LinearRegression()).fit(frame, y, qid)
     expected = query_permutation_importance(ranker, frame, y, qid, random_state=0)
