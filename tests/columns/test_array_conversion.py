@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from sklearn.utils.fixes import parse_version
 
 from skcalrank import ClickSessions, NDCGRanker, PreferenceTarget, RankingTarget, SpearmanRanker
 from skcalrank.aggregation import borda
@@ -271,6 +272,8 @@ CELLS = {
 @pytest.mark.parametrize("door", CELLS)
 def test_arrays_in_cells_are_told(door, cell):
     call, said = CELLS[door]
+    if len(cell) == 1 and parse_version(np.__version__) < parse_version("1.25"):
+        said += "|contains NaN|must have shape"  # It takes an array of one number for the number.
     with pytest.raises(ValueError, match=said):
         call(of_cells(cell))
 
