@@ -133,7 +133,7 @@ class BregmanKL(LossWithEta):
 
     def minimizer(self, v: Floats, queries: Queries) -> Floats:
         # If the rest v_0 is 0, the minimizer is infinite: a tiny rest gives large finite scores.
-        rest = np.maximum(self.eta - queries.sum(v), 1e-100 * self.eta)
+        rest = np.maximum(self.eta - queries.sum(v), 1e-13 * self.eta)
         return log(v) - queries.repeat(log(rest))
 
     def constant(self, largest: float = 1.0) -> float:

@@ -133,6 +133,18 @@ def test_other_losses_reach_their_bound(loss):
     assert eps * (1 - 1e-6) <= bound <= eps * 1.001
 
 
+@pytest.mark.parametrize("measure", ["precision@1", "auc"])
+def test_infinite_scores_of_one_loss_are_those_of_another(measure):
+    # Where targets sum to eta, the relative entropy is the softmax loss, of scores without bound.
+    labels, eps = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [0.05, 0.2]
+    h, other = (
+        calibration_function(loss, "sort", measure, 3, eps, labels=labels)
+        for loss in ("bregman_kl", "softmax")
+    )
+    assert other[0] > 0
+    np.testing.assert_allclose(h, other, rtol=1e-5)
+
+
 #: Of binary classification, by the difference of the probabilities (Bartlett et al., 2006).
 OF_CLASSIFIERS = {
     "logistic": lambda t: ((1 + t) * np.log1p(t) + (1 - t) * np.log1p(-t)) / 2,
