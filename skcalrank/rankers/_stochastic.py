@@ -214,7 +214,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
     step : float, default=None
         Length of the first step. If None, it is chosen by the curvature of the loss. Steps fall as
         1/t where the penalty makes the objective strongly convex, and as 1/sqrt(t) for losses that
-        are not squared; for squared losses without a penalty they are constant.
+        are not squared; for squared losses with an intercept or no penalty they are constant.
     fit_intercept : bool, default=True
         Whether to fit an intercept, as in :class:`~skcalrank.rankers.LinearScorer`.
     random_state : int, RandomState instance or None, default=None
@@ -348,8 +348,9 @@ class StochasticAggregatedRanker(JudgmentRanker):
         """Update an averaged descent, once per batch."""
         lengths: Any = None
         last = descent.n_updates + self.n_updates
+        convex = 0.0 if descent.fit_intercept else penalty  # it does not hold for an intercept
         for batch in batches:
-            lengths = lengths or step_lengths(batch, rows, drawn, penalty, self.step)
+            lengths = lengths or step_lengths(batch, rows, drawn, convex, self.step)
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below
                 descent.update(rows.X[batch.rows], batch.slope, lengths or (lambda _: 0.0), penalty)
             done = descent.n_updates

@@ -143,6 +143,15 @@ def test_the_penalty_means_the_same_to_every_solver_in_label_form(alpha, rng):
     np.testing.assert_allclose(slow.fit(X, y).coef_, best.coef_, atol=0.01)
 
 
+def test_large_penalties_do_not_hold_intercepts(rng):
+    X, target = rng.normal(size=(30, 2)), PreferenceTarget.from_orders([[1, 2, 3]] * 30)
+    few, many = (
+        StochasticAggregatedRanker("borda", "spearman", alpha=alpha, random_state=0).fit(X, target)
+        for alpha in (1.0, 1e6)
+    )
+    np.testing.assert_allclose(np.ptp(many.intercept_), np.ptp(few.intercept_), rtol=0.01)
+
+
 def test_partial_fit_wants_the_form_of_before(rng):
     X, y, _, _ = make(rng)
     labels = [
