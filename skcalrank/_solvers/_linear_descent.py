@@ -101,7 +101,7 @@ def fit_scorer(
     scores within queries. `n_outputs` is the number of items of the label-ranking form, each of
     which has coefficients of its own. The solver stops when the gradient, in its coordinates, is
     at most `tol` times the gradient at all scores zero. `start` is a pair of coefficients and
-    intercept; None means zeros, as do coefficients that are worse.
+    intercept; None means zeros. A start with a larger objective than zeros is not used.
 
     With `units`, a ``Units``, penalties are in units of half the curvature along each feature at
     all scores zero, as penalties of squared losses are. The curvature is that of the objective, or
@@ -138,7 +138,7 @@ def fit_scorer(
         return value / size**2, (basis.T @ gradient).ravel() / size
 
     if start is not None and not scaled(first / size)[0] * size**2 < value_at_zero:
-        first = np.zeros(shape)  # From coefficients of other units no step leads down.
+        first = np.zeros(shape)  # Line searches fail far from the minimum.
     result = minimize(
         scaled,
         first.ravel() / size,

@@ -82,7 +82,7 @@ def query_permutation_importance(
     ----------
     ranker : fitted estimator
         A ranker, a pipeline or search of a ranker, or any regressor.
-    X : array, DataFrame of pandas or polars or table of pyarrow, of shape (n_rows, d)
+    X : array, DataFrame of pandas or polars, or table of pyarrow, of shape (n_rows, d)
         Rows of whole queries that the ranker has not seen.
     y : array-like of shape (n_rows,)
         Relevances, higher is better. May be a :class:`~skcalrank.RankingTarget`.

@@ -348,7 +348,7 @@ class StochasticAggregatedRanker(JudgmentRanker):
         """Update an averaged descent, once per batch."""
         lengths: Any = None
         last = descent.n_updates + self.n_updates
-        convex = 0.0 if descent.fit_intercept else penalty  # it does not hold for an intercept
+        convex = 0.0 if descent.fit_intercept else penalty  # intercepts have none
         for batch in batches:
             lengths = lengths or step_lengths(batch, rows, drawn, convex, self.step)
             with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told below

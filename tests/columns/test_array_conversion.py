@@ -273,7 +273,7 @@ CELLS = {
 def test_arrays_in_cells_are_told(door, cell):
     call, said = CELLS[door]
     if len(cell) == 1 and parse_version(np.__version__) < parse_version("1.25"):
-        said += "|contains NaN|must have shape"  # It takes an array of one number for the number.
+        said += "|contains NaN|must have shape"  # An array of one number is the number.
     with pytest.raises(ValueError, match=said):
         call(of_cells(cell))
 
